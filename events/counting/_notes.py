@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from events.counting._tally import CountTally
-
-
-def excluded_triggers(preset: str, tally: CountTally) -> dict[str, Any]:
-    """For the record of a run, as docs/file-formats.md says."""
-    by_condition: Counter[str] = Counter()
-    for conditions, n in tally.triggers.items():
-        by_condition.update(dict.fromkeys(conditions, n))
-    return {
-        "preset": preset,
-        "n_triggers": tally.triggers.total(),
-        "n_excluded": tally.triggers.total() - tally.triggers[()],
-        "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
-    }
-
 
 def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence about each result of `excluded_triggers` by name of the rule, of those that leave any out."""
+    """A sentence about each result of `CountTally.excluded_triggers` by name of the rule, of those that leave any out."""
     return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
 
 

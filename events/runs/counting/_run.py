@@ -31,7 +31,6 @@ from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
-from events.counting._notes import excluded_triggers
 from events.counting._run_tables import sealed_record
 from events.counting._sums import CountedEvents
 from events.runs._engines import Engine
@@ -274,7 +273,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             merged_actors=counter.merged_actors.summary(counter.n_samples),
             n_not_selected=sum(each.record["not_selected"] for each in merged.results),
             triggers={
-                rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in definitions.rules
+                rule.name: counter.tallies[rule.name].excluded_triggers(rule.preset) for rule in definitions.rules
             },
             counts=table,
         )
