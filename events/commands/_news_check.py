@@ -16,8 +16,7 @@ from corefsample.scorers import load_scorer
 from events._options import Progress
 from events.commands._reading import Report
 from events.news._articles import ArticleStream
-from events.news._dates import outlying
-from events.news._notices import outlying_notice, text_notices
+from events.news._dates import Timeline
 from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
 
@@ -54,16 +53,17 @@ class NewsReport(Report):
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
         dates = sorted(self.dates)
-        days, numbers = np.array(dates, "datetime64[D]"), np.array([self.dates[day] for day in dates], np.int64)
-        outliers = outlying_notice(days, numbers, dates) if dates else ""
-        far = [self.first_ids[day] for day in compress(dates, outlying(days, numbers))] if dates else []
+        numbers = np.array([self.dates[day] for day in dates], np.int64)
+        timeline = Timeline(np.array(dates, "datetime64[D]"), numbers)
+        outliers = timeline.notice(dates)
+        far = [self.first_ids[day] for day in compress(dates, timeline.outlying())] if outliers else []
         examples = [(kind, " | ".join(self.examples[kind])) for kind in (*KINDS, "capitals") if kind in self.examples]
         return [
             ("articles", f"{self.n_articles:,} valid, {self.n_problems:,} bad"),
             ("dates", f"{dates[0]} to {dates[-1]}" if dates else "none"),
             *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
             *examples,
-            *(("texts", notice) for notice in text_notices(self.texts)),
+            *(("texts", notice) for notice in self.texts.notices()),
         ]
 
 

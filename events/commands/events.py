@@ -84,7 +84,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
     from events.counting._notes import exclusion_texts, merging_text, unsettled_text
-    from events.news._notices import outlying_text, scoring_notices
+    from events.news._dates import Timeline
+    from events.news._quality import ScoredInputs
 
     folder, counts = summary.out, summary.counts
     print_text(
@@ -97,9 +98,10 @@ def print_counts_of_run(summary: EventsResult) -> None:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
-    for notice in scoring_notices(read_json(joined(folder, "run.json"))):
+    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).notices():
         print_text(notice)
-    if outliers := outlying_text(counts):
+    periods = counts.drop_duplicates("period").sort_values("period_start")
+    if outliers := Timeline.of_counts(periods).notice(periods["period"].tolist()):
         print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")

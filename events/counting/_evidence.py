@@ -166,7 +166,7 @@ class DocumentEvidence:
         return rows
 
     def trigger_rows(self) -> list[EventRow]:
-        """A row for each trigger and event; none of outcomes, and none without tokens, which a predicate does not need."""
+        """A row for each trigger and event of a rule; none without tokens, which a predicate does not need."""
         rows: list[EventRow] = []
         tokens = self.parses[0].tokens
         if tokens is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence about each result of `CountTally.excluded_triggers` by name of the rule, of those that leave any out."""
+    """A sentence for each rule that leaves triggers out, by the results of `CountTally.excluded_triggers`."""
     return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
 
 

@@ -27,8 +27,8 @@ from events.counting._periods import Calendar
 from events.counting._rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._run_tables import checked_table, table_path
 from events.counting._tables import Columns, shown_name
-from events.news._dates import outlying
-from events.news._notices import outlying_notice, scoring_notices
+from events.news._dates import Timeline
+from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
@@ -84,15 +84,13 @@ class Report:
     def notices(self) -> list[str]:
         """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
         periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
-        days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-        n_documents = np.array([period["n"] for period in periods])
-        outliers = outlying_notice(days, n_documents, [period["label"] for period in periods])
+        outliers = _timeline(periods).notice([period["label"] for period in periods])
         bad = (
             f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
             if n_quarantined
             else ""
         )
-        return [notice for notice in (bad, *scoring_notices(self.record), outliers) if notice]
+        return [notice for notice in (bad, *ScoredInputs.of(self.record).notices(), outliers) if notice]
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -276,9 +274,13 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
 
 def _shown(periods: list[dict[str, Any]]) -> list[int]:
     """The first and the last period that charts show: all but those with few documents, far from the others."""
-    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-    shown = np.flatnonzero(~outlying(days, np.array([period["n"] for period in periods])))
+    shown = np.flatnonzero(~_timeline(periods).outlying())
     return [int(shown[0]), int(shown[-1])]
+
+
+def _timeline(periods: list[dict[str, Any]]) -> Timeline:
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    return Timeline(days, np.array([period["n"] for period in periods]))
 
 
 def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:

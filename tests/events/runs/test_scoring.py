@@ -44,7 +44,7 @@ from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._words import mention_kinds
+from corefsample.syntax._words import WordTable
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
@@ -590,7 +590,9 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
-            expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
+            expected = english_recalibration().recalibration.apply(
+                scored, WordTable.adapted(parse.tokens).mention_kinds(mentions)
+            )
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)
