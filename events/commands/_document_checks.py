@@ -23,7 +23,7 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
 from events.commands._reading import Report, batches
-from events.counting._notes import merging_text
+from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
@@ -185,7 +185,7 @@ class CorpusReport(Report):
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
             several = [("parses", f"{documents}, on average {mean:.1f}")]
-        merging = [] if self.merged_actors is None else [("actors", merging_text(self.merged_actors))]
+        merging = [] if self.merged_actors is None else [("actors", CountNotes(self.merged_actors).merging())]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [

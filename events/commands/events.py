@@ -83,7 +83,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample._extras import can_report, install_hint
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
-    from events.counting._notes import exclusion_texts, merging_text, unsettled_text
+    from events.counting._notes import CountNotes
     from events.news._dates import Timeline
     from events.news._quality import ScoredInputs
 
@@ -115,12 +115,9 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
-    for text in exclusion_texts(summary.triggers):
+    notes = CountNotes(summary.merged_actors, summary.triggers)
+    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED), notes.unsettled()]):
         print_text(text)
-    if summary.merged_actors is not None and summary.merged_actors["probability"] > _MERGED:
-        print_text(merging_text(summary.merged_actors))
-    if summary.merged_actors is not None and (unsettled := unsettled_text(summary.merged_actors)):
-        print_text(unsettled)
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         missing = "" if can_report() else f" ({install_hint('report')})"

@@ -22,7 +22,7 @@ from corefsample._random import document_key
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
-from events.counting._notes import exclusion_texts, merging_text, unsettled_text
+from events.counting._notes import CountNotes
 from events.counting._periods import Calendar
 from events.counting._rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._run_tables import checked_table, table_path
@@ -186,10 +186,9 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         },
     }
     summary = run.record["summary"]
-    merged = summary.get("merged_actors")
-    merging = "" if merged is None else f"{merging_text(merged)} {unsettled_text(merged)}"
-    exclusions = exclusion_texts(summary.get("triggers", {}))
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
+    notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}))
+    merging = f"{notes.merging()} {notes.unsettled()}" if notes.merging() else ""
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
     return report
