@@ -50,6 +50,6 @@ def outlying_notice(
 
 def outlying_text(counts: pd.DataFrame) -> str:
     """The same for the periods of a table of counts."""
-    periods = counts.drop_duplicates("period").sort_values("period_start")
+    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     days = periods["period_start"].to_numpy().astype("datetime64[D]")
     return outlying_notice(days, periods["n_docs"].to_numpy(np.int64), periods["period"].tolist())
