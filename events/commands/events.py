@@ -92,6 +92,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
+    if summary.n_undated:
+        print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
     if summary.n_quarantined:
@@ -100,7 +102,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
         )
     for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).notices():
         print_text(notice)
-    periods = counts.drop_duplicates("period").sort_values("period_start")
+    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     if outliers := Timeline.of_counts(periods).notice(periods["period"].tolist()):
         print_text(outliers)
     if counts.empty:

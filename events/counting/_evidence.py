@@ -87,7 +87,7 @@ class EvidenceRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
@@ -485,7 +485,7 @@ class EventRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
