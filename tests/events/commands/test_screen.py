@@ -14,7 +14,7 @@ from command_line import Calls
 
 from corefsample import __version__
 from corefsample._log import log_step
-from corefsample.scorers.log_linear._training import EpochReport
+from corefsample.scorers.protocol import EpochReport
 from events.commands import _screen as screen
 
 
