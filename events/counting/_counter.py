@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar, get_args
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
@@ -30,6 +30,7 @@ from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
+Undated = Literal["reject", "keep"]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -62,6 +63,9 @@ class EventCounter(CountedEvents):
         those of `corefsample score` and `score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+    undated
+        What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
+        in no period, in rows whose period is "undated".
     compared
         The events that will be compared; None: any.
     filled
@@ -113,6 +117,7 @@ class EventCounter(CountedEvents):
         seed: int = 0,
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
+        undated: Undated = "reject",
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -122,6 +127,8 @@ class EventCounter(CountedEvents):
             _checks.choice("scheme", scheme, scheme_names())
         if uncertainty is not None:
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
+        _checks.choice("undated", undated, get_args(Undated))
+        dated = ("date",) if undated == "reject" else ()
         sampling: dict[str, Any] = {"n_samples": _checks.n_samples(n_samples, 1), "seed": _checks.seed(seed)}
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
@@ -130,7 +137,7 @@ class EventCounter(CountedEvents):
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
             self._finder = PredicateFinder(predicate, recalibration, **sampling)
-            self._acceptance = Acceptance(needs=("date",), recalibration=recalibration)
+            self._acceptance = Acceptance(needs=dated, recalibration=recalibration)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
@@ -139,7 +146,9 @@ class EventCounter(CountedEvents):
             definitions = found.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
             self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
-            self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
+            self._acceptance = Acceptance(
+                needs=(*dated, "tokens"), language=definitions.language, recalibration=recalibration
+            )
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
@@ -181,8 +190,8 @@ class EventCounter(CountedEvents):
         ParameterError
             If `document` is not a ScoredDocument.
         InputError
-            If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
-            date makes the periods more than 100,000. Then the document is not counted.
+            If the document has no date (unless undated ones are kept) or no tokens, its labels fit no scheme, its
+            doc_id was added before, or its date makes the periods more than 100,000. Then the document is not counted.
         """
         batches = self._checked(DocumentBatch.of([require_document(document)]))
         return tuple(events for several in self._added(batches) for events in several)

@@ -121,7 +121,7 @@ class DocumentEvents:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     keys: tuple[EventKey, ...]
     hits: Bytes
     one_best: Bools | Ints

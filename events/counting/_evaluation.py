@@ -38,7 +38,7 @@ def evaluate_matches(
     antecedents: AntecedentDistribution,
     matches: MentionMatches,
     doc_id: str,
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -69,7 +69,7 @@ def evaluate_matches(
 def evaluate_document(
     posterior: DocumentPosterior,
     matches: Mapping[int, Sequence[MentionMatches]],
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -166,7 +166,7 @@ def _given_parse(
 
 
 def _of_all_parses(
-    doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+    doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, from those of each parse with the clusterings."""
     parses = tuple(each for each, _ in given)
@@ -326,8 +326,7 @@ class RuleFinder:
         try:
             recalibrated = self.recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
-            # No sample depends on the date.
-            date = datetime.date.min if np.isnat(batch.dates[row]) else batch.dates[row].item()
+            date = batch.dates[row].item()
             of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
             return of_rules + outcome_events(of_rules, self.outcomes, self.screen.lexicon.kinds)
         except Exception as error:
@@ -377,7 +376,7 @@ def evaluate_predicate(
     Parameters
     ----------
     document
-        With a date.
+        The document.
     predicate
         Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
         array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
@@ -392,13 +391,11 @@ def evaluate_predicate(
     Raises
     ------
     ParameterError
-        If the document has no date, or the predicate returns anything else.
+        If the predicate returns anything else.
     InputError
         If the document has several parses.
     """
     place = f"doc_id {document.doc_id!r}"
-    if document.date is None:
-        raise ParameterError("date is required for events", place=place)
     if document.parses:
         raise InputError(f"{_ONE_PARSE}, got {len(document.parses)}", place=place)
     samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)

@@ -86,7 +86,7 @@ class EvidenceRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
@@ -449,7 +449,7 @@ class EventRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]

@@ -26,7 +26,7 @@ from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._document_events import DocumentEvents
 from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
-from events.counting._periods import Calendar, Period
+from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -303,8 +303,9 @@ class CountedEvents:
             tally.add_documents(numbers)
         self.ids.add(batch)
         self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
-        if len(batch):
-            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+        dated = np.flatnonzero(numbers != NO_PERIOD)
+        if len(dated):
+            rows = [int(dated[choose(batch.dates[dated])]) for choose in (np.argmin, np.argmax)]
             self._add_extremes([(str(batch.dates[row]), batch.place(row)) for row in rows])
         return self.calendar.periods(numbers)
 
@@ -394,8 +395,8 @@ class CountedEvents:
 
     @property
     def _source(self) -> str:
-        """File of the first document, or its name."""
-        return self._extremes[0][1].partition(": ")[0]
+        """File of the first document, or its name; empty if no document has a date."""
+        return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into an existing folder, for `load`; the folder of a counter is one."""

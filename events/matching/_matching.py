@@ -19,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax._paths import Dependents, ParseView, follow_each, leading_to
-from corefsample.syntax._schemes import SCHEMES, document_schemes
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
@@ -48,7 +48,7 @@ _DESCRIBING = (
 
 
 def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by: `document_schemes`, for labels from a file.
+    """Names of the schemes to read a document by: `SchemeChoice.names`, for labels from a file.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
         If the labels fit no scheme, or not the given one.
     """
     try:
-        return document_schemes(labels, scheme)
+        return SchemeChoice(scheme).names(labels)
     except ParameterError as error:
         raise InputError(error.message, hint=error.hint) from None
 

@@ -377,12 +377,6 @@ def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
     assert difference["mean_difference"].item() == pytest.approx(3 * (5 / 4 - 3 / 4), abs=0.2)
 
 
-def test_a_predicate_needs_a_date() -> None:
-    document = er.scored({**PAIR, "date": None})
-    with error(ParameterError, place="doc_id 'pair'"):
-        evaluate_predicate(document, together)
-
-
 @pytest.mark.parametrize("n_samples", [0, -1, 1.5, True])
 def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
     with error(ParameterError, "n_samples"):
