@@ -163,9 +163,9 @@ def run_explain(
     definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
     definitions, recalibration = definitions.only(options.filled), CorpusRecalibration(seed=options.seed)
     rules = definitions.whole_rules
-    acceptance = Acceptance(needs=(), language=definitions.language, recalibration=recalibration)
+    acceptance = Acceptance(needs=(), language=definitions.language)
     screen = Screen(definitions.rules, definitions.lexicon, options.scheme)
-    finder = RuleFinder(screen, definitions.outcomes, recalibration, N_SAMPLES, options.seed)
+    finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
@@ -175,7 +175,9 @@ def run_explain(
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
-        return {}, acceptance.faults(batch)
+        nonlocal recalibration
+        recalibration = recalibration.decided(batch.metadata(0))
+        return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
     for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
@@ -196,7 +198,7 @@ def run_explain(
             if len(chosen) == limit and rank < chosen[0][0]:
                 continue
             if not is_evaluated:
-                events = document_events(batch, row, finder)
+                events = document_events(batch, row, finder, recalibration)
                 is_evaluated = True
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if len(chosen) > limit:
