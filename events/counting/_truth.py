@@ -11,8 +11,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError

@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._machine import processors
+from corefsample._results import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels, sample_clusterings
 from corefsample.documents._scored import ScoredDocument
