@@ -126,6 +126,12 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         raise unwritable(name, error) from None
 
 
+def require_writable(path: PathLike) -> None:
+    """Raise OutputError, before hours of work, if no file can be made under a name, or replaced."""
+    with new_file(path, overwrite=True) as partial:
+        os.unlink(partial)
+
+
 def remove_file(path: PathLike) -> None:
     """Remove a file, or that to which a link leads, if it exists.
 

@@ -13,7 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import new_file, remove_file
+from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
@@ -121,6 +121,7 @@ def quarantine_file(
         If it cannot be written, or the folder of `beside` cannot: at the beginning, before hours of work.
     """
     choice("on_error", on_error, ON_ERROR)
+    require_writable(beside)
     path = f"{os.fspath(beside)}{QUARANTINE}"
     with new_file(path, overwrite=overwrite, suffix=QUARANTINE) as partial:
         quarantine = QuarantineFile(partial)

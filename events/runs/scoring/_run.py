@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +20,15 @@ from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import new_file, put_in_place, remove_file, require_free, write_bytes, write_json
+from corefsample.files._atomic import (
+    new_file,
+    put_in_place,
+    remove_file,
+    require_free,
+    require_writable,
+    write_bytes,
+    write_json,
+)
 from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import write_csv
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix, suffix_of
@@ -235,8 +242,7 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
     scorer = Scorer(options)
     quarantine = f"{path}{QUARANTINE}"
     require_free(quarantine, overwrite=overwrite)
-    with new_file(path, overwrite=overwrite) as trial:  # which raises now, not after hours of work
-        os.unlink(trial)
+    require_writable(path)
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
         parts = _Parts(documents, store, _settings(scorer), stops=options.on_error == "stop", size=chosen.part_size)
