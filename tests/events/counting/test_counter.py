@@ -14,13 +14,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from expected_errors import error
+from mention_matches import evaluate_matches
 from places import PROJECT
 from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting._evaluation import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
 

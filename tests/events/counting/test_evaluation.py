@@ -18,7 +18,7 @@ import tolerance
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mention_matches import matches_of
+from mention_matches import evaluate_matches, matches_of
 from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
@@ -31,7 +31,7 @@ from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
 from events.counting import _kernels
 from events.counting._document_events import DocumentEvents
-from events.counting._evaluation import evaluate_document, evaluate_matches, evaluate_predicate
+from events.counting._evaluation import evaluate_document
 from events.counting._kernel_inputs import KernelInputs
 from events.counting._reasons import REASONS
 from events.matching._matches import ABSENT, DEFAULT, MentionMatches
@@ -298,7 +298,7 @@ def together(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
 
 def test_a_predicate_is_evaluated_in_each_sample() -> None:
     document = er.scored(PAIR)
-    events = evaluate_predicate(document, together, n_samples=N_SAMPLES, seed=1)
+    events = EventCounter(predicate=together, n_samples=N_SAMPLES, seed=1).add(document)
     labels = sample_clusterings(document.antecedents, n_samples=N_SAMPLES, seed=1, doc_id="pair").labels
     assert names(events) == ("apart", "together")
     assert events.hits[1].tolist() == (labels[:, 1] == 0).tolist()
@@ -311,7 +311,7 @@ def test_a_key_that_only_the_likeliest_clustering_gives_has_no_hits() -> None:
     def only_best(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
         return {"best": np.array([True])} if len(labels) == 1 else {"sampled": labels[:, 0] == 0}
 
-    events = evaluate_predicate(er.scored(PAIR), only_best, n_samples=5)
+    events = EventCounter(predicate=only_best, n_samples=5).add(er.scored(PAIR))
     assert names(events) == ("best", "sampled")
     assert events.n_hits.tolist() == [0, 5]
     assert events.one_best.tolist() == [True, False]
@@ -342,7 +342,7 @@ def test_a_counter_takes_a_users_predicate() -> None:
 )
 def test_a_predicate_that_returns_something_else_is_rejected(answer: Any) -> None:
     with error(ParameterError, "predicate"):
-        evaluate_predicate(er.scored(PAIR), answer, n_samples=7)
+        EventCounter(predicate=answer, n_samples=7).add(er.scored(PAIR))
 
 
 def n_entities(document: Any, labels: np.ndarray) -> dict[str, np.ndarray]:
@@ -380,8 +380,6 @@ def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
 
 @pytest.mark.parametrize("n_samples", [0, -1, 1.5, True])
 def test_samples_must_be_a_whole_number_above_zero(n_samples: Any) -> None:
-    with error(ParameterError, "n_samples"):
-        evaluate_predicate(er.scored(PAIR), together, n_samples=n_samples)
     with error(ParameterError, "n_samples"):
         PINNED["one role"].evaluated(n_samples=n_samples)
 
