@@ -81,7 +81,7 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
     if not any(changed):
         return list(paragraphs)
     forms = _forms_within_sentences(
-        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed
+        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed and not text.isupper()
     )
     names = dict(written_names())
     for text in paragraphs:
@@ -131,7 +131,7 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
         start, end = word.span()
         around = text[max(0, start - 1) : start], text[end : end + 2].lower()
         written = names.get(start) or forms.get(lower[i])
-        if around[0] in ("'", "’") and lower[i] in _CLITICS:
+        if around[0].isdigit() or (around[0] in ("'", "’") and lower[i] in _CLITICS):
             written = lower[i]
         elif lower[i] in ("march", "may"):
             is_month = _DAY_BEFORE.search(text[:start][-3:]) or _DAY_AFTER.match(text, end)

@@ -16,6 +16,7 @@ from events.news._quality import TextTally
 
 LEFT_OUT = "left_out"  # metadata of what stood before the first sentence
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_ROUND = str.maketrans("[]", "()")  # at square brackets parsers end sentences, within "FMLN [the Front] guerrillas" too
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class PreparedText:
     parsed
         Paragraphs, the headline first if it is parsed.
     written
-        The same as the article writes them: capitals and title case differ, lengths are equal.
+        The same as the article writes them: capitals, title case and square brackets differ, lengths are equal.
     notes
         Datelines, credits, agencies and notes, which are not parsed.
     tally
@@ -93,8 +94,11 @@ def prepared(
     written = paragraphs_of(text, mode=paragraphs)
     if headline and title.strip():
         written.insert(0, " ".join(title.split()))
-    parsed = written if as_written else recased(written, known)
-    return PreparedText(parsed, written, notes, tally + TextTally(n_recased=parsed != written))
+    if as_written:
+        return PreparedText(written, written, notes, tally)
+    parsed = recased(written, known)
+    tally += TextTally(n_recased=parsed != written)
+    return PreparedText([text.translate(_ROUND) for text in parsed], written, notes, tally)
 
 
 def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
