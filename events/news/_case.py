@@ -25,6 +25,7 @@ _ABBREVIATION = re.compile(
 )
 _DAY_BEFORE, _DAY_AFTER = re.compile(r"\d $"), re.compile(r" \d")
 _ALONE = re.compile(r"[(\[]([A-Z]{2,6})[)\]]")
+_EXPLAINED = re.compile(r"\b([A-Z]{2,6}) [(\[]([^()\[\]]+)[)\]]")
 _TITLES = words_of(
     "mr mrs ms dr president minister general gen colonel col captain capt major lieutenant lt sergeant sgt senator sen "
     "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
@@ -88,6 +89,8 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
         for match in _ALONE.finditer(text):
             forms[match[1].lower()] = match[1]
             names |= _spelled_out(match[1], text[max(0, match.start() - 100) : match.start()])
+        for match in _EXPLAINED.finditer(text):
+            names |= _spelled_out(match[1], match[2])
     return [
         _recased(text, forms, names, known) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
@@ -124,7 +127,7 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
     lower = [word[0].lower() for word in words]
     if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
         return text  # letters whose lower case has another length
-    is_known = known(lower) | np.array([word in common_words() for word in lower], np.bool_)
+    is_known = known(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
     in_capitals, names = is_in_capitals(text), _names_in(text, listed)
     letters, before = list(text), ""
     for i, word in enumerate(words):
@@ -151,6 +154,17 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
             written = written.capitalize()
         letters[start:end] = written
     return "".join(letters)
+
+
+def _is_inflected(word: str) -> bool:
+    """Whether a word is a form of a common word: halts, halted, halting, seized, defying."""
+    stem = re.sub(r"(?:s|es|ed|d|ing|ly)$", "", word)
+    bases = {stem, f"{stem}e"}
+    if stem.endswith("i"):
+        bases.add(f"{stem[:-1]}y")
+    elif stem[-2:-1] == stem[-1:]:
+        bases.add(stem[:-1])
+    return stem != word and not bases.isdisjoint(common_words())
 
 
 def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:

@@ -117,7 +117,9 @@ def test_another_case_has_the_same_letters_and_sentences_stay(texts: list[str]) 
 
 
 def test_square_brackets_are_round_for_the_parser_alone() -> None:
-    text = prepared(Article("a", datetime.date(2001, 5, 5), "The army [army] fled."), known, headline=False, paragraphs="blank-line")
+    text = prepared(
+        Article("a", datetime.date(2001, 5, 5), "The army [army] fled."), known, headline=False, paragraphs="blank-line"
+    )
     assert (text.parsed, text.written) == (["The army (army) fled."], ["The army [army] fled."])
     assert text.tally.n_recased == 0
 
