@@ -20,11 +20,10 @@ import numpy.typing as npt
 import pandas as pd
 from held_out_scores import ENGLISH_GENRES
 from link_kinds import links_by_kind
+from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
-from corefsample.calibration import IsotonicRecalibration, calibration_error
-from corefsample.calibration._binners import HistogramBinning, ScalingBinning
-from corefsample.calibration._logistic import PlattScaling
+from corefsample.calibration import IsotonicRecalibration, PlattScaling, calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.formats.annotated._corefud import read_corefud

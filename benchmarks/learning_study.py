@@ -30,12 +30,11 @@ from events.audit import AuditFrame, plan_audit
 from events.audit._documents import read_run_documents
 from events.audit._features import Features, RunFeatures
 from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
-from events.audit._learned_total import difference_total
-from events.audit._learning import LEAST_LABELS, TargetLearning
+from events.audit._learning import LEAST_LABELS, LearnedTarget
 from events.audit._paired import average_precision
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import SheetLabels
-from events.audit._totals import total_interval
+from events.audit._totals import difference_total, total_interval
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
@@ -72,10 +71,10 @@ class Case:
         own = self.truth[plan.sample].astype(np.int8)[:, None]
         return SheetLabels(own, {}, len(plan.rounds), {})
 
-    def learning(self, plan: AuditPlan, *, words: bool = False) -> TargetLearning:
+    def learning(self, plan: AuditPlan, *, words: bool = False) -> LearnedTarget:
         """Learning from the labels of a plan."""
         texts = self.texts if words else None
-        return TargetLearning(plan, self.labels(plan), 0, self.features, texts, LEVEL, N_DRAWS, plan.seed)
+        return LearnedTarget(plan, self.labels(plan), 0, self.features, texts, LEVEL, N_DRAWS, plan.seed)
 
 
 # --- the labelled articles ---------------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             continue  # `learn` leaves the event out
         (total,), periods = alone(truth, group, n_labels, rng)
         learning = case.learning(plan)
-        learned = learning.counts()
+        learned = learning.counts
         simple = rng.choice(len(truth), n_labels, replace=False)
         ppi = ppi_interval(truth[simple].astype(np.float64), p[simple], p, tuned=True)
         clipped = np.clip(p, 0.005, 0.995)
@@ -219,7 +218,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             for g in range(n_groups):
                 covered = bool(low[g] <= counts[g] <= high[g])
                 row = {**about, "of": "period", "method": method, "group": g, "covered": covered}
-                yield {**row, "width": high[g] - low[g], "chosen": learning.best.model}
+                yield {**row, "width": high[g] - low[g], "chosen": learning.model}
 
 
 def coverage_table(rows: pd.DataFrame, of: str, baseline: str) -> pd.DataFrame:

@@ -23,7 +23,8 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
 from events.commands import ScoreOptions, run_score
-from events.counting._notes import MergedActors, merging_text
+from events.counting._notes import merging_text
+from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"

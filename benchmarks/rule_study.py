@@ -32,7 +32,8 @@ from corefsample.links._pairs import gold_codes
 from corefsample.syntax._codes import UPOS
 from events.counting._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.matching._matching import ABSENT, NO_ACTOR, MentionMatches, match_rules
+from events.matching._matches import ABSENT, NO_ACTOR, MentionMatches
+from events.matching._matching import match_rules
 from events.rules._conditions import shipped_conditions
 from events.rules._rules import Rule, load_rules
 

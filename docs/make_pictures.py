@@ -13,9 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from corefsample import ScoredDocument, plots
-from corefsample.calibration import ReliabilityCurve
-from corefsample.calibration._tag_errors import tag_calibration_errors
-from corefsample.calibration._tag_scores import TagScores
+from corefsample.calibration import ReliabilityCurve, calibration_error
+from corefsample.calibration._error import CalibrationError
 from corefsample.links import calibrate_links
 from corefsample.links._pairs import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
@@ -63,24 +62,29 @@ def curves() -> dict[str, ReliabilityCurve]:
     }
 
 
-def tag_scores() -> TagScores:
-    """Scores of an invented tagger with 20 tags; rarer tags are more overconfident."""
+def tag_errors() -> dict[str, CalibrationError]:
+    """Calibration error of each tag of an invented tagger with 20 tags; rarer tags are more overconfident."""
     rng = np.random.default_rng(5)
-    tags = np.array([f"tag {chr(97 + k)}" for k in range(20)])
     codes = rng.choice(20, 40_000, p=np.arange(20, 0, -1) / 210)
     scores = rng.beta(0.6, 0.6, codes.size)
     labels = rng.random(codes.size) < scores ** (1.0 + 0.04 * codes)
-    return TagScores.from_arrays(scores, labels, tags[codes], documents=rng.integers(0, 200, codes.size))
+    documents = rng.integers(0, 200, codes.size)
+    errors = {}
+    for code in range(20):
+        rows = (codes == code) & (scores >= 0.01)
+        errors[f"tag {chr(97 + code)}"] = calibration_error(
+            scores[rows], labels[rows], bin_size=200, documents=documents[rows], n_resamples=500
+        )
+    return errors
 
 
 def calibration_pictures() -> dict[str, Figure]:
     """Pictures of calibration."""
     links = calibrate_links(link_tables(links_of(2.0)), bin_size=2000, n_resamples=1000)
-    errors = tag_calibration_errors(tag_scores(), n_resamples=500)
     return {
         "reliability": plots.reliability_figure(curves(), title="Three simulated models"),
         "errors": plots.calibration_error_dots(links, title="Link probabilities, overconfident").figure,
-        "tags": plots.calibration_error_dots(errors, title="A simulated tagger").figure,
+        "tags": plots.calibration_error_dots(tag_errors(), title="A simulated tagger").figure,
     }
 
 

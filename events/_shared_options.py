@@ -155,6 +155,19 @@ class OnError(Options):
 
 
 @declared
+class Undated(Options):
+    """What happens with documents without a date.
+
+    Attributes
+    ----------
+    undated
+        Documents without a date: reject them as bad documents, or keep them, in totals and evidence but in no period.
+    """
+
+    undated: Literal["reject", "keep"] = "reject"
+
+
+@declared
 class Recalibrated(Options):
     """A recalibration that is chosen.
 

@@ -20,7 +20,7 @@
 # - measures the calibration of tags, and of an event of whole sentences;
 # - runs small versions of the studies of docs/tagging-studies.md, on the corpora that are available.
 #
-# It needs the extra `tagging` (python-crfsuite, scikit-learn).
+# It needs the extras `tagging` (python-crfsuite) and, for the studies, `words` (scikit-learn).
 
 # %%
 # %matplotlib inline

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from events.matching._matching import MentionMatches
+from events.matching._matches import MentionMatches
 
 
 def matches_of(

@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from events.counting._counts import EventCounts
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.counting._tally import CountTally

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB
 
 from corefsample.calibration import calibration_error
-from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
-from corefsample.tagging._sentences import LabelledText
 from tagger_studies import corpora
 from tagger_studies.results import (
     DOES_NOT_HOLD,
@@ -33,6 +33,7 @@ from tagger_studies.results import (
     shown,
     verdict,
 )
+from tagger_studies.texts import LabelledText, TextClassifier
 
 INFORMATIVE = ("newspaper", "journal", "essays", "non-fiction", "technical", "govt-docs", "travel-guides")
 OTHER = ("blog", "email", "letters", "fiction", "ficlets", "jokes")
@@ -52,8 +53,11 @@ def run(output: Output) -> None:
     train, dev, test = texts
     rows, best = [], {}
     for name, models in (
-        ("naive Bayes", [NaiveBayes(pseudocount=c) for c in PSEUDOCOUNTS]),
-        ("logistic regression", [LogisticRegression(l2=l2) for l2 in L2]),
+        ("naive Bayes", [TextClassifier(BernoulliNB(alpha=c)) for c in PSEUDOCOUNTS]),
+        (
+            "logistic regression",
+            [TextClassifier(LogisticRegression(C=1.0 / l2, max_iter=1_000, tol=1e-6)) for l2 in L2],
+        ),
     ):
         for model in models[2:3] if output.quick else models:
             found = measured(model.fit(train), dev)
@@ -115,7 +119,7 @@ def task() -> tuple[list[LabelledText], list[LabelledText], list[LabelledText]]:
     for part in (split.train, split.dev, split.test):
         texts = [
             LabelledText(
-                [word.lower() for word in each.words],
+                tuple(word.lower() for word in each.words),
                 YES if each.doc_id.partition("/")[0] in INFORMATIVE else NO,
                 each.doc_id,
             )

@@ -156,3 +156,9 @@ def _gum_part(name: str) -> Iterator[TaggedSentence]:
 def tag_counts(sentences: Sequence[TaggedSentence]) -> Counter[str]:
     """How often each tag occurs."""
     return Counter(tag for sentence in sentences for tag in sentence.tags)
+
+
+def frequent_tag_pairs(sentences: Sequence[TaggedSentence], n: int) -> list[tuple[str, str]]:
+    """The most frequent pairs of tags of neighbours, by descending count, then by name."""
+    counts = Counter(pair for each in sentences for pair in zip(each.tags[:-1], each.tags[1:], strict=True))
+    return sorted(counts, key=lambda pair: (-counts[pair], pair))[:n]

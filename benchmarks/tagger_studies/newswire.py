@@ -25,7 +25,7 @@ from corefsample.tagging import (
 )
 from corefsample.tagging._events import EventPairs
 from corefsample.tagging._recalibration import ChainRecalibration
-from corefsample.tagging._sentences import SequenceModel, frequent_tag_pairs
+from corefsample.tagging._sentences import SequenceModel
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,
@@ -255,7 +255,7 @@ def top_table(found: ByEvent, n: int) -> pd.DataFrame:
 def pair_study(hmm: Measured, crf: Measured, sentences: Sequence[TaggedSentence], which: str, output: Output) -> None:
     """Errors of the most frequent pairs of tags."""
     known = set(hmm.tags) & set(crf.tags)
-    every = [pair for pair in frequent_tag_pairs(sentences, 400) if set(pair) <= known][:100]
+    every = [pair for pair in corpora.frequent_tag_pairs(sentences, 400) if set(pair) <= known][:100]
     one, other = (event_pairs(each.items, each.tags, every) for each in (hmm, crf))
     found = by_event(one, other, every)
     name = "tagging-pairs-" + ("chosen" if which == "chosen" else "one")

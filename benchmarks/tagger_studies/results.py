@@ -18,7 +18,7 @@ from corefsample.calibration._bins import BlockBins
 from corefsample.plots import reliability_axes
 from corefsample.tagging import TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs
-from corefsample.tagging._sentences import LabelledChain, LabelledText, SequenceModel
+from corefsample.tagging._sentences import LabelledChain, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -115,7 +115,7 @@ class Measured:
         return shown(found.estimate, (found.lower, found.upper))
 
 
-def measured(model: SequenceModel, sentences: Sequence[TaggedSentence | LabelledText]) -> Measured:
+def measured(model: SequenceModel, sentences: Sequence[Any]) -> Measured:
     """Posteriors of sentences, and what is measured of them."""
     items = list(labelled_posteriors(model, sentences, unknown="outside"))
     pairs = event_pairs(items, model.tags)

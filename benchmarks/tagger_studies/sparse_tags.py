@@ -7,28 +7,25 @@ As in the paper, rare tags of training are no output of the tagger, and recalibr
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from sklearn.linear_model import LogisticRegression
 
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, Ints
 from corefsample.calibration import IsotonicRecalibration, calibration_error
-from corefsample.calibration._binners import HistogramBinning, ScalingBinning
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._bins import BlockBins
-from corefsample.calibration._grouped import GroupedRecalibrator
-from corefsample.calibration._tag_errors import grouped_calibration_errors, shared_calibration_error
-from corefsample.calibration._tag_scores import TagGroups, TagScores, tag_frequency_groups
+from corefsample.calibration._error import CalibrationError
 from corefsample.plots.style import COLOURS, MARKERS
 from corefsample.tagging import LinearChain, TaggedSentence, event_pairs, labelled_posteriors
-from corefsample.tagging._classifiers import LogisticRegression
 from corefsample.tagging._crf import advanced_attributes
-from corefsample.tagging._events import tag_scores
-from corefsample.tagging._sentences import LabelledText
 from tagger_studies import corpora
+from tagger_studies.recalibrators import HistogramBinning, ScalingBinning, frequency_groups, recalibrated_by_group
 from tagger_studies.results import (
     DOES_NOT_HOLD,
     HOLDS,
@@ -39,6 +36,7 @@ from tagger_studies.results import (
     ratio,
     shown,
 )
+from tagger_studies.texts import LabelledText, TextClassifier
 
 N_TOKENS = 45_000  # for training; the paper's second tagger had 44,801
 LEAST = 3  # of a tag in training, to be an output
@@ -56,23 +54,28 @@ PUBLISHED = {
     "histogram, shared": (".0047 .0286 .0422", ".0086 .0298 .0409"),
     "histogram, 5 groups": (".0028 .0254 .0218", ".0110 .0222 .0145"),
 }
-METHODS = {
-    "scaling-binning": ScalingBinning(n_bins=N_BINS),
-    "isotonic": IsotonicRecalibration(),
-    "histogram": HistogramBinning(n_bins=N_BINS),
-}
+METHODS = {"scaling-binning": ScalingBinning, "isotonic": IsotonicRecalibration, "histogram": HistogramBinning}
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Frequency group of each tag of the tagger, 1 for the most frequent ones, and its share in training."""
+
+    of_tag: Ints
+    share: Floats
 
 
 class TokenTagger:
     """Logistic regression of each word's tag on attributes of the word and its neighbours."""
 
     def __init__(self) -> None:
-        self._model = LogisticRegression(l2=L2, min_count=LEAST_WORDS, max_iterations=ITERATIONS)
+        estimator = LogisticRegression(C=1.0 / L2, max_iter=ITERATIONS, tol=1e-6)
+        self._model = TextClassifier(estimator, min_count=LEAST_WORDS)
 
     def fit(self, sentences: Sequence[TaggedSentence]) -> TokenTagger:
         counts = corpora.tag_counts(sentences)
         texts = [
-            LabelledText(attributes, tag)
+            LabelledText(tuple(attributes), tag)
             for sentence in sentences
             for attributes, tag in zip(chosen_attributes(sentence.words), sentence.tags, strict=True)
             if counts[tag] >= LEAST
@@ -80,7 +83,9 @@ class TokenTagger:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "lbfgs failed to converge")  # it stops early, which regularises too
             self._model.fit(texts)
-        self._code = {text: code for code, text in enumerate(self._model.weights.words)}
+        self._code = self._model.vectorizer.vocabulary_
+        self._intercepts = self._model.estimator.intercept_
+        self._weights = np.ascontiguousarray(self._model.estimator.coef_.T)
         self._transitions = np.zeros((len(self.tags), len(self.tags)))
         self._transitions.flags.writeable = False
         return self
@@ -90,10 +95,41 @@ class TokenTagger:
         return self._model.tags
 
     def posterior(self, words: Sequence[str]) -> LinearChain:
-        weights = self._model.weights
         rows = [[self._code[each] for each in row if each in self._code] for row in chosen_attributes(words)]
-        unary = np.array([weights.intercepts + weights.weights[codes].sum(axis=0) for codes in rows])
+        unary = np.array([self._intercepts + self._weights[codes].sum(axis=0) for codes in rows])
         return LinearChain.from_scores(unary, self._transitions)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of at least the threshold: score, label, tag, document, and whether the tag is its word's likeliest."""
+
+    q: Floats
+    y: Floats
+    tag: Ints
+    document: Ints
+    top: np.ndarray
+
+    def only(self, chosen: np.ndarray) -> Scores:
+        return Scores(*(values[chosen] for values in (self.q, self.y, self.tag, self.document, self.top)))
+
+
+def marginals(tagger: TokenTagger, sentences: Sequence[TaggedSentence]) -> Iterator[tuple[Floats, Ints, str]]:
+    """Probabilities of the tags of each sentence's words, gold tags (-1: no output), and document."""
+    for item in labelled_posteriors(tagger, sentences, unknown="outside"):
+        yield item.chain.marginals(), np.asarray(item.gold), item.doc_id
+
+
+def flat(parts: Sequence[tuple[Floats, Ints, str]]) -> Scores:
+    numbers = {doc_id: k for k, doc_id in enumerate(dict.fromkeys(doc_id for _, _, doc_id in parts))}
+    found: list[list[np.ndarray]] = [[], [], [], [], []]
+    for probs, gold, doc_id in parts:
+        word, tag = np.nonzero(probs >= THRESHOLD)
+        row = (np.minimum(probs[word, tag], 1.0), tag == gold[word], tag, np.full(tag.size, numbers[doc_id]))
+        for place, values in zip(found, (*row, probs.argmax(axis=1)[word] == tag), strict=True):
+            place.append(values)
+    q, y, tag, document, top = map(np.concatenate, found)
+    return Scores(q, y.astype(float), tag.astype(np.int64), document.astype(np.int64), top)
 
 
 def chosen_attributes(words: Sequence[str]) -> list[list[str]]:
@@ -107,13 +143,15 @@ def run(output: Output) -> None:
     train = some_documents(split.train, 5_000 if output.quick else N_TOKENS)
     tagger = TokenTagger().fit(train)
     frequencies = corpora.tag_counts(train)
-    groups = printed_groups({tag: frequencies[tag] for tag in tagger.tags})
-    dev, _ = scored(tagger, split.dev)
-    test, accuracy = scored(tagger, split.test)
+    groups = printed_groups({tag: frequencies[tag] for tag in tagger.tags}, tagger.tags)
+    dev = flat(list(marginals(tagger, split.dev)))
+    of_test = list(marginals(tagger, split.test))
+    test, gold = flat(of_test), np.concatenate([each for _, each, _ in of_test])
+    accuracy = float(np.mean(np.concatenate([probs.argmax(axis=1) for probs, _, _ in of_test]) == gold))
     n_words = sum(len(each.words) for each in train)
     output.say(
         f"Trained on {n_words:,} words: {len(frequencies)} tags, {len(tagger.tags)} of them {LEAST} times or more; "
-        f"accuracy {accuracy:.1%}; {test.n_gold_outside} gold tags of test are no output"
+        f"accuracy {accuracy:.1%}; {(gold < 0).sum()} gold tags of test are no output"
     )
     top = event_pairs(labelled_posteriors(tagger, split.test, unknown="outside"), tagger.tags, "likeliest")
     error = calibration_error(top.q, top.y, documents=top.documents, n_bins=N_BINS)
@@ -131,16 +169,18 @@ def run(output: Output) -> None:
     output.write_claims("sparse-tags")
 
 
-def printed_groups(counts: dict[str, int]) -> TagGroups:
+def printed_groups(counts: Mapping[str, int], tags: Sequence[str]) -> Groups:
     """Groups by the rule that the paper prints: one is closed when its share is at least 1/G, and the sum restarts.
 
     The published code says "above 1/G", which gives the same groups unless a share is 1/G to the last digit.
     """
-    groups = tag_frequency_groups(counts, n_groups=N_GROUPS, convention="kranzlein2021")
-    sums = [np.cumsum(groups.frequencies[groups.group == number]) for number in range(1, groups.n_groups + 1)]
-    assert groups.n_groups == N_GROUPS
-    assert not any((each * N_GROUPS == groups.frequencies.sum()).any() for each in sums)
-    return groups
+    by_tag, total = frequency_groups(counts, N_GROUPS), sum(counts.values())
+    of_tag = np.array([by_tag[tag] for tag in tags])
+    frequencies = np.array([counts[tag] for tag in tags])
+    assert max(by_tag.values()) == N_GROUPS
+    for number in range(1, N_GROUPS + 1):
+        assert not (np.cumsum(-np.sort(-frequencies[of_tag == number])) * N_GROUPS == total).any()
+    return Groups(of_tag, frequencies / total)
 
 
 def some_documents(sentences: Sequence[TaggedSentence], n_tokens: int) -> list[TaggedSentence]:
@@ -150,38 +190,36 @@ def some_documents(sentences: Sequence[TaggedSentence], n_tokens: int) -> list[T
     return [sentences[int(place)] for place in np.arange(0.0, len(sentences), step)]
 
 
-def scored(tagger: TokenTagger, sentences: Sequence[TaggedSentence]) -> tuple[TagScores, float]:
-    """Scores above the threshold, and accuracy."""
-    right: list[np.ndarray] = []
-
-    def watched() -> Any:
-        for item in labelled_posteriors(tagger, sentences, unknown="outside"):
-            right.append(item.chain.unary.argmax(axis=1) == item.gold)
-            yield item
-
-    scores = tag_scores(watched(), tagger.tags, threshold=THRESHOLD)
-    return scores, float(np.concatenate(right).mean())
-
-
-def recalibrated(dev: TagScores, test: TagScores, groups: TagGroups) -> dict[str, TagScores]:
+def recalibrated(dev: Scores, test: Scores, groups: Groups) -> dict[str, Scores]:
     """Scores of test as they are, and recalibrated by each method, fitted to dev."""
     versions = {NONE: test}
     for name, method in METHODS.items():
-        grouped = GroupedRecalibrator(method).fit(dev.scores, dev.labels, dev.groups(groups))
-        versions[f"{name}, shared"] = test.recalibrated(grouped.shared_.predict(test.scores))
-        versions[f"{name}, 5 groups"] = test.recalibrated(grouped.predict(test.scores, test.groups(groups)))
+        for kind, group in (("shared", np.zeros_like(groups.of_tag)), ("5 groups", groups.of_tag)):
+            q = recalibrated_by_group(method, (dev.q, dev.y, group[dev.tag]), test.q, group[test.tag])
+            versions[f"{name}, {kind}"] = replace(test, q=q)
     return versions
 
 
-def errors_table(versions: dict[str, TagScores], groups: TagGroups) -> pd.DataFrame:
+def shared_error(scores: Scores) -> CalibrationError:
+    """SMCE: the error of all scores."""
+    return calibration_error(scores.q, scores.y, n_bins=N_BINS, documents=scores.document)
+
+
+def grouped_errors(scores: Scores, groups: Groups) -> list[CalibrationError]:
+    """GMCE: the error of the scores of each group's tags."""
+    of_score = groups.of_tag[scores.tag]
+    return [shared_error(scores.only(of_score == number)) for number in range(1, N_GROUPS + 1)]
+
+
+def errors_table(versions: dict[str, Scores], groups: Groups) -> pd.DataFrame:
     rows = []
     base: list[float] = []
     for name, scores in versions.items():
-        whole = shared_calibration_error(scores, n_bins=N_BINS)
-        parts = grouped_calibration_errors(scores, groups, n_bins=N_BINS)
+        whole = shared_error(scores)
+        parts = grouped_errors(scores, groups)
         found = [
             (whole.estimate, (whole.lower, whole.upper)),
-            *((float(parts.error[k]), (float(parts.lower[k]), float(parts.upper[k]))) for k in (0, N_GROUPS - 1)),
+            *((parts[k].estimate, (parts[k].lower, parts[k].upper)) for k in (0, N_GROUPS - 1)),
         ]
         base = base or [estimate for estimate, _ in found]
         row: dict[str, Any] = {"recalibration": name}
@@ -193,17 +231,19 @@ def errors_table(versions: dict[str, TagScores], groups: TagGroups) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def group_table(test: TagScores, groups: TagGroups, output: Output) -> None:
-    parts = grouped_calibration_errors(test, groups, n_bins=N_BINS)
-    place = test.groups(groups)
-    table = parts.to_frame()[["group", "n_tags", "share_min", "share_max", "n", "error", "lower", "upper"]]
-    table["labels - scores"] = [shown(*gap(test, place == group)) for group in parts.group]
-    output.table("sparse-tags-groups", "Groups, without recalibration", table)
+def group_table(test: Scores, groups: Groups, output: Output) -> None:
+    rows = []
+    for number, error in enumerate(grouped_errors(test, groups), 1):
+        share = groups.share[groups.of_tag == number]
+        row = {"group": number, "n_tags": share.size, "share_min": share.min(), "share_max": share.max()}
+        row |= {"n": error.n_pairs, "error": error.estimate, "lower": error.lower, "upper": error.upper}
+        rows.append({**row, "labels - scores": shown(*gap(test, groups.of_tag[test.tag] == number))})
+    output.table("sparse-tags-groups", "Groups, without recalibration", pd.DataFrame(rows))
 
 
-def claims(versions: dict[str, TagScores], groups: TagGroups, output: Output) -> None:
-    smce = {name: shared_calibration_error(scores, n_bins=N_BINS) for name, scores in versions.items()}
-    gmce = {name: grouped_calibration_errors(scores, groups, n_bins=N_BINS) for name, scores in versions.items()}
+def claims(versions: dict[str, Scores], groups: Groups, output: Output) -> None:
+    smce = {name: shared_error(scores) for name, scores in versions.items()}
+    gmce = {name: grouped_errors(scores, groups) for name, scores in versions.items()}
     recalibrated_ones = [name for name in smce if name != NONE]
     blocks = {name: blocks_of_scores(scores) for name, scores in versions.items()}
     verdicts = [holds(difference(blocks[name], blocks[NONE])[1], True) for name in recalibrated_ones]
@@ -212,8 +252,7 @@ def claims(versions: dict[str, TagScores], groups: TagGroups, output: Output) ->
     change = shown(*difference(blocks[worst], blocks[NONE]))
     here = f"{n_lower} of 6 lower, {verdicts.count(HOLDS)} of them by the interval; the least by {change} ({worst})"
     output.claim("every recalibration lowers SMCE", "6 of 6, on both tasks", here, all_of(verdicts))
-    errors = gmce[NONE].error
-    here = ", ".join(f"{each:.4f}" for each in errors)
+    here = ", ".join(f"{each.estimate:.4f}" for each in gmce[NONE])
     of_groups = [group_blocks(versions[NONE], groups, number) for number in range(1, N_GROUPS + 1)]
     for claim, paper, number, below in (
         ("the rarest tags (group 5) have the highest error", ".0396, .0553", N_GROUPS, False),
@@ -230,12 +269,12 @@ def claims(versions: dict[str, TagScores], groups: TagGroups, output: Output) ->
                 group_blocks(versions[f"{name}, {kind}"], groups, number) for kind in ("shared", "5 groups")
             )
             change, ends = difference(grouped, shared)
-            pair = [float(gmce[f"{name}, {kind}"].error[number - 1]) for kind in ("5 groups", "shared")]
+            pair = [gmce[f"{name}, {kind}"][number - 1].estimate for kind in ("5 groups", "shared")]
             here = f"{pair[0]:.4f}/{pair[1]:.4f}, difference {shown(change, ends)}"
             claim = f"groups do better than shared on the {words} tags: {name}"
             output.claim(claim, source, here, holds(ends, True))
     top = versions[NONE]
-    place = top.groups(groups)
+    place = groups.of_tag[top.tag]
     first, last = (gap(top, place == group) for group in (1, N_GROUPS))
     for words, found_gap, below in (
         ("overconfident on frequent tags (group 1)", first, True),
@@ -251,23 +290,19 @@ def all_of(verdicts: Sequence[str]) -> str:
     return HOLDS if set(verdicts) == {HOLDS} else one
 
 
-def blocks_of_scores(scores: TagScores) -> BlockBins:
+def blocks_of_scores(scores: Scores) -> BlockBins:
     """Sums of all scores by document and bin."""
-    assert scores.documents is not None
-    return block_bin_pairs(scores.scores, scores.labels, scores.documents, n_bins=N_BINS)
+    return block_bin_pairs(scores.q, scores.y, scores.document, n_bins=N_BINS)
 
 
-def group_blocks(scores: TagScores, groups: TagGroups, number: int) -> BlockBins:
+def group_blocks(scores: Scores, groups: Groups, number: int) -> BlockBins:
     """Sums of the scores of one group by document and bin; all documents have a row."""
-    assert scores.documents is not None
-    chosen = scores.groups(groups) == number
-    return block_bin_pairs(scores.scores[chosen], scores.labels[chosen], scores.documents[chosen], n_bins=N_BINS)
+    return blocks_of_scores(scores.only(groups.of_tag[scores.tag] == number))
 
 
-def gap(scores: TagScores, chosen: np.ndarray) -> tuple[float, tuple[float, float]]:
+def gap(scores: Scores, chosen: np.ndarray) -> tuple[float, tuple[float, float]]:
     """Mean label minus mean score of some scores, with its interval by document."""
-    assert scores.documents is not None
-    return mean_by_document((scores.labels - scores.scores) * chosen, chosen, scores.documents)
+    return mean_by_document((scores.y - scores.q) * chosen, chosen, scores.document)
 
 
 def mean_by_document(values: Floats, chosen: np.ndarray, documents: np.ndarray) -> tuple[float, tuple[float, float]]:
@@ -277,16 +312,17 @@ def mean_by_document(values: Floats, chosen: np.ndarray, documents: np.ndarray) 
     return ratio(np.bincount(documents, values, n_documents), n, n_documents)
 
 
-def figure_of(versions: dict[str, TagScores], groups: TagGroups) -> Figure:
+def figure_of(versions: dict[str, Scores], groups: Groups) -> Figure:
     """GMCE of each group, by method, with intervals."""
     figure = Figure(figsize=(9.6, 4.0), layout="constrained")
     panels = figure.subplots(1, len(METHODS), sharey=True)
     for ax, name in zip(panels, METHODS, strict=True):
         for k, version in enumerate((NONE, f"{name}, shared", f"{name}, 5 groups")):
-            parts = grouped_calibration_errors(versions[version], groups, n_bins=N_BINS)
-            x = parts.group + 0.15 * (k - 1)
-            ax.vlines(x, parts.lower, parts.upper, color=COLOURS[k], linewidth=1.0)
-            ax.plot(x, parts.error, MARKERS[k], color=COLOURS[k], markersize=5, label=version.replace(f"{name}, ", ""))
+            parts = grouped_errors(versions[version], groups)
+            x = np.arange(1, N_GROUPS + 1) + 0.15 * (k - 1)
+            ax.vlines(x, [e.lower for e in parts], [e.upper for e in parts], color=COLOURS[k], linewidth=1.0)
+            look = {"color": COLOURS[k], "markersize": 5, "label": version.replace(f"{name}, ", "")}
+            ax.plot(x, [each.estimate for each in parts], MARKERS[k], **look)
         ax.set_title(name, loc="left", fontsize=10)
         ax.set_xlabel("frequency group (5: the rarest tags)")
         ax.set_ylim(bottom=0.0)

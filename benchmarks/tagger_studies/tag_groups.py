@@ -7,74 +7,36 @@ Brier score, which no binning of the evaluation can change; differences are by d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration import IsotonicRecalibration, calibration_error
-from corefsample.calibration._binners import HistogramBinning
-from corefsample.calibration._grouped import GroupedRecalibrator
-from corefsample.calibration._tag_scores import tag_frequency_groups
-from corefsample.tagging import TaggedSentence, labelled_posteriors
+from corefsample.tagging import TaggedSentence
 from tagger_studies import corpora
+from tagger_studies.recalibrators import HistogramBinning, frequency_groups, recalibrated_by_group
 from tagger_studies.results import Output, difference_of_shares, holds, shown
-from tagger_studies.sparse_tags import N_BINS, N_TOKENS, THRESHOLD, TokenTagger, some_documents
+from tagger_studies.sparse_tags import N_BINS, N_TOKENS, Scores, TokenTagger, flat, marginals, some_documents
 
 NUMBERS = (1, 2, 3, 5, 10, 20, 50)
-METHODS = {"isotonic": IsotonicRecalibration(), "histogram": HistogramBinning(n_bins=N_BINS)}
+METHODS = {"isotonic": IsotonicRecalibration, "histogram": HistogramBinning}
 N_FOLDS = 5
 N_BALANCED = 10  # tags of the balanced tagset
 UNBALANCED, BALANCED = "all words", "equally many words of each tag"
 
 
-@dataclass(frozen=True)
-class Scores:
-    """Scores of at least the threshold: score, label, tag, document, and whether the tag is its word's likeliest."""
-
-    q: Floats
-    y: Floats
-    tag: Ints
-    document: Ints
-    top: np.ndarray
-
-    def only(self, chosen: np.ndarray) -> Scores:
-        return Scores(*(values[chosen] for values in (self.q, self.y, self.tag, self.document, self.top)))
-
-
-def marginals(tagger: TokenTagger, sentences: Sequence[TaggedSentence]) -> Iterator[tuple[Floats, Ints, str]]:
-    """Probabilities of the tags of each sentence's words, gold tags (-1: no output), and document."""
-    for item in labelled_posteriors(tagger, sentences, unknown="outside"):
-        yield item.chain.marginals(), np.asarray(item.gold), item.doc_id
-
-
-def flat(parts: Sequence[tuple[Floats, Ints, str]]) -> Scores:
-    numbers = {doc_id: k for k, doc_id in enumerate(dict.fromkeys(doc_id for _, _, doc_id in parts))}
-    found: list[list[np.ndarray]] = [[], [], [], [], []]
-    for probs, gold, doc_id in parts:
-        word, tag = np.nonzero(probs >= THRESHOLD)
-        row = (probs[word, tag], tag == gold[word], tag, np.full(tag.size, numbers[doc_id]))
-        for place, values in zip(found, (*row, probs.argmax(axis=1)[word] == tag), strict=True):
-            place.append(values)
-    q, y, tag, document, top = map(np.concatenate, found)
-    return Scores(q, y.astype(float), tag.astype(np.int64), document.astype(np.int64), top)
-
-
 def groups_of(tagger: TokenTagger, train: Sequence[TaggedSentence], number: int) -> Ints:
     """Group of each tag of the tagger, by its frequency in training."""
     counts = corpora.tag_counts(train)
-    groups = tag_frequency_groups(
-        {tag: counts[tag] for tag in tagger.tags}, n_groups=number, convention="kranzlein2021"
-    )
-    place = dict(zip(groups.tags, groups.group.tolist(), strict=True))
-    return np.array([place[tag] for tag in tagger.tags])
+    groups = frequency_groups({tag: counts[tag] for tag in tagger.tags}, number)
+    return np.array([groups[tag] for tag in tagger.tags])
 
 
 def recalibrated(method: str, dev: Scores, test: Scores, group: Ints) -> Floats:
-    fitted = GroupedRecalibrator(METHODS[method], min_pairs=N_BINS).fit(dev.q, dev.y, group[dev.tag])
-    return np.asarray(fitted.predict(test.q, group[test.tag]))
+    fit = dev.q, dev.y, group[dev.tag]
+    return recalibrated_by_group(METHODS[method], fit, test.q, group[test.tag], N_BINS)
 
 
 def held_out_brier(method: str, dev: Scores, group: Ints) -> float:

@@ -24,7 +24,6 @@ from corefsample.tagging import (
     event_pairs,
 )
 from corefsample.tagging._crf import FEATURES, advanced_attributes
-from corefsample.tagging._sentences import frequent_tag_pairs
 from tagger_studies import corpora
 from tagger_studies.newswire import ITERATIONS, TAG_BIN, ByEvent, by_event
 from tagger_studies.results import (
@@ -147,7 +146,7 @@ def bars(found: dict[str, Measured], sentences: Sequence[TaggedSentence], output
     counts = Counter(hmm.tags[code] for item in hmm.items for code in item.gold if code >= 0)
     tags = [tag for tag in sorted(counts, key=lambda each: (-counts[each], each)) if tag in crf.tags]
     known = set(hmm.tags) & set(crf.tags)
-    every = [pair for pair in frequent_tag_pairs(sentences, 400) if set(pair) <= known][:100]
+    every = [pair for pair in corpora.frequent_tag_pairs(sentences, 400) if set(pair) <= known][:100]
     of_tags = by_event(hmm.pairs, crf.pairs, tags)
     one, other = (event_pairs(each.items, each.tags, every) for each in (hmm, crf))
     of_pairs = by_event(one, other, every)

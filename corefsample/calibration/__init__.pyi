@@ -1,11 +1,11 @@
-from ._binners import IsotonicRecalibration as IsotonicRecalibration
 from ._error import calibration_error as calibration_error
 from ._intervals import calibration_test as calibration_test
-from ._logistic import BetaCalibration as BetaCalibration
-from ._logistic import PlattScaling as PlattScaling
 from ._quantiles import quantile_calibration as quantile_calibration
+from ._recalibrators import BetaCalibration as BetaCalibration
+from ._recalibrators import IsotonicRecalibration as IsotonicRecalibration
+from ._recalibrators import PlattScaling as PlattScaling
 from ._reliability import ReliabilityCurve as ReliabilityCurve
 from ._reliability import reliability_curve as reliability_curve
 from ._split_sample import split_sample_error as split_sample_error
-from ._tag_errors import shared_calibration_error as shared_calibration_error
 from ._tag_scores import TagScores as TagScores
+from ._tag_scores import shared_calibration_error as shared_calibration_error

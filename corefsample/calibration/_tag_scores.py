@@ -1,182 +1,32 @@
-"""Scores of many tags as prediction-label pairs, one per token and tag; and tags in groups of similar frequency.
+"""Scores of many tags as prediction-label pairs, one per token and tag, and their calibration error (SMCE).
 
-Groups follow our rule or that of the code of Kranzlein, Liu & Schneider (2021).
+Tagsets with hundreds of tags are too sparse to measure each tag separately: the shared error pools the scores of all
+tags. Bins are adaptive, as in the rest of this package: equal scores share a bin, and a score of 1 belongs to the last
+one. The code published with the paper leaves scores of 1 out of all bins, though it counts them.
+
+References
+----------
+Kranzlein, Liu & Schneider (2021), "Making heads and tails of models with marginal calibration for sparse tagsets".
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._lazy import pd
 from corefsample._results import Result
-from corefsample.calibration._validation import coded, in_order, labelled, predictions, require_length
+from corefsample.calibration._error import CalibrationError, IntervalKind, calibration_error
+from corefsample.calibration._validation import coded, labelled
 from corefsample.errors import ParameterError
 
-Convention = Literal["default", "kranzlein2021"]
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TagGroups(Result):
-    """Tags grouped by their frequency in training; group 1 has the most frequent ones. Arrays read-only.
-
-    Attributes
-    ----------
-    tags
-        The tags, by descending frequency.
-    frequencies
-        float64 (n_tags,): count of each in training, non-increasing.
-    group
-        int64 (n_tags,): group of each, from 1 to n_groups, non-decreasing.
-    """
-
-    tags: tuple[Any, ...]
-    frequencies: Floats
-    group: Ints
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups, none of them empty."""
-        return int(self.group[-1])
-
-    @property
-    def shares(self) -> Floats:
-        """Share of each tag in training: float64 (n_tags,) in [0, 1]."""
-        return np.asarray(self.frequencies / self.frequencies.sum())
-
-    def of(self, tags: npt.ArrayLike) -> Ints:
-        """Group of each tag: int64 (n,) for (n,) names.
-
-        A tag that did not occur in training belongs to the last group, that of the rarest. Raises if no name is known,
-        which means that the names belong to another tagset.
-        """
-        codes, names = coded("tags", tags, np.size(tags))
-        known = dict(zip(self.tags, self.group.tolist(), strict=True))
-        if names and not any(name in known for name in names):
-            ours, theirs = _checks.shown(self.tags[0]), _checks.shown(names[0])
-            raise ParameterError(
-                f"must share one with those of training ({ours}, ...), got {theirs}, ...", parameter="tags"
-            )
-        return np.array([known.get(name, self.n_groups) for name in names], np.int64)[codes]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per tag: tag, group, frequency, share."""
-        columns = {"group": self.group, "frequency": self.frequencies, "share": self.shares}
-        return pd.DataFrame({"tag": list(self.tags), **columns})
-
-
-def tag_frequency_groups(
-    frequencies: Mapping[Any, float], *, n_groups: int = 5, convention: Convention = "default"
-) -> TagGroups:
-    """Group tags of similar frequency, so that rare ones have enough scores together to be measured and recalibrated.
-
-    Tags are ordered by descending frequency, and a group closes with the tag that fills it.
-
-    - "default": a group is full when it has at least its equal share of the remaining mass: the mass outside closed
-      groups, divided by the number of groups left. Tags of equal frequency are ordered by name. There are always
-      exactly `n_groups` groups, none empty, however frequent the first tags are, and the order of the mapping cannot
-      change them.
-    - "kranzlein2021": as in the code of that paper. A group is full when its share of the total mass is above
-      1 / n_groups (the paper says "at least"), and the next one starts again from 0, so the excess of a frequent tag
-      is missing from the later groups: the last ones may be small, or empty and left out. Tags of equal frequency keep
-      the order of the mapping.
-
-    Parameters
-    ----------
-    frequencies
-        Gold counts of the tags in training, such as a `collections.Counter` of them; 0 for a possible tag
-        that never occurred, which goes to the last group.
-    n_groups
-        Number of groups; with the default convention at most the number of tags of positive frequency.
-    convention
-        "default" or "kranzlein2021".
-
-    Returns
-    -------
-    TagGroups
-
-    Raises
-    ------
-    ParameterError
-        If frequencies are not numbers of at least 0, or are all 0, tags are of several kinds, or there are too few
-        tags for the groups.
-
-    References
-    ----------
-    Kranzlein, Liu & Schneider (2021), section 3.3.
-
-    Examples
-    --------
-    >>> counts = {"N": 12, "V": 2, "A": 2, "R": 2, "X": 2}
-    >>> groups = tag_frequency_groups(counts, n_groups=4)
-    >>> groups.tags, groups.group.tolist()
-    (('N', 'A', 'R', 'V', 'X'), [1, 2, 2, 3, 4])
-    >>> tag_frequency_groups(counts, n_groups=4, convention="kranzlein2021").group.tolist()  # the fourth would be empty
-    [1, 2, 2, 2, 3]
-    """
-    _checks.choice("convention", convention, get_args(Convention))
-    n_wanted = _checks.whole("n_groups", n_groups, 1)
-    counts = _checked_frequencies(frequencies)
-    names: Iterable[Any] = counts if convention == "kranzlein2021" else in_order("frequencies", counts)
-    items = sorted(((tag, counts[tag]) for tag in names), key=lambda item: -item[1])  # stable
-    make_groups = frequency_groups if convention == "kranzlein2021" else _groups_of_remaining_mass
-    values = [count for _, count in items]
-    return TagGroups(tuple(tag for tag, _ in items), np.array(values), make_groups(values, n_wanted))
-
-
-def _checked_frequencies(frequencies: Mapping[Any, float]) -> dict[Any, float]:
-    if not isinstance(frequencies, Mapping):
-        found = _checks.shown(frequencies)
-        raise ParameterError(f"must be a mapping of tags to counts, got {found}", parameter="frequencies")
-    counts = {tag: _checks.at_least_zero(f"frequencies[{tag!r}]", count) for tag, count in frequencies.items()}
-    if not any(counts.values()):
-        raise ParameterError(f"must have one above 0, got {len(counts)} without", parameter="frequencies")
-    return counts
-
-
-def _groups_of_remaining_mass(counts: list[float], n_groups: int) -> Ints:
-    n_positive = sum(count > 0.0 for count in counts)
-    if n_groups > n_positive:
-        rule = f"must be at most the number of tags of positive frequency ({n_positive})"
-        raise ParameterError(f"{rule}, got {n_groups}", parameter="n_groups")
-    group = np.empty(len(counts), np.int64)
-    number, mass, remaining = 1, 0.0, math.fsum(counts)
-    for place, count in enumerate(counts):
-        group[place] = number
-        mass += count
-        if number < n_groups and mass * (n_groups - number + 1) >= remaining:
-            remaining -= mass
-            mass = 0.0
-            number += 1
-    return group
-
-
-def frequency_groups(counts: Sequence[float], n_groups: int) -> Ints:
-    """Group, from 1, of each tag, given counts by descending frequency, as in the code of the paper.
-
-    A group closes when its share of the mass is above 1 / n_groups, in floating point as shares are added one by one,
-    and the sum starts again at 0.
-    """
-    total = sum(counts)
-    group = np.empty(len(counts), np.int64)
-    number, share = 1, 0.0
-    for place, count in enumerate(counts):
-        group[place] = number
-        share += count / total
-        if share > 1.0 / n_groups and number < n_groups:
-            number += 1
-            share = 0.0
-    return group
-
-
 THRESHOLD = 0.01
+N_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -184,8 +34,7 @@ class TagScores(Result):
     """Scores at or above a threshold, with their labels and tags, of all tokens and tags; arrays read-only.
 
     With hundreds of tags nearly all scores are close to 0 and nearly correct; they would hide the error of the
-    plausible tags. The threshold is applied once, to the scores of the model: `recalibrated` replaces scores and drops
-    none. Scores of one token need not sum to 1.
+    plausible tags. Scores of one token need not sum to 1.
 
     A recalibrator fitted to `scores` and `labels` of all tags together is shared class-wise binning (SCW).
 
@@ -203,8 +52,6 @@ class TagScores(Result):
         int32 (n,): document of each score, numbered; None without documents.
     threshold
         Scores below it were dropped.
-    n_gold_outside
-        Number of tokens whose gold tag is not one of the tags, if that is known.
 
     References
     ----------
@@ -217,7 +64,6 @@ class TagScores(Result):
     tag_names: tuple[Any, ...]
     documents: Ints32 | None
     threshold: float
-    n_gold_outside: int = 0
 
     @classmethod
     def from_arrays(
@@ -256,23 +102,6 @@ class TagScores(Result):
         """Number of scores."""
         return int(self.scores.shape[0])
 
-    def subset(self, rows: Ints) -> TagScores:
-        """The scores in some rows."""
-        documents = None if self.documents is None else self.documents[rows]
-        return replace(
-            self, scores=self.scores[rows], labels=self.labels[rows], codes=self.codes[rows], documents=documents
-        )
-
-    def recalibrated(self, scores: npt.ArrayLike) -> TagScores:
-        """The same labels and tags with new scores (n,) in [0, 1]; none is dropped, however low."""
-        values = predictions("scores", scores) + 0.0
-        require_length("scores", values, self.n, "those they replace")
-        return replace(self, scores=values)
-
-    def groups(self, tag_groups: TagGroups) -> Ints:
-        """Frequency group of each score's tag: int64 (n,), from 1; tags unseen in training are in the last group."""
-        return tag_groups.of(self.tag_names)[self.codes]
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per score: tag, score, label."""
         tag = pd.Series(list(self.tag_names)).take(self.codes).reset_index(drop=True)
@@ -287,3 +116,57 @@ def _reaching(values: npt.NDArray[Any], threshold: float) -> Bools:
         found = f"{threshold!r} and {values.size} scores below"
         raise ParameterError(f"must be reached by a score, got {found}", parameter="threshold")
     return chosen
+
+
+def shared_calibration_error(
+    tag_scores: TagScores,
+    *,
+    n_bins: int | None = None,
+    bin_size: int | None = None,
+    debiased: bool = False,
+    interval: IntervalKind | None = "auto",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> CalibrationError:
+    """Shared marginal calibration error (SMCE): the scores of all tags pooled, RMS over adaptive bins.
+
+    Parameters
+    ----------
+    tag_scores
+        Scores at or above the threshold, with or without documents.
+    n_bins, bin_size
+        Adaptive bins, as of `bin_pairs`, at most one of the two; by default 10 bins.
+    debiased
+        Subtract the sampling variance of the bins.
+    interval, level, n_resamples, seed
+        As of `calibration_error`: bootstrap by document if there are documents, otherwise simulated.
+
+    Raises
+    ------
+    ParameterError
+        If an option breaks its rule, or there are fewer scores than requested bins.
+
+    References
+    ----------
+    Kranzlein, Liu & Schneider (2021), eq. 2.
+
+    Examples
+    --------
+    >>> scores = TagScores.from_arrays([0.8, 0.2, 0.8, 0.2, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
+    >>> error = shared_calibration_error(scores, n_bins=2, interval=None)
+    >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
+    (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
+    """
+    return calibration_error(
+        tag_scores.scores,
+        tag_scores.labels,
+        bin_size=bin_size,
+        n_bins=N_BINS if n_bins is None and bin_size is None else n_bins,
+        debiased=debiased,
+        documents=tag_scores.documents,
+        interval=interval,
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )

@@ -150,34 +150,6 @@ def generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(_checks.seed(seed)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Checked pairs of positive weight.
-
-    Attributes
-    ----------
-    q, y, weights
-        float64 (n,): prediction in [0, 1], label 0 or 1, weight above 0.
-    documents
-        int32 (n,): number of the document of each pair, or None.
-    """
-
-    q: Floats
-    y: Floats
-    weights: Floats
-    documents: Ints32 | None
-
-    @property
-    def n(self) -> int:
-        """Number of pairs."""
-        return int(self.q.shape[0])
-
-    def subset(self, chosen: Bools) -> Pairs:
-        """Return the pairs chosen by a mask."""
-        documents = None if self.documents is None else self.documents[chosen]
-        return Pairs(self.q[chosen], self.y[chosen], self.weights[chosen], documents)
-
-
 def predictions(name: str, values: npt.ArrayLike) -> Floats:
     """Return probabilities as a float64 array, or raise."""
     array = numbers(name, values)
@@ -205,17 +177,13 @@ def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Fl
 
 
 def checked_pairs(
-    q: npt.ArrayLike,
-    y: npt.ArrayLike,
-    sample_weight: npt.ArrayLike | None = None,
-    documents: npt.ArrayLike | None = None,
-) -> Pairs:
-    """Check pairs, and leave out those of weight 0."""
+    q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each, or raise."""
     given, labels = labelled(q, y)
     weights = sample_weights(sample_weight, given.shape[0])
-    codes = None if documents is None else coded("documents", documents, given.shape[0])[0]
-    pairs = Pairs(given, labels, weights, codes)
-    return pairs if weights.all() else pairs.subset(weights > 0.0)
+    positive = weights > 0.0
+    return given[positive], labels[positive], weights[positive]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

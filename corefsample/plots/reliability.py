@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample.calibration._error import CalibrationError
-    from corefsample.calibration._tag_errors import GroupErrors, TagErrors
     from corefsample.links._calibration import LinkCalibration
 
-    Several: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | TagErrors | GroupErrors | LinkCalibration
+    Several: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | LinkCalibration
     Errors: TypeAlias = CalibrationError | Several
 
 
@@ -140,9 +139,8 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     Parameters
     ----------
     errors
-        `CalibrationError`, or several by name; or `TagErrors`, `GroupErrors` or `LinkCalibration`; or their table, such
-        as calibration.csv, with columns tag or group, error, lower, upper and optionally partition, which groups the
-        rows.
+        `CalibrationError`, or several by name; or `LinkCalibration`; or a table such as calibration.csv, with columns
+        tag or group, error, lower, upper and optionally partition, which groups the rows.
     ax
         Axes to draw on; by default a new figure with a height for its rows.
     most

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 _DRAWN_BY = {
     "corefsample.calibration._error.CalibrationError": ("reliability.calibration_error_dots", ""),
     "corefsample.calibration._reliability.ReliabilityCurve": ("reliability.reliability_figure", ""),
-    "corefsample.calibration._tag_errors.GroupErrors": ("reliability.calibration_error_dots", ""),
-    "corefsample.calibration._tag_errors.TagErrors": ("reliability.calibration_error_dots", ""),
     "corefsample.links._calibration.LinkCalibration": ("reliability.calibration_error_dots", ""),
     "corefsample.metrics._scores.CorpusScoreSamples": ("clusterings.score_bars", "corpus"),
     "corefsample.metrics._scores.ScoreSamples": ("clusterings.score_bars", ""),

@@ -156,7 +156,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        given = _sentences.checked_sentences(sentences, TaggedSentence)
+        given = _sentences.checked_sentences(sentences)
         found = read_crfsuite(self._trained(given))
         missing = set(_sentences.tagset(given)) - set(found.tags)
         if missing:

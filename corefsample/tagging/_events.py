@@ -18,9 +18,8 @@ from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
-from corefsample.calibration._tag_scores import TagScores
 from corefsample.errors import ParameterError
-from corefsample.tagging._sentences import OUTSIDE, LabelledChain, tag_codes
+from corefsample.tagging._sentences import LabelledChain, tag_codes
 
 Event = str | tuple[str, str]
 
@@ -127,51 +126,6 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
         raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
     q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
     return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
-
-
-def tag_scores(posteriors: Iterable[LabelledChain], tags: Sequence[str], *, threshold: float = 0.01) -> TagScores:
-    """Marginals at or above a threshold, for the errors of sparse tagsets; the others are dropped.
-
-    Parameters
-    ----------
-    posteriors, tags
-        As of `event_pairs`.
-    threshold
-        In [0, 1].
-
-    Raises
-    ------
-    ParameterError
-        If the threshold breaks its rule, or no marginal reaches it.
-
-    References
-    ----------
-    Kranzlein, Liu & Schneider (2021), section 3.
-    """
-    limit = _checks.probability("threshold", threshold)
-    names = tuple(tag_codes(tags))
-    scores, labels, codes, documents = [], [], [], []
-    numbers: dict[str, int] = {}
-    n_outside = 0
-    for item in posteriors:
-        marginals = item.chain.marginals()
-        word, tag = np.nonzero(marginals >= limit)
-        scores.append(np.minimum(marginals[word, tag], 1.0))
-        labels.append((item.gold[word] == tag).astype(np.float64))
-        codes.append(tag.astype(np.int32))
-        documents.append(np.full(word.shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-        n_outside += int((item.gold == OUTSIDE).sum())
-    if not sum(part.shape[0] for part in scores):
-        raise ParameterError(f"must be reached by a marginal, got {limit!r}", parameter="threshold")
-    return TagScores(
-        scores=np.concatenate(scores),
-        labels=np.concatenate(labels),
-        codes=np.concatenate(codes),
-        tag_names=names,
-        documents=np.concatenate(documents),
-        threshold=limit,
-        n_gold_outside=n_outside,
-    )
 
 
 class _Selection:

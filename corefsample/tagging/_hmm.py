@@ -123,7 +123,7 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
         ParameterError
             If there is no sentence, or an item is not a TaggedSentence.
         """
-        return self._with(HmmCounts.of(_sentences.checked_sentences(sentences, TaggedSentence), self.rare_count))
+        return self._with(HmmCounts.of(_sentences.checked_sentences(sentences), self.rare_count))
 
     def _with(self, counts: HmmCounts) -> Self:
         c, n_tags, n_words = self.pseudocount, len(counts.tags), len(counts.words)

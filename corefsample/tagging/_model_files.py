@@ -1,4 +1,4 @@
-"""Model files of taggers and classifiers: a zip of NumPy arrays and JSON texts; loading runs no code from it.
+"""Model files of taggers: a zip of NumPy arrays and JSON texts; loading runs no code from it.
 
 header.json
     format, version, kind, features (version of the attributes), parameters (of the constructor).
@@ -24,12 +24,11 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
 from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
-from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
 from corefsample.tagging._hmm import HiddenMarkovModel
 from corefsample.tagging._sentences import TrainedModel
 
-Tagger = HiddenMarkovModel | ConditionalRandomField | NaiveBayes | LogisticRegression
+Tagger = HiddenMarkovModel | ConditionalRandomField
 
 FORMAT = "corefsample tagging model"
 VERSION = 1
@@ -40,8 +39,6 @@ _NPY_HEADER = 1 << 10
 KINDS: dict[str, type[TrainedModel[Any]]] = {
     "hidden Markov model": HiddenMarkovModel,
     "conditional random field": ConditionalRandomField,
-    "naive Bayes": NaiveBayes,
-    "logistic regression": LogisticRegression,
 }
 _TYPES = {"Ints": np.int64, "Floats": np.float64}
 

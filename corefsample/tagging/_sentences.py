@@ -1,10 +1,9 @@
-"""Words with gold tags, and texts with gold labels: what models are fitted to; and posteriors beside gold tags."""
+"""Words with gold tags, which models are fitted to, and posteriors beside gold tags."""
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
@@ -56,43 +55,6 @@ class TaggedSentence:
             raise ParameterError(f"must not be empty, got '' at [{self.tags.index('')}]", parameter="tags")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledText:
-    """The words of a text, with one gold label: a sequence of a single tag.
-
-    Attributes
-    ----------
-    words
-        At least one.
-    label
-        Not empty.
-    doc_id
-        Document of the text.
-
-    Raises
-    ------
-    ParameterError
-        If there is no word, or one is not text, or the label is empty.
-    """
-
-    words: tuple[str, ...]
-    label: str
-    doc_id: str = ""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "words", checked_words(self.words))
-        if not isinstance(self.label, str) or not self.label:
-            raise ParameterError(f"must be text that is not empty, got {shown(self.label)}", parameter="label")
-
-    @property
-    def tags(self) -> tuple[str]:
-        """The label, as the only tag."""
-        return (self.label,)
-
-
-Item = TypeVar("Item", TaggedSentence, LabelledText)
-
-
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return the words as a tuple, or raise unless they are at least one, and text."""
     checked = _texts("words", words)
@@ -111,18 +73,18 @@ def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
     return texts
 
 
-def checked_sentences(sentences: Iterable[Item], kind: type[Item], name: str = "sentences") -> list[Item]:
-    """Return the sentences (or texts) as a list, or raise unless there is at least one."""
+def checked_sentences(sentences: Iterable[TaggedSentence]) -> list[TaggedSentence]:
+    """Return the sentences as a list, or raise unless there is at least one."""
     items = list(sentences)
     for place, item in enumerate(items):
-        if not isinstance(item, kind):
-            raise ParameterError(f"must be {kind.__name__}, got {shown(item)} at [{place}]", parameter=name)
+        if not isinstance(item, TaggedSentence):
+            raise ParameterError(f"must be TaggedSentence, got {shown(item)} at [{place}]", parameter="sentences")
     if not items:
-        raise ParameterError("must be at least one, got none", parameter=name)
+        raise ParameterError("must be at least one, got none", parameter="sentences")
     return items
 
 
-def tagset(sentences: Iterable[TaggedSentence | LabelledText]) -> tuple[str, ...]:
+def tagset(sentences: Iterable[TaggedSentence]) -> tuple[str, ...]:
     """All tags of the sentences, in ascending order."""
     return tuple(sorted({tag for sentence in sentences for tag in sentence.tags}))
 
@@ -282,14 +244,14 @@ def tag_codes(tags: Sequence[str]) -> dict[str, int]:
 
 
 def labelled_posteriors(
-    model: SequenceModel, sentences: Iterable[TaggedSentence | LabelledText], *, unknown: Unknown = "raise"
+    model: SequenceModel, sentences: Iterable[TaggedSentence], *, unknown: Unknown = "raise"
 ) -> Iterator[LabelledChain]:
-    """Posteriors of sentences (or texts) one after another, with the gold tags.
+    """Posteriors of sentences one after another, with the gold tags.
 
     Parameters
     ----------
     model
-        A tagger or classifier of this package, or any object with `tags` and `posterior(words)`.
+        A tagger of this package, or any object with `tags` and `posterior(words)`.
     sentences
         With their gold tags.
     unknown
@@ -309,31 +271,3 @@ def labelled_posteriors(
             document = f" of document {sentence.doc_id!r}" if sentence.doc_id else ""
             raise error.at(f"sentence {number}{document}") from None
         yield item
-
-
-def frequent_tag_pairs(sentences: Iterable[TaggedSentence], n: int) -> list[tuple[str, str]]:
-    """The most frequent pairs of gold tags of neighbours, by descending count, then by name.
-
-    Parameters
-    ----------
-    sentences
-        With their gold tags.
-    n
-        Number of pairs, at least 1; fewer are returned if there are fewer.
-
-    Raises
-    ------
-    ParameterError
-        If n is not a whole number of at least 1.
-
-    Examples
-    --------
-    >>> sentence = TaggedSentence("it was as it was".split(), ["N", "V", "C", "N", "V"])
-    >>> frequent_tag_pairs([sentence], 2)
-    [('N', 'V'), ('C', 'N')]
-    """
-    limit = _checks.whole("n", n, 1)
-    counts: Counter[tuple[str, str]] = Counter()
-    for sentence in sentences:
-        counts.update(zip(sentence.tags[:-1], sentence.tags[1:], strict=True))
-    return sorted(counts, key=lambda pair: (-counts[pair], pair))[:limit]

@@ -11,13 +11,12 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, Ints
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
-from events.audit._learned_total import LearnedTotal, learned_totals
 from events.audit._plan import AuditPlan
 from events.audit._quality import (
     Agreement,
@@ -30,15 +29,15 @@ from events.audit._quality import (
     probability_curve,
     width_after,
 )
-from events.audit._sheets import MISSING, UNSURE, SheetLabels
+from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import (
     DEFAULT_METHOD,
     Bounds,
     CellCounts,
     Cells,
     Method,
-    beta_binomial_interval,
     checked_interval,
+    difference_total,
     interval_of,
     target_cells,
 )
@@ -81,7 +80,7 @@ class AuditCount:
     event: str
     actor: str
     period: str
-    period_start: datetime.date
+    period_start: datetime.date | None
     n_docs: int
     n_labelled: int
     n_positive: int
@@ -98,6 +97,37 @@ class AuditCount:
     model_mean: float
     model_lower: int
     model_upper: int
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedTotal:
+    """The number of documents with a target, from labels and learned P.
+
+    The estimate needs no assumption. The interval rests on an approximation, which is the better the better the learned
+    P is: it has no guarantee.
+
+    Attributes
+    ----------
+    event, actor
+        The event, and the actor, or "" for any.
+    n_docs, n_labelled, n_positive
+        Documents, those of the sample with a label, and of these the positive ones.
+    estimate, lower, upper, level
+        Estimate and interval; unsure and missing labels are counted both ways.
+    assumption
+        "learned P".
+    """
+
+    event: str
+    actor: str
+    n_docs: int
+    n_labelled: int
+    n_positive: int
+    estimate: float
+    lower: int
+    upper: int
+    level: float
+    assumption: str = "learned P"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +287,7 @@ class _TargetCounts:
             for (label, start, inside), own in zip(groups, counts, strict=True)
         ]
 
-    def _row(self, label: str, start: datetime.date, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
+    def _row(self, label: str, start: datetime.date | None, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
         assumes = self._assume is not None and label != TOTAL
         bounds = self._stable(counts) if assumes else interval_of(counts, self._level, self._method)
         model = count_pmf(p[p > 0.0])
@@ -297,3 +327,53 @@ class _TargetCounts:
             mean = known + float((others * a / (a + b)).sum())
             ways.append((mean, known + lower, known + upper))
         return Bounds(0.5 * (ways[0][0] + ways[1][0]), ways[0][1], ways[1][2], ways[0], ways[1])
+
+
+def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
+    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2."""
+    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
+    tail = 0.5 * (1.0 - level)
+    ends = np.searchsorted(cdf, tail, side="right"), np.searchsorted(cdf, 1.0 - tail, side="left")
+    return int(ends[0]), min(int(ends[1]), int(trials.sum()))
+
+
+def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
+    """Probabilities of a sum of independent beta-binomial numbers."""
+    from scipy.signal import fftconvolve
+    from scipy.stats import betabinom
+
+    pmf: Floats = np.ones(1)
+    for number, *rates in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
+        pmf = fftconvolve(pmf, betabinom.pmf(np.arange(number + 1), number, *rates))
+    pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
+    return pmf / float(pmf.sum())
+
+
+def learned_totals(
+    plan: AuditPlan, labels: SheetLabels, cross_fitted: Mapping[str, Floats], level: float
+) -> tuple[LearnedTotal, ...]:
+    """Total of each target of which there is a learned P.
+
+    Parameters
+    ----------
+    plan, labels
+        The plan, and its labels; those of documents that a person chose are not used.
+    cross_fitted
+        By target: P of every document, from labels among which is not its own.
+    level
+        Of the intervals.
+    """
+    begun = plan.round_of <= labels.n_rounds
+    rows, totals = plan.sample[begun], []
+    for target, name in enumerate(plan.frame.targets):
+        if name not in cross_fitted:
+            continue
+        own = labels.labels[begun, target]
+        is_open = (own == UNSURE) | (own == MISSING)
+        answers = (np.where(is_open, open_as, own == YES) for open_as in (0.0, 1.0))
+        if_no, if_yes = (difference_total(plan.stratum_of, rows, y, cross_fitted[name], level) for y in answers)
+        event, actor = event_and_actor(plan.frame, name)
+        counts = len(plan.frame), int((~is_open).sum()), int((own == YES).sum())
+        estimate = 0.5 * (if_no[0] + if_yes[0])
+        totals.append(LearnedTotal(event, actor, *counts, estimate, if_no[1], if_yes[2], level))
+    return tuple(totals)

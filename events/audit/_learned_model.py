@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -25,9 +25,32 @@ _N_RESAMPLES = 1000
 _LEAST_WEIGHT = 0.02
 
 
+def standardised(features: Features, words: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Features on the scale on which coefficients are penalised, after a column of ones; then columns of words.
+
+    Returns
+    -------
+    z
+        float64 (n_documents, n_columns): each feature with mean 0 and standard deviation 1, or 0 if it is constant.
+    lowest
+        float64 (n_columns,): 0 where a coefficient must not be negative, else minus infinity.
+    centre
+        float64 (n_columns,): the coefficients of P as it is, to which the penalty draws.
+    """
+    spread = features.matrix.std(axis=0)
+    scaled = (features.matrix - features.matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    z = np.column_stack([np.ones(len(scaled)), scaled, scaled[:, :0] if words is None else words])
+    lowest, centre = np.full(z.shape[1], -np.inf), np.zeros(z.shape[1])
+    lowest[1 : 1 + len(spread)][features.rises] = 0.0
+    centre[1] = spread[0]  # of the logit of P
+    return z, lowest, centre
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
-    """The labels of one target, and the folds of all documents.
+class LabelRegression:
+    """Logistic regressions of the labels of one target on the first columns of its features.
+
+    Coefficients have an L2 penalty, and may be bound to be at least 0.
 
     Attributes
     ----------
@@ -37,113 +60,60 @@ class Labelled:
         Labels 0 and 1, and weights that add up to their effective number, (n_labels,).
     folds
         int64 (n_documents,): fold of every document.
+    z, lowest, centre
+        See `standardised`.
     """
 
     rows: Ints
     y: Floats
     weights: Floats
     folds: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Standardised:
-    """Features on the scale on which coefficients are penalised, after a column of ones.
-
-    Attributes
-    ----------
-    z
-        float64 (n_documents, 1 + n_features): each feature with mean 0 and standard deviation 1.
-    lowest
-        float64 (1 + n_features,): 0 where a coefficient must not be negative, else minus infinity.
-    centre
-        float64 (1 + n_features,): the coefficients of P as it is, to which the penalty draws.
-    """
-
     z: Floats
     lowest: Floats
     centre: Floats
 
-    @classmethod
-    def of(cls, features: Features) -> Standardised:
-        """Standardise; a constant column becomes 0."""
-        spread = features.matrix.std(axis=0)
-        z = (features.matrix - features.matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-        centre = np.zeros(1 + len(spread))
-        centre[1] = spread[0]  # of the logit of P
-        lowest = np.where(np.append(False, features.rises), 0.0, -np.inf)
-        return cls(np.column_stack([np.ones(len(z)), z]), lowest, centre)
-
-    def joined(self, columns: Floats) -> Standardised:
-        """With further columns, whose coefficients are drawn to 0."""
-        n = columns.shape[1]
-        z = np.column_stack([self.z, columns])
-        return Standardised(z, np.append(self.lowest, np.full(n, -np.inf)), np.append(self.centre, np.zeros(n)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LogisticRegression:
-    """A logistic regression with weights, an L2 penalty, and coefficients that may be bound to be at least 0.
-
-    Attributes
-    ----------
-    x, y, weights
-        Features after a column of ones, labels and weights: (n, 1 + n_features), (n,), (n,).
-    penalty
-        Strength with which coefficients are drawn to `centre`; that of the intercept is close to 0.
-    lowest, centre
-        See `Standardised`.
-    """
-
-    x: Floats
-    y: Floats
-    weights: Floats
-    penalty: float
-    lowest: Floats
-    centre: Floats
-
-    @classmethod
-    def of(
-        cls, labelled: Labelled, features: Standardised, n_columns: int, penalty: float, chosen: Bools | slice
-    ) -> LogisticRegression:
-        """Regress chosen labels on the first columns of the features."""
-        first = slice(n_columns)
-        x = features.z[labelled.rows[chosen], first]
-        y, weights = labelled.y[chosen], labelled.weights[chosen]
-        return cls(x, y, weights, penalty, features.lowest[first], features.centre[first])
-
-    @property
-    def _penalties(self) -> Floats:
-        return np.append(_OF_INTERCEPT, np.full(len(self.centre) - 1, self.penalty))
-
-    def _loss(self, beta: Floats) -> tuple[float, Floats]:
-        """Negative log likelihood plus half the penalised squared distance from the centre, and its gradient."""
-        logits, distance = self.x @ beta, beta - self.centre
-        value = self.weights @ (np.logaddexp(0.0, logits) - self.y * logits) + 0.5 * self._penalties @ distance**2
-        gradient = self.x.T @ (self.weights * (sigmoid(logits) - self.y)) + self._penalties * distance
-        return float(value), gradient
-
-    def fitted(self) -> Floats:
-        """The coefficients with the smallest loss within their bounds: float64 (1 + n_features,)."""
+    def fitted(self, n_columns: int, penalty: float, chosen: Bools | slice = slice(None)) -> Floats:
+        """The coefficients with the smallest penalised loss of chosen labels within their bounds: (n_columns,)."""
         from scipy.optimize import Bounds, minimize
 
-        bounds = Bounds(self.lowest, np.inf)
-        found = minimize(self._loss, self.centre, jac=True, method="L-BFGS-B", bounds=bounds)
-        return np.asarray(found.x)
+        x, y, weights = self.z[self.rows[chosen], :n_columns], self.y[chosen], self.weights[chosen]
+        centre, penalties = self.centre[:n_columns], _penalties(n_columns, penalty)
 
-    def draws(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        def loss(beta: Floats) -> tuple[float, Floats]:
+            logits, distance = x @ beta, beta - centre
+            value = weights @ (np.logaddexp(0.0, logits) - y * logits) + 0.5 * penalties @ distance**2
+            return float(value), x.T @ (weights * (sigmoid(logits) - y)) + penalties * distance
+
+        bounds = Bounds(self.lowest[:n_columns], np.inf)
+        return np.asarray(minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+    def draws(self, n_columns: int, penalty: float, n_draws: int, rng: np.random.Generator) -> Floats:
         """Coefficients drawn from the normal distribution at the mode, cut off at their bounds."""
-        mode = self.fitted()
-        p = sigmoid(self.x @ mode)
-        hessian = (self.x.T * (self.weights * p * (1.0 - p))) @ self.x + np.diag(self._penalties)
-        return np.maximum(rng.multivariate_normal(mode, np.linalg.inv(hessian), n_draws), self.lowest)
+        x, mode = self.z[self.rows, :n_columns], self.fitted(n_columns, penalty)
+        p = sigmoid(x @ mode)
+        hessian = (x.T * (self.weights * p * (1.0 - p))) @ x + np.diag(_penalties(n_columns, penalty))
+        draws = rng.multivariate_normal(mode, np.linalg.inv(hessian), n_draws)
+        return np.maximum(draws, self.lowest[:n_columns])
+
+    def cross_fitted(self, n_columns: int, penalty: float) -> Floats:
+        """P of every document from the labels of other folds."""
+        p = np.empty(len(self.z))
+        for fold in range(N_FOLDS):
+            beta = self.fitted(n_columns, penalty, self.folds[self.rows] != fold)
+            inside = self.folds == fold
+            p[inside] = sigmoid(self.z[inside, :n_columns] @ beta)
+        return p
+
+
+def _penalties(n_columns: int, penalty: float) -> Floats:
+    return np.append(_OF_INTERCEPT, np.full(n_columns - 1, penalty))
 
 
 def sigmoid(z: Floats) -> Floats:
     """1 / (1 + exp(-z))."""
     from scipy.special import expit
 
-    p: Floats = expit(z)
-    return p
+    return np.asarray(expit(z))
 
 
 def made_folds(strata: Ints, y: Floats, rows: Ints, n_documents: int, rng: np.random.Generator) -> Ints:
@@ -173,8 +143,8 @@ class Candidate:
         recalibration, which says how uncertain it is.
     cross_fitted
         float64 (n_documents,): P of every document from the labels of other folds.
-    losses
-        float64 (n_labels,): -log P(label), cross-validated.
+    log_score
+        Cross-validated weighted mean of -log P(label); lower is better.
     weight
         Weight in the average.
     """
@@ -183,51 +153,42 @@ class Candidate:
     n_columns: int
     penalty: float
     cross_fitted: Floats
-    losses: Floats
-    weight: float = 0.0
+    log_score: float
+    weight: float
 
 
 def weighted_candidates(
-    labelled: Labelled,
-    p: Floats,
-    features: Standardised,
-    n_words: int,
-    *,
-    few: bool,
-    rng: np.random.Generator,
+    regression: LabelRegression, p: Floats, n_features: int, *, few: bool, rng: np.random.Generator
 ) -> tuple[Candidate, ...]:
     """Every model with each of its penalties, P as it is first, with their weights in the average.
 
     Parameters
     ----------
-    labelled, p
-        The labels, and P of every document as the run has it.
-    features
-        The features, of which P comes first and words come last.
-    n_words
-        Number of columns of words, or 0.
+    regression, p
+        The labels and features, of which P comes first and words come last; and P of every document as the run has it.
+    n_features
+        Number of features without words.
     few
         Whether there are too few labels for more than a recalibration.
     rng
         Generator of the resampled labels.
     """
-    n_all = features.z.shape[1]
-    tried: list[tuple[ModelName, int, Sequence[float]]] = [("recalibrated", 1 + len(PROBABILITY), _OF_RECALIBRATION)]
+    n_of_p, n_columns, n_all = 1 + len(PROBABILITY), 1 + n_features, regression.z.shape[1]
+    tried: list[tuple[ModelName, int, float]] = [("recalibrated", n_of_p, penalty) for penalty in _OF_RECALIBRATION]
     if not few:
-        tried.append(("regression", n_all - n_words, _PENALTIES))
-        tried += [(WITH_WORDS, n_all, _PENALTIES)] if n_words else []
-    fits = [(AS_IT_IS, 1 + len(PROBABILITY), _OF_RECALIBRATION[0], clipped_probability(p))]
-    fits += [
-        (model, n_columns, penalty, cross_fitted(labelled, features, n_columns, penalty))
-        for model, n_columns, penalties in tried
-        for penalty in penalties
-    ]
-    made = [Candidate(*each, log_losses(labelled.y, each[-1][labelled.rows])) for each in fits]
-    weights = _model_weights(labelled, np.array([each.losses for each in made]), rng).tolist()
-    return tuple(replace(each, weight=weight) for each, weight in zip(made, weights, strict=True))
+        tried += [("regression", n_columns, penalty) for penalty in _PENALTIES]
+    if not few and n_all > n_columns:
+        tried += [(WITH_WORDS, n_all, penalty) for penalty in _PENALTIES]
+    fits = [clipped_probability(p), *(regression.cross_fitted(n, penalty) for _, n, penalty in tried)]
+    losses = np.array([log_losses(regression.y, fit[regression.rows]) for fit in fits])
+    scores = np.average(losses, axis=1, weights=regression.weights).tolist()
+    weights = _model_weights(regression.weights, losses, rng).tolist()
+    settings = [(AS_IT_IS, n_of_p, _OF_RECALIBRATION[0]), *tried]
+    rows = zip(settings, fits, scores, weights, strict=True)
+    return tuple(Candidate(*setting, fit, score, weight) for setting, fit, score, weight in rows)
 
 
-def _model_weights(labelled: Labelled, losses: Floats, rng: np.random.Generator) -> Floats:
+def _model_weights(of_labels: Floats, losses: Floats, rng: np.random.Generator) -> Floats:
     """Weights by which candidates are averaged: the mean, over resampled labels, of how likely each makes the labels.
 
     A single best candidate would be chosen by chance where several are about as good.
@@ -237,24 +198,13 @@ def _model_weights(labelled: Labelled, losses: Floats, rng: np.random.Generator)
     Yao, Vehtari, Simpson & Gelman (2018), "Using stacking to average Bayesian predictive distributions", Bayesian
     Analysis 13, section 3.4 (Pseudo-BMA+).
     """
-    shares = rng.dirichlet(np.ones(len(labelled.rows)), _N_RESAMPLES) * labelled.weights
-    shares *= labelled.weights.sum() / shares.sum(axis=1, keepdims=True)
-    scores = -shares @ losses.T
-    likely = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights: Floats = (likely / likely.sum(axis=1, keepdims=True)).mean(axis=0)
+    from scipy.special import softmax
+
+    shares = rng.dirichlet(np.ones(len(of_labels)), _N_RESAMPLES) * of_labels
+    shares *= of_labels.sum() / shares.sum(axis=1, keepdims=True)
+    weights: Floats = softmax(-shares @ losses.T, axis=1).mean(axis=0)
     weights[weights < _LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
-
-
-def cross_fitted(labelled: Labelled, features: Standardised, n_columns: int, penalty: float) -> Floats:
-    """P of every document from the labels of other folds."""
-    p = np.empty(len(features.z))
-    of_labels = labelled.folds[labelled.rows]
-    for fold in range(N_FOLDS):
-        beta = LogisticRegression.of(labelled, features, n_columns, penalty, of_labels != fold).fitted()
-        inside = labelled.folds == fold
-        p[inside] = sigmoid(features.z[inside, :n_columns] @ beta)
-    return p
 
 
 _MOST_WORDS = 20_000
@@ -305,7 +255,6 @@ class TextFeatures:
 
 _MOST_GROUPS = 4
 _LEAST_LABELS = 15  # of a group
-_N_SIMULATED = 2000
 DRIFT = 4.0  # factor of the odds of yes given P, from the first to the last group, for the power
 
 
@@ -316,7 +265,7 @@ class PeriodTest:
     Attributes
     ----------
     p_value
-        Share of simulated labels whose statistic is at least that of the labels; NaN with labels of one group.
+        Probability of a statistic at least as large where errors do not depend on time; NaN with labels of one group.
     power
         Probability of a P value below .05 if the odds of yes given P rise evenly to four times from the first group to
         the last: with little power, a high P value says little.
@@ -329,65 +278,48 @@ class PeriodTest:
     groups: tuple[tuple[str, int, float, int], ...]
 
 
-def period_test(dates: npt.NDArray[np.datetime64], y: Floats, p: Floats, *, seed: int = 0) -> PeriodTest:
+def period_test(dates: npt.NDArray[np.datetime64], y: Floats, p: Floats) -> PeriodTest:
     """Test whether labels y, given P, depend on their dates.
 
     The labels are divided by date into up to four groups of about equal numbers. The statistic is the sum over groups
     of (found - expected)^2 / variance, after one shift of all logits of P, so that calibration as a whole is not
-    tested. Its distribution is that of labels simulated from the shifted P, each with a shift of its own.
+    tested. It has about a chi-squared distribution with one degree of freedom less than groups; under drift a
+    noncentral one.
 
     Parameters
     ----------
     dates, y, p
         Of the labelled documents: dates, labels 0 and 1, and P in (0, 1) that does not know the label.
-    seed
-        Of the simulation.
     """
-    n_groups = min(_MOST_GROUPS, len(y) // _LEAST_LABELS)
-    order = np.argsort(dates, kind="stable")
-    ranks = np.empty(len(y), np.int64)
-    ranks[order] = np.arange(len(y))
-    group = ranks * max(n_groups, 1) // max(len(y), 1)
-    # Documents of one day stay together: their group is that of the first of them.
-    first_rank = np.searchsorted(dates[order], dates, side="left")
-    group = group[order][first_rank]
-    present, group = np.unique(group, return_inverse=True)
-    p = np.clip(p, 1e-6, 1.0 - 1e-6)
-    logits = np.log(p / (1.0 - p))
-    rng = np.random.default_rng(seed)
-    fitted = sigmoid(logits + _shift(logits, y[None])[:, None])[0]
-    inside = [group == g for g in range(len(present))]
-    rows = tuple((str(dates[own].min()), int(own.sum()), float(fitted[own].sum()), int(y[own].sum())) for own in inside)
-    if len(present) < 2:
+    from scipy.special import logit
+    from scipy.stats import chi2, ncx2, rankdata
+
+    n_groups = max(1, min(_MOST_GROUPS, len(y) // _LEAST_LABELS))
+    ranks = rankdata(dates.astype(np.int64), method="min").astype(np.int64) - 1  # documents of one day stay together
+    _, group = np.unique(ranks * n_groups // len(y), return_inverse=True)
+    logits = logit(np.clip(p, 1e-6, 1.0 - 1e-6))
+    fitted = _shifted(logits, y)
+    sums = (np.bincount(group), np.bincount(group, fitted), np.bincount(group, y).astype(int))
+    starts = [str(dates[group == g].min()) for g in range(len(sums[0]))]
+    rows = tuple(zip(starts, *(values.tolist() for values in sums), strict=True))
+    freedom = len(rows) - 1
+    if not freedom:
         return PeriodTest(float("nan"), float("nan"), rows)
-    observed = _statistic(logits, y[None], group, len(present))[0]
-    null = _statistic(logits, _simulated(fitted, rng), group, len(present))
-    slope = np.log(DRIFT) * (np.arange(len(present)) / (len(present) - 1) - 0.5)
-    drifted = _simulated(sigmoid(np.log(fitted / (1.0 - fitted)) + slope[group]), rng)
-    critical = np.quantile(null, 0.95)
-    power = float((_statistic(logits, drifted, group, len(present)) > critical).mean())
-    return PeriodTest(float((1 + (null >= observed).sum()) / (1 + len(null))), power, rows)
+    slope = np.log(DRIFT) * (np.arange(len(rows)) / freedom - 0.5)
+    drifted = sigmoid(logit(fitted) + slope[group])
+    critical = chi2.isf(0.05, freedom)
+    power = ncx2.sf(critical, freedom, _statistic(drifted, _shifted(logits, drifted), group))
+    return PeriodTest(float(chi2.sf(_statistic(y, fitted, group), freedom)), float(power), rows)
 
 
-def _simulated(p: Floats, rng: np.random.Generator) -> Floats:
-    return (rng.random((_N_SIMULATED, len(p))) < p).astype(np.float64)
+def _shifted(logits: Floats, y: Floats) -> Floats:
+    """P after the shift of all logits under which as many yes are expected as there are."""
+    from scipy.optimize import brentq
+
+    target = np.clip(y.sum(), 0.1, len(y) - 0.1)
+    return sigmoid(logits + brentq(lambda shift: sigmoid(logits + shift).sum() - target, -40.0, 40.0))
 
 
-def _shift(logits: Floats, y: Floats) -> Floats:
-    """For each row of labels the shift of all logits under which as many yes are expected as there are."""
-    target = np.clip(y.sum(axis=1), 0.1, y.shape[1] - 0.1)
-    # By interpolation: what is expected rises smoothly with the shift.
-    shifts = np.linspace(-15.0, 15.0, 601)
-    expected = np.array([sigmoid(logits + shift).sum() for shift in shifts])
-    return np.asarray(np.interp(target, expected, shifts))
-
-
-def _statistic(logits: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:
-    """Sum over groups of (found - expected)^2 / variance, of each row of labels."""
-    p = sigmoid(logits + _shift(logits, y)[:, None])
-    found = np.zeros(len(y))
-    for g in range(n_groups):
-        own = p[:, group == g]
-        difference = y[:, group == g].sum(axis=1) - own.sum(axis=1)
-        found += difference**2 / np.maximum((own * (1.0 - own)).sum(axis=1), 1e-9)
-    return found
+def _statistic(y: Floats, p: Floats, group: Ints) -> float:
+    """Sum over groups of (found - expected)^2 / variance."""
+    return float((np.bincount(group, y - p) ** 2 / np.bincount(group, p * (1.0 - p))).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,7 +140,7 @@ def paired_differences(
     level, n_resamples, seed
         Of the intervals.
     """
-    draws = np.vstack([np.ones(len(cells)), *_resampled(cells, n_resamples, seed)]) * cells.weights
+    draws = bootstrap_weights(cells, n_resamples, seed)
     values = [_measures(p, cells.is_positive, draws) for p in (first, second)]
     tail = (1.0 - level) / 2.0
     found = []
@@ -154,16 +154,19 @@ def paired_differences(
     return found
 
 
-def _resampled(cells: LabelledCells, n_resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each cell is drawn: documents with replacement, as many of each stratum as it has."""
+def bootstrap_weights(cells: LabelledCells, n_resamples: int, seed: int) -> Floats:
+    """Weights of the cells, and those of each resample: float64 (1 + n_resamples, n).
+
+    Documents are drawn with replacement, as many of each stratum as it has.
+    """
     rng = np.random.default_rng(seed)
     documents, first, cell_of = np.unique(cells.documents, return_index=True, return_inverse=True)
-    members = [np.flatnonzero(cells.strata[first] == stratum) for stratum in np.unique(cells.strata)]
-    for _ in range(n_resamples):
-        times = np.zeros(len(documents))
-        for each in members:
-            times[each] = rng.multinomial(len(each), np.full(len(each), 1.0 / len(each)))
-        yield times[cell_of]
+    times = np.ones((1 + n_resamples, len(documents)))
+    for stratum in np.unique(cells.strata):
+        members = np.flatnonzero(cells.strata[first] == stratum)
+        shares = np.full(len(members), 1.0 / len(members))
+        times[1:, members] = rng.multinomial(len(members), shares, n_resamples)
+    return np.asarray(times[:, cell_of] * cells.weights)
 
 
 def _measures(p: Floats, y: Bools, weights: Floats) -> dict[str, Floats]:

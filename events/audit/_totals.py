@@ -239,26 +239,6 @@ def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bo
     return np.asarray(share * np.exp(log_probability) > 0.5 * (1.0 - level))
 
 
-def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
-    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2."""
-    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
-    tail = 0.5 * (1.0 - level)
-    ends = np.searchsorted(cdf, tail, side="right"), np.searchsorted(cdf, 1.0 - tail, side="left")
-    return int(ends[0]), min(int(ends[1]), int(trials.sum()))
-
-
-def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
-    """Probabilities of a sum of independent beta-binomial numbers."""
-    from scipy.signal import fftconvolve
-    from scipy.stats import betabinom
-
-    pmf: Floats = np.ones(1)
-    for number, *rates in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
-        pmf = fftconvolve(pmf, betabinom.pmf(np.arange(number + 1), number, *rates))
-    pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
-    return pmf / float(pmf.sum())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CellCounts:
     """Numbers of the cells of one quantity; arrays (n_cells,).
@@ -374,3 +354,114 @@ def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
             break
     if_no, if_yes = ways[0], ways[1]
     return Bounds(0.5 * (if_no[0] + if_yes[0]), if_no[1], if_yes[2], if_no, if_yes)
+
+
+# --- labels and learned P ----------------------------------------------------------------------------------
+
+# Half a label of yes and half of no, as in Jeffreys' prior, are added to the variance of each stratum, with its mean P:
+# labels without a surprise say little about how many there are.
+_HALF = 0.5
+
+
+def difference_total(strata: Ints, rows: Ints, y: Floats, p: Floats, level: float) -> tuple[float, int, int]:
+    """Estimate and limits of a total by the difference estimator in a stratified random sample.
+
+    The sum of P is corrected by the mean difference of label and P in each stratum. The limits are those of a gamma
+    distribution with the mean and variance of the estimate beyond the positive labels, as in `gamma_limit`; the lower
+    one is the number of positive labels where these may be all that there are.
+
+    Parameters
+    ----------
+    strata
+        int64 (n_documents,): each has at least one label.
+    rows, y
+        Documents of the sample, and their labels, 0 or 1.
+    p
+        float64 (n_documents,), which does not depend on the document's own label.
+    level
+        In (0, 1).
+
+    References
+    ----------
+    Cochran (1977), "Sampling Techniques", section 7.10 and Eq. 5.6 (difference estimator, by stratum); Breidt & Opsomer
+    (2017), "Model-assisted survey estimation with modern prediction techniques", Statistical Science 32, section 4.
+    """
+    found = _StratumErrors(strata, rows, y, p)
+    n_positive, n_documents = float(y.sum()), len(strata)
+    most = n_documents - (len(rows) - n_positive)  # each other document is positive
+    estimate = float(np.clip(found.estimate.sum(), n_positive, most))
+    if found.variance.sum() <= 0.0:
+        return estimate, int(n_positive), int(n_positive)
+    tail = 0.5 * (1.0 - level)
+    lower, upper = found.beyond_labels(np.array([tail, 1.0 - tail]))
+    lower = min(np.ceil(n_positive + lower), np.floor(estimate))
+    upper = max(np.floor(n_positive + upper), np.ceil(estimate))
+    return estimate, int(max(lower, n_positive)), int(min(upper, most))
+
+
+def total_draws(strata: Ints, rows: Ints, y: Floats, p: Floats, n_draws: int, rng: np.random.Generator) -> Ints:
+    """Draws of the number of positive documents in each stratum, whose sums have the limits of `difference_total`.
+
+    Of each stratum a gamma distribution is drawn with the mean and variance of its own estimate. The sums are then
+    replaced, in their order, by draws of the total.
+
+    Returns
+    -------
+    int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
+    """
+    found = _StratumErrors(strata, rows, y, p)
+    varies = found.variance > 0.0
+    mean = np.maximum(found.estimate - found.yes, np.where(varies, _HALF, 0.0))
+    draws = np.tile(mean, (n_draws, 1))
+    scale = found.variance[varies] / mean[varies]
+    draws[:, varies] = rng.gamma(mean[varies] / scale, scale, (n_draws, int(varies.sum())))
+    if varies.any():
+        sums = draws.sum(axis=1)
+        order = np.argsort(sums)
+        total = found.beyond_labels((np.arange(n_draws) + rng.random(n_draws)) / n_draws)
+        draws[order] *= (total / np.maximum(sums[order], 1e-300))[:, None]
+    # One random number rounds all strata of a draw, so that their sum is rounded once.
+    ends = np.floor(draws.cumsum(axis=1) + rng.random((n_draws, 1)))
+    counts = found.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
+    counts[:, found.n == 0] = -1
+    return np.asarray(np.minimum(counts, found.size - (found.n - found.yes)))
+
+
+class _StratumErrors:
+    """The difference estimator by stratum; strata without a document are 0 throughout.
+
+    Attributes
+    ----------
+    size, n, yes
+        int64 (n_strata,): documents, labels, and labels of yes.
+    estimate, variance
+        float64 (n_strata,): of the number of positive documents; without a label the sum of P, and 0.
+    """
+
+    def __init__(self, strata: Ints, rows: Ints, y: Floats, p: Floats) -> None:
+        n_strata = int(strata.max()) + 1
+        of_sample, error = strata[rows], y - p[rows]
+        self.size, self.n = np.bincount(strata), np.bincount(of_sample, minlength=n_strata)
+        self.yes = np.bincount(of_sample, y, n_strata).astype(np.int64)
+        labels, documents = np.maximum(self.n, 1), np.maximum(self.size, 1)
+        mean = np.bincount(of_sample, error, n_strata) / labels
+        squares = np.bincount(of_sample, error**2, n_strata) - self.n * mean**2
+        sums = np.bincount(strata, p, n_strata)
+        share = sums / documents
+        spread = (squares + _HALF * ((1.0 - share) ** 2 + share**2)) / (labels - 1.0 + 2.0 * _HALF)
+        self.estimate: Floats = sums + self.size * mean
+        without_all = self.size**2 * (1.0 - self.n / documents) * spread / labels
+        self.variance: Floats = np.where(self.n > 0, without_all, 0.0)
+
+    def beyond_labels(self, u: Floats) -> Floats:
+        """Quantiles of the total less the positive labels: lower limits for u below one half, upper limits above."""
+        from scipy.special import gammaincinv
+
+        beyond = max(float((self.estimate - self.yes).sum()), 0.5)
+        scale = self.variance.sum() / beyond
+        limits = np.asarray(scale * gammaincinv(beyond / scale + 0.5 * (u > 0.5), u))
+        has = self.n > 0
+        all_labelled = log_share_sampled(self.yes[has], self.n[has], self.size[has]).sum()
+        # The positive labels may be all positive documents.
+        limits[[each <= 0.5 and bool(is_possible(all_labelled, 1.0 - 2.0 * each, DEFAULT_METHOD)) for each in u]] = 0.0
+        return limits

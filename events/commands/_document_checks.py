@@ -23,7 +23,8 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
 from events.commands._reading import Report, batches
-from events.counting._notes import MergedActors, merging_text
+from events.counting._notes import merging_text
+from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 

@@ -15,8 +15,8 @@ from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from events._options import Progress, Result
 from events.commands._reading import Report, batches
+from events.counting._evaluation import RuleFinder
 from events.counting._evidence import evidence_rows, parsed_mentions
-from events.counting._finders import RuleFinder
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document

@@ -17,9 +17,8 @@ from events._options import Progress
 from events.commands._reading import Report
 from events.news._articles import ArticleStream
 from events.news._dates import outlying
-from events.news._heads import KINDS
-from events.news._notices import outlying_notice, text_notices
-from events.news._preparation import prepared
+from events.news._notices import outlying_notice
+from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
 
 _EXAMPLES = 5  # of each kind
@@ -64,7 +63,7 @@ class NewsReport(Report):
             ("dates", f"{dates[0]} to {dates[-1]}" if dates else "none"),
             *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
             *examples,
-            *(("texts", notice) for notice in text_notices(self.texts)),
+            *(("texts", notice) for notice in self.texts.notices()),
         ]
 
 

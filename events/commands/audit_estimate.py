@@ -190,8 +190,7 @@ def _covered(source: PathLike) -> str:
 
 def _written(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path) -> tuple[str, ...]:
     """Write the tables; return their names."""
-    from events.audit._estimates import rows_frame
-    from events.audit._learned_total import LearnedTotal
+    from events.audit._estimates import LearnedTotal, rows_frame
     from events.audit._quality import CurvePoint, Disagreement, ModelQuality
     from events.audit._sheets import label_table
     from events.commands._audit_files import write_tables

@@ -14,17 +14,18 @@ Examples
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._folders import OutputFolder
 from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._parser import Command
@@ -33,7 +34,7 @@ from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.audit._learned_results import LearnedTarget, LearnResult
+    from events.audit._learning import LearnedTarget, LearnResult
     from events.audit._plan import AuditPlan
 
 
@@ -62,6 +63,16 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     table: str | None = option(default=None, metavar="FILE")
     words: bool = option(default=False, flag="--words/--no-words")
     level: float = option(default=0.95, above=0.0, below=1.0)
+
+
+class LearnedFolder(OutputFolder):
+    """Tables and pictures of `corefsample audit learn`."""
+
+    RECORD: ClassVar[str] = "learned.json"
+    _CURVES = ("learned_curve", *(f"learned_curve_{number}" for number in range(1, 1000)))
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [RECORD, "learned.csv", "learned_counts.csv", *picture_files("learned", *_CURVES)]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,30 +127,26 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     """
     from events.audit._features import numeric_columns
     from events.audit._learning import learn
-    from events.commands._audit_files import LEARNED, labelled_plan
-    from events.runs._record import checksums
+    from events.commands._audit_files import labelled_plan
+    from events.runs._record import checksums, run_record
 
-    place, started = Path(options.out), time.time()
-    if place.exists() and not place.is_dir():
-        raise ParameterError(f"must be a folder, got the file {place}", parameter="out")
-    if (place / LEARNED).exists() and not options.overwrite:
-        hint = ParameterHint("overwrite", "replaces what was learned")
-        raise ParameterError(f"must be a new or empty folder, got {place}", parameter="out", hint=hint)
-    folder, plan, labels = labelled_plan(source, sheets, options.plan)
-    columns = None if options.table is None else numeric_columns(options.table, plan.frame)
-    run = source if plan.frame.source["kind"] == "run" else None
-    texts = _texts(source, plan) if options.words else None
-    names = [os.fspath(path) for path in sheets]
-    try:
-        found = learn(plan, labels, run, columns=columns, texts=texts, **options.chosen("level", "seed"))
-    except InputError as error:
-        raise error.at(", ".join(names)) from None
-    arguments = {
-        **options.chosen("level", "seed", "words", "table"),
-        "source": os.fspath(source),
-        "plan": os.fspath(folder),
-    }
-    return _written(found, place, arguments, checksums(names), started, options)
+    started, names = time.time(), [os.fspath(path) for path in sheets]
+    with LearnedFolder(options.out, overwrite=options.overwrite) as folder:
+        of_plan, plan, labels = labelled_plan(source, sheets, options.plan)
+        columns = None if options.table is None else numeric_columns(options.table, plan.frame)
+        run = source if plan.frame.source["kind"] == "run" else None
+        texts = _texts(source, plan) if options.words else None
+        try:
+            learned = learn(plan, labels, run, columns=columns, texts=texts, **options.chosen("level", "seed"))
+        except InputError as error:
+            raise error.at(", ".join(names)) from None
+        result = _written(learned, folder, options)
+        arguments = {"source": os.fspath(source), "plan": os.fspath(of_plan)}
+        record = run_record(
+            {**options.chosen("level", "seed", "words", "table"), **arguments}, checksums(names), started
+        )
+        folder.finish_record({**record, **learned.to_json(), "summary": result.to_json()})
+    return result
 
 
 def _texts(source: PathLike, plan: AuditPlan) -> list[str]:
@@ -153,62 +160,38 @@ def _texts(source: PathLike, plan: AuditPlan) -> list[str]:
     return [texts.get(doc_id, "") for doc_id in plan.frame.doc_ids.tolist()]
 
 
-def _written(
-    found: LearnResult,
-    place: Path,
-    arguments: dict[str, Any],
-    inputs: list[dict[str, Any]],
-    started: float,
-    options: AuditLearnOptions,
-) -> AuditLearnResult:
-    """Write the files of a result."""
-    from corefsample.files._atomic import unwritable, write_json
+def _written(learned: LearnResult, folder: LearnedFolder, options: AuditLearnOptions) -> AuditLearnResult:
+    """Write the tables and pictures."""
     from corefsample.plots import reliability_figure
-    from events.audit._learned_results import ASSUMPTION
-    from events.commands import _audit_files as files
+    from events.audit._learning import ASSUMPTION
+    from events.commands._audit_files import write_tables
     from events.plots.audit import learned_bands
-    from events.runs._record import run_record
 
-    counts = found.to_frame()
-    tables = {files.LEARNED: found.documents_frame(), "learned_counts.csv": counts}
-    names = list(tables)
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        files.write_tables(place, tables)
-        if options.pictures:
-            pictures: dict[str, Any] = {"learned": lambda: learned_bands(counts)}
-            for number, each in enumerate(found.targets, start=1):
-                end = f"_{number}" if len(found.targets) > 1 else ""
-                title = f"{each.event} {each.actor}: cross-fitted P of labelled documents"
-                pictures[f"learned_curve{end}"] = partial(reliability_figure, each.curves, title=title)
-            save_pictures(pictures, lambda name: place / name)
-            names += [name for name in picture_files(*pictures) if (place / name).is_file()]
-        result = AuditLearnResult(
-            out=str(place),
-            plan=found.plan.identity,
-            n_documents=len(found.plan.frame),
-            level=options.level,
-            targets=tuple(_summary(each) for each in found.targets),
-            rests_on=ASSUMPTION,
-            warnings=(*found.left_out, *(text for each in found.targets for text in each.warnings)),
-            files=(*names, files.LEARNED_RECORD),
-        )
-        record = run_record(arguments, inputs, started)
-        write_json(place / files.LEARNED_RECORD, {**record, **found.to_json(), "summary": result.to_json()})
-    except OSError as error:
-        raise unwritable(place, error) from None
-    return result
+    counts = learned.to_frame()
+    write_tables(folder.file("."), {"learned.csv": learned.documents_frame(), "learned_counts.csv": counts})
+    if options.pictures:
+        pictures: dict[str, Any] = {"learned": lambda: learned_bands(counts)}
+        for number, target in enumerate(learned.targets, start=1):
+            name = f"learned_curve_{number}" if len(learned.targets) > 1 else "learned_curve"
+            title = f"{target.event} {target.actor}: cross-fitted P of labelled documents"
+            pictures[name] = partial(reliability_figure, target.curves, title=title)
+        save_pictures(pictures, folder.file)
+    return AuditLearnResult(
+        out=os.fspath(options.out),
+        plan=learned.plan.identity,
+        n_documents=len(learned.plan.frame),
+        level=options.level,
+        targets=tuple(_summary(target) for target in learned.targets),
+        rests_on=ASSUMPTION,
+        warnings=(*learned.left_out, *(text for target in learned.targets for text in target.warnings)),
+        files=(*sorted(entry.name for entry in folder.file(".").iterdir()), folder.RECORD),
+    )
 
 
-def _summary(each: LearnedTarget) -> dict[str, Any]:
-    total = each.counts[0]
-    return {
-        **{name: getattr(each, name) for name in ("event", "actor", "model", "n_labels", "n_positive")},
-        "total": {**dataclasses.asdict(total), "period_start": str(total.period_start)},
-        "candidates": [dataclasses.asdict(candidate) for candidate in each.candidates],
-        "scores": [dataclasses.asdict(score) for score in each.scores],
-        "period_test": dataclasses.asdict(each.period_test),
-    }
+def _summary(target: LearnedTarget) -> dict[str, Any]:
+    content, total = target.to_json(), dataclasses.asdict(target.counts[0])
+    names = ("event", "actor", "model", "n_labels", "n_positive", "candidates", "scores", "period_test")
+    return {name: content[name] for name in names} | {"total": {**total, "period_start": str(total["period_start"])}}
 
 
 def print_audit_learn(summary: AuditLearnResult) -> None:
@@ -218,9 +201,8 @@ def print_audit_learn(summary: AuditLearnResult) -> None:
         labels = f"{counted(each['n_labels'], 'label')}, {each['n_positive']:,} of them yes"
         name = f"{each['event']} by {each['actor']}" if each["actor"] else each["event"]
         print_text(f"{name}: {labels}.")
-        weights = [(candidate["model"], candidate["weight"]) for candidate in each["candidates"]]
-        used = sorted((weight, model) for model, weight in weights if weight > 0.0)
-        click.echo(f"  average of         {', '.join(f'{model} {weight:.2f}' for weight, model in reversed(used))}")
+        used = [f"{model['model']} {model['weight']:.2f}" for model in each["candidates"] if model["weight"] > 0.0]
+        click.echo(f"  average of         {', '.join(used)}")
         scores = {(score["measure"], score["p"]): score for score in each["scores"]}
         for measure in ("log score", "average precision", "calibration error"):
             before, after = scores[measure, "run"], scores[measure, "learned"]
@@ -240,10 +222,8 @@ def print_audit_learn(summary: AuditLearnResult) -> None:
 
 
 def _interval(score: dict[str, Any]) -> str:
-    text = f"{score['estimate']:.3f}"
-    if score["lower"] is None or score["lower"] != score["lower"]:
-        return text
-    return f"{text} ({score['lower']:.3f} to {score['upper']:.3f})"
+    limits = "" if math.isnan(score["lower"]) else f" ({score['lower']:.3f} to {score['upper']:.3f})"
+    return f"{score['estimate']:.3f}{limits}"
 
 
 command = Command(AuditLearnOptions, run_audit_learn, print_audit_learn, "source", "sheets+", reads_lines=False)

@@ -167,7 +167,7 @@ def run_calibrate_parses(
     from corefsample.parses._calibration import calibrate_parses
     from events.commands._results import ParsesFolder, results
     from events.rules._rules import load_rules
-    from events.runs.scoring._parsing import load_pipeline
+    from events.runs.scoring._loading import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
     with results(ParsesFolder, options) as found:
@@ -286,10 +286,10 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
     ParameterError
         If those of the parser fit none.
     """
-    from corefsample.syntax._schemes import document_schemes, fitting_schemes
+    from corefsample.syntax._schemes import SchemeChoice, fitting_schemes
 
     try:
-        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+        of_treebank = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
     except ParameterError as error:
         raise error.as_input_error("treebank") from None
     parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
@@ -347,7 +347,7 @@ class TreebankParses:
 
     def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from events.runs.scoring._parsing import doc_of_words
+        from events.runs.scoring._loading import doc_of_words
 
         docs = parses.parse_samples(
             self.pipeline,

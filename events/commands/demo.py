@@ -108,8 +108,8 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.files._remote_services import is_url
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
+    from events.counting._run_tables import sealed_record
     from events.counting._truth import TrueEvents
-    from events.counting._verified import sealed_record
     from events.pages._report import write_report
     from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions

@@ -91,6 +91,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
+    if summary.n_undated:
+        print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
     if summary.n_quarantined:

@@ -155,7 +155,7 @@ def run_explain(
     from events.commands._reading import batches
     from events.counting._acceptance import Acceptance
     from events.counting._definitions import Definitions, check_classes
-    from events.counting._finders import RuleFinder
+    from events.counting._evaluation import RuleFinder
     from events.lexicon._lexicon import load_lexicon
     from events.matching._screening import Screen
     from events.matching._tracing import COUNTED
@@ -169,7 +169,7 @@ def run_explain(
     definitions, recalibration = Definitions((rule,), lexicon), CorpusRecalibration(seed=options.seed)
     acceptance = Acceptance(needs=(), language=definitions.language, recalibration=recalibration)
     screen = Screen(rule, lexicon, options.scheme)
-    finder = RuleFinder(definitions, screen, recalibration, N_SAMPLES, options.seed)
+    finder = RuleFinder(screen, definitions.outcomes, recalibration, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger

@@ -131,7 +131,7 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     from corefsample.files._contents import read_parquet
     from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
     from events.audit._paired import target_keys, target_probabilities
-    from events.counting._verified import verify_table
+    from events.counting._run_tables import verify_table
 
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)
     keys = target_keys(plan.frame)

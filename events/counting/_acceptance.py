@@ -12,7 +12,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import declared_language, differ
 from corefsample.posterior._posterior import CorpusRecalibration
-from events.counting._counted_rows import CountedIds
+from events.counting._rows import CountedIds
 
 DUPLICATE = "doc_id must be unique in the corpus, got it again"
 _AT_ONCE = 64  # documents that come one by one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +13,15 @@ import numpy as np
 from corefsample._arrays import Floats
 from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample.errors import InputError, ParameterError
-from corefsample.files._contents import parquet_errors, read_parquet
-from corefsample.files._paths import is_file, joined, parquet_source
+from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._evidence import evidence_schema
-from events.counting._tables import ACTOR, TABLE_METADATA, Columns, EventKey
+from events.counting._run_tables import SAMPLES, checked_table, read_counts, read_samples, table_path
+from events.counting._tables import ACTOR, Columns, EventKey
 from events.counting._tally import count_pmf
-from events.counting._verified import verify_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -178,79 +176,3 @@ def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> Count
     return CountDistribution(
         **{**values, "pmf": pmf, "actor": EventKey(row[name] for name in columns).name, "columns": columns}
     )
-
-
-SAMPLES = "count_samples"
-
-
-def checked_table(
-    path: str, columns: Sequence[str], schema: pa.Schema, same: Mapping[str, str] | None = None
-) -> pd.DataFrame:
-    """Read columns of a table of a run; its content is what the run wrote, as `table_path` says.
-
-    Parameters
-    ----------
-    path
-        File or URL.
-    columns
-        Names, in the order of the result.
-    schema
-        With the types of these columns.
-    same
-        Values of columns of the rows to read; by default all rows.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or has another type, as in a run of another version.
-    """
-    import pyarrow as pa
-
-    table = read_parquet(path, columns, same)
-    if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
-        raise InputError(
-            "table must be of this version, got another", place=path, hint="repeat the run with this version"
-        )
-    for name in columns:
-        column, wanted = table.column(name), schema.field(name).type
-        is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
-        if column.type != wanted and not is_text:
-            raise InputError(f"column {name} must be {wanted}, got {column.type}", place=path)
-    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    return frame
-
-
-def table_path(run: str | os.PathLike[str], name: str) -> str:
-    """Path of a table of a run, by the name of its Parquet file, which is as the run wrote it.
-
-    Raises
-    ------
-    InputError
-        If it is missing in the folder, or has another checksum than the record of the run says.
-    """
-    path = joined(run, f"{name}.parquet")
-    if not is_file(path):
-        hint = "repeat the run with this version" if name == SAMPLES else None
-        raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
-    verify_table(path)
-    return path
-
-
-def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read the table of counts of a run, or the rows with the `same` values of columns."""
-    import pyarrow.parquet as pq
-
-    path = table_path(run, "counts")
-    with parquet_errors(path):
-        names = pq.read_schema(parquet_source(path)).names
-    roles = Columns.of_roles(names)
-    columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
-    return checked_table(path, tuple(columns.types), columns.arrow, same)
-
-
-def read_samples(path: str, named: Sequence[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
-    import pyarrow as pa
-
-    schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])
-    return checked_table(path, schema.names, schema, same)

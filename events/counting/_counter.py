@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar, get_args
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
@@ -20,8 +21,8 @@ from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalib
 from corefsample.syntax._schemes import scheme_names
 from events.counting._acceptance import Acceptance, batches_of, require_document, require_none
 from events.counting._definitions import Definitions
-from events.counting._evaluation import DocumentEvents, Task, Threads
-from events.counting._finders import Matches, Predicate, PredicateFinder, RuleFinder
+from events.counting._document_events import DocumentEvents
+from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
@@ -29,6 +30,7 @@ from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
+Undated = Literal["reject", "keep"]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -61,6 +63,9 @@ class EventCounter(CountedEvents):
         those of `corefsample score` and `score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+    undated
+        What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
+        in no period, in rows whose period is "undated".
     compared
         The events that will be compared; None: any.
     filled
@@ -112,6 +117,7 @@ class EventCounter(CountedEvents):
         seed: int = 0,
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
+        undated: Undated = "reject",
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -121,6 +127,8 @@ class EventCounter(CountedEvents):
             _checks.choice("scheme", scheme, scheme_names())
         if uncertainty is not None:
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
+        _checks.choice("undated", undated, get_args(Undated))
+        dated = ("date",) if undated == "reject" else ()
         sampling: dict[str, Any] = {"n_samples": _checks.n_samples(n_samples, 1), "seed": _checks.seed(seed)}
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
@@ -129,17 +137,18 @@ class EventCounter(CountedEvents):
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
             self._finder = PredicateFinder(predicate, recalibration, **sampling)
-            self._acceptance = Acceptance(needs=("date",), recalibration=recalibration)
+            self._acceptance = Acceptance(needs=dated, recalibration=recalibration)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
             found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
-            self._finder = RuleFinder(
-                definitions, Screen(definitions.rules, definitions.lexicon, scheme), recalibration, **sampling
+            screen = Screen(definitions.rules, definitions.lexicon, scheme)
+            self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
+            self._acceptance = Acceptance(
+                needs=(*dated, "tokens"), language=definitions.language, recalibration=recalibration
             )
-            self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
@@ -181,8 +190,8 @@ class EventCounter(CountedEvents):
         ParameterError
             If `document` is not a ScoredDocument.
         InputError
-            If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
-            date makes the periods more than 100,000. Then the document is not counted.
+            If the document has no date (unless undated ones are kept) or no tokens, its labels fit no scheme, its
+            doc_id was added before, or its date makes the periods more than 100,000. Then the document is not counted.
         """
         batches = self._checked(DocumentBatch.of([require_document(document)]))
         return tuple(events for several in self._added(batches) for events in several)
@@ -292,6 +301,41 @@ def _until_error(items: Iterable[T], errors: list[Exception]) -> Iterator[T]:
         yield from items
     except Exception as error:
         errors.append(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """Work that a thread may do; who needs the result does it unless another has begun it."""
+
+    _work: Callable[[], T]
+    _future: Future[T] | None
+
+    def result(self) -> T:
+        """The result, computed by this thread if no other has begun."""
+        if self._future is None or self._future.cancel():
+            return self._work()
+        return self._future.result()
+
+
+class Threads:
+    """A number of threads, of which the caller's is one: more than processors would only take Python's lock from it.
+
+    Use as a context manager: after an error what is not begun is left out.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=error is not None)
+
+    def begin(self, work: Callable[[], T]) -> Task[T]:
+        """Give work to the threads."""
+        return Task(work, None if self._pool is None else self._pool.submit(work))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,238 +4,41 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Generic, Self, TypeVar
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._monte_carlo import monte_carlo_errors
 from corefsample._random import document_draws
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
-from corefsample.coreference._conditioning import WAYS, Conditioned
-from corefsample.posterior._posterior import DocumentPosterior, ParseSamples, WeightedParse
-from events.counting._kernel_inputs import (
-    REASONS,
-    Hits,
-    KernelInputs,
-    Reasons,
-    certain_hits,
-    reasons_in_parse,
-    with_common_descriptions,
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.posterior._posterior import (
+    CorpusRecalibration,
+    DocumentPosterior,
+    DrawnRecalibration,
+    ParseSamples,
+    WeightedParse,
 )
-from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
+from events.counting._document_events import REASONS, DocumentEvents, ParseEvents, Part, Reasons
+from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, reasons_in_parse, with_common_descriptions
+from events.counting._kernels import NAMED, STANDS_FOR
 from events.counting._tables import EventKey
-from events.matching._inferred import with_virtual_mentions
-from events.matching._matching import MentionMatches
+from events.counting._tally import MOST
+from events.matching._matches import MentionMatches, with_virtual_mentions
+from events.matching._screening import DocumentMatches, Screen
 from events.rules._outcomes import Outcome
-
-_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ParseEvents:
-    """Events of a rule in the samples of a document that have one of its parses.
-
-    Attributes
-    ----------
-    parse
-        Number of the parse.
-    samples
-        int64 (n,), increasing: the samples with this parse. Empty for a first parse of weight 0.
-    matches
-        Matches of the rule in this parse.
-    hits
-        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches: bits, as of
-        `DocumentEvents.ways`.
-    one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
-    instance_hits
-        int64 (n_instances, n_keys): samples in which an instance makes the event true.
-    description_hits
-        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
-    conditioned
-        What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
-    named_hits
-        `instance_hits` of the samples in which no class noun stands for an actor; None: the same.
-    """
-
-    parse: int
-    samples: Ints
-    matches: MentionMatches
-    hits: Bytes
-    one_best: Bools
-    instance_hits: Ints
-    description_hits: Ints
-    conditioned: Conditioned | None = None
-    named_hits: Ints | None = None
-
-    @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The possible events."""
-        return self.matches.keys
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DocumentEvents:
-    """Events of one document in each sample.
-
-    Attributes
-    ----------
-    doc_id, date
-        The document.
-    keys
-        The possible events: codes of actors, one for each role ("" for no actor), or the names of a predicate.
-    hits
-        uint8 (n_keys, n_samples): whether the event is true in the sample.
-    one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse; of a predicate
-        that returns numbers int64, the numbers.
-    event
-        Name of the rule.
-    parses
-        The events given each parse in which one is possible and that some sample has; none for a predicate.
-    parse_counts
-        int64 (n_parses,): samples with each parse of the document; None stands for one parse.
-    reasons
-        By number of the event what happens in the samples without it; of the events that some samples have.
-    ways
-        uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
-        default actor, 3 where it is in both ways; 4 where it is only because a class noun stands for an actor; None if
-        every event is by named actors or nobody.
-    parts
-        Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
-        parses are then those of any of them.
-    numbers
-        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
-    """
-
-    doc_id: str
-    date: datetime.date
-    keys: tuple[EventKey, ...]
-    hits: Bytes
-    one_best: Bools | Ints
-    event: str = "event"
-    parses: tuple[ParseEvents, ...] = ()
-    parse_counts: Ints | None = None
-    reasons: Mapping[int, Reasons] = field(default_factory=dict)
-    ways: Bytes | None = None
-    parts: tuple[tuple[Part, ...], ...] = ()
-    numbers: Ints | None = None
-    _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
-
-    def __repr__(self) -> str:
-        pairs = zip(self.keys, self.probabilities, strict=True)
-        shares = ", ".join(f"{key.name} {share:.3f}" for key, share in pairs if share) or "none with P > 0"
-        return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
-
-    @property
-    def n_parses(self) -> int:
-        """Number of parses of the document."""
-        return 1 if self.parse_counts is None else len(self.parse_counts)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return int(self.hits.shape[1])
-
-    @property
-    def n_hits(self) -> Ints:
-        """int64 (n_keys,): samples in which each event is true."""
-        counts = self._n_hits
-        if counts is None:
-            counts = np.count_nonzero(self.hits, axis=1).astype(np.int64, copy=False)
-            counts.flags.writeable = False
-            object.__setattr__(self, "_n_hits", counts)
-        return counts
-
-    @property
-    def n_named(self) -> Ints:
-        """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
-        if self.ways is None:
-            return self.n_hits
-        return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
-
-    def filled(self, event: int) -> str:
-        """How roles are filled: "named", "default", "stands for" or "both"; "" if it is not true or has no actor."""
-        if not any(self.keys[event]) or not self.n_hits[event]:
-            return ""
-        if self.ways is None:
-            return _FILLED[NAMED]
-        return _FILLED.get(int(np.bitwise_or.reduce(self.ways[event])), "both")
-
-    @property
-    def probabilities(self) -> Floats:
-        """float64 (n_keys,): share of samples in which each event is true."""
-        return self.n_hits / self.n_samples
-
-    @property
-    def mc_errors(self) -> Floats:
-        """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
-        return monte_carlo_errors(self.n_hits, self.n_samples, self.inefficiency)
-
-    @property
-    def conditioned(self) -> tuple[Conditioned, ...]:
-        """How the samples of each parse were made consistent, where actors are kept apart."""
-        return tuple(parse.conditioned for parse in self.parses if parse.conditioned is not None)
-
-    @property
-    def inefficiency(self) -> float:
-        """Number of samples that are worth one independent sample; above 1 where Markov chains drew them."""
-        return max((conditioned.inefficiency for conditioned in self.conditioned), default=1.0)
-
-    @property
-    def is_settled(self) -> bool:
-        """False if the Markov chains that drew some of the samples do not agree."""
-        return all(conditioned.way != WAYS[-1] for conditioned in self.conditioned)
-
-
-Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VarianceParts:
-    """The variance of an event's indicator over the samples, by the law of total variance.
-
-    Attributes
-    ----------
-    parse
-        float64 (n_events,): variance over parses of P(event | parse).
-    coreference
-        float64 (n_events,): mean over parses of the variance given the parse. Their sum is P (1 - P).
-    """
-
-    parse: Floats
-    coreference: Floats
-
-
-def variance_parts(events: DocumentEvents) -> VarianceParts:
-    """Split the variance of each event into what the parse and what coreference contributes.
-
-    P(event | parse) is the share of the samples with this parse, so chance adds to the parse's part: of K parses and n
-    samples about (K - 1) / n of coreference's part. With one parse all variance is coreference's.
-    """
-    p = events.probabilities
-    total = p * (1.0 - p)
-    if events.n_parses < 2:
-        return VarianceParts(np.zeros_like(total), total)
-    within = np.zeros_like(total)
-    for each in events.parses:
-        if each.samples.size:
-            n_hits = np.count_nonzero(events.hits[:, each.samples], axis=1)
-            within += n_hits * (1.0 - n_hits / each.samples.size)
-    within /= events.n_samples
-    return VarianceParts(np.maximum(total - within, 0.0), within)
 
 
 def evaluate_matches(
     antecedents: AntecedentDistribution,
     matches: MentionMatches,
     doc_id: str,
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -266,7 +69,7 @@ def evaluate_matches(
 def evaluate_document(
     posterior: DocumentPosterior,
     matches: Mapping[int, Sequence[MentionMatches]],
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -363,7 +166,7 @@ def _given_parse(
 
 
 def _of_all_parses(
-    doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+    doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, from those of each parse with the clusterings."""
     parses = tuple(each for each, _ in given)
@@ -434,44 +237,6 @@ def _is_certain(matches: MentionMatches) -> bool:
     return matches.possible and (not len(matches.described_mentions) or int(matches.instances.max(initial=-1)) < 0)
 
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Task(Generic[T]):
-    """Work that a thread may do; who needs the result does it unless another has begun it."""
-
-    _work: Callable[[], T]
-    _future: Future[T] | None
-
-    def result(self) -> T:
-        """The result, computed by this thread if no other has begun."""
-        if self._future is None or self._future.cancel():
-            return self._work()
-        return self._future.result()
-
-
-class Threads:
-    """A number of threads, of which the caller's is one: more than processors would only take Python's lock from it.
-
-    Use as a context manager: after an error what is not begun is left out.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=error is not None)
-
-    def begin(self, work: Callable[[], T]) -> Task[T]:
-        """Give work to the threads."""
-        return Task(work, None if self._pool is None else self._pool.submit(work))
-
-
 def outcome_events(
     several: Sequence[DocumentEvents], outcomes: Sequence[Outcome], kinds: Mapping[str, str]
 ) -> list[DocumentEvents]:
@@ -520,3 +285,148 @@ def _union(name: str, rows: Sequence[tuple[str, list[Part]]], document: Document
         ways=several_ways,
         parts=tuple(tuple(parts) for _, parts in rows),
     )
+
+
+Predicate = Callable[[ScoredDocument, Ints32], Mapping[str, npt.ArrayLike]]
+Matches = dict[int, DocumentMatches]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinder:
+    """Finds the events of rules in documents that were accepted.
+
+    Attributes
+    ----------
+    screen
+        Selects the documents in which an event is possible, and matches the rules with their parses.
+    outcomes
+        Unions of events of the rules.
+    recalibration
+        What the scores of the documents are recalibrated with.
+    n_samples, seed
+        Of the samples of each document.
+    """
+
+    screen: Screen
+    outcomes: Sequence[Outcome]
+    recalibration: CorpusRecalibration
+    n_samples: int
+    seed: int
+
+    def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
+        """What the rules find in each document of a batch, and why another is rejected."""
+        return self.screen.match(batch)
+
+    def is_possible(self, matches: DocumentMatches) -> bool:
+        """Whether some clustering can have an event."""
+        return bool(matches.parses)
+
+    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+        """Events of one document, and its outcomes, by their names."""
+        try:
+            recalibrated = self.recalibration.for_scores(batch.metadata(row))
+            posterior = DocumentPosterior.of_row(batch, row, recalibrated)
+            date = batch.dates[row].item()
+            of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            return of_rules + outcome_events(of_rules, self.outcomes, self.screen.lexicon.kinds)
+        except Exception as error:
+            error.add_note(f"while counting {batch.place(row)}")
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateFinder:
+    """Finds the events of a user's own predicate; attributes as of `RuleFinder` and `evaluate_predicate`."""
+
+    predicate: Predicate
+    recalibration: CorpusRecalibration
+    n_samples: int
+    seed: int
+
+    def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
+        """Nothing is found before sampling; documents with several parses are rejected."""
+        counts = {row: batch.n_parses(row) for row in range(len(batch))}
+        faults = {row: Fault(f"{_ONE_PARSE}, got {n}") for row, n in counts.items() if n > 1}
+        return {row: DocumentMatches() for row in counts}, faults
+
+    def is_possible(self, matches: DocumentMatches) -> bool:
+        """Any document can have an event."""
+        return True
+
+    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+        """Events of one document."""
+        recalibrated = self.recalibration.for_scores(batch.metadata(row))
+        document, sampling = batch.document(row), {"n_samples": self.n_samples, "seed": self.seed}
+        return [evaluate_predicate(document, self.predicate, recalibrated=recalibrated, **sampling)]
+
+
+_ONE_PARSE = "parses must be one for a predicate, which is called with one clustering of the mentions"
+
+
+def evaluate_predicate(
+    document: ScoredDocument,
+    predicate: Predicate,
+    *,
+    n_samples: int = 1000,
+    seed: int = 0,
+    recalibrated: DrawnRecalibration | None = None,
+) -> DocumentEvents:
+    """Sample clusterings of a document with one parse and evaluate a user's own predicate in each.
+
+    Parameters
+    ----------
+    document
+        The document.
+    predicate
+        Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
+        array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
+        once more with the likeliest-antecedent clustering, labels (1, n_mentions).
+    n_samples
+        At least 1.
+    seed
+        In [0, 2**64).
+    recalibrated
+        A recalibration whose draws share the samples; None: the scores as they are.
+
+    Raises
+    ------
+    ParameterError
+        If the predicate returns anything else.
+    InputError
+        If the document has several parses.
+    """
+    place = f"doc_id {document.doc_id!r}"
+    if document.parses:
+        raise InputError(f"{_ONE_PARSE}, got {len(document.parses)}", place=place)
+    samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
+    by_sample = _answers(predicate, document, samples.labels.T)
+    by_best = _answers(predicate, document, samples.likeliest[None, :])
+    names = sorted({*by_sample, *by_best})
+    is_number = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
+    numbers = np.zeros((len(names), n_samples), np.int64)
+    one_best: Bools | Ints = np.zeros(len(names), np.int64 if is_number else np.bool_)
+    for e, name in enumerate(names):
+        numbers[e] = by_sample.get(name, 0)
+        one_best[e] = by_best.get(name, [0])[0]
+    hits = (numbers > 0).astype(np.uint8)
+    keys = tuple(map(EventKey.of, names))
+    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
+
+
+def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
+    returned = predicate(document, labels)
+    if not isinstance(returned, Mapping):
+        found = type(returned).__name__
+        rule = "must return a mapping of names to booleans or whole numbers"
+        raise ParameterError(f"{rule}, got {found}", parameter="predicate")
+    answers: dict[str, Bools | Ints] = {}
+    for name, values in returned.items():
+        array = np.asarray(values)
+        if array.shape != (len(labels),) or array.dtype.kind not in "biu":
+            rule = f"must return bool or int ({len(labels)},) for {name!r}"
+            raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
+        if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
+            rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
+            raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
+        answers[str(name)] = array
+    return answers

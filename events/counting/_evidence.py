@@ -16,11 +16,10 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from events.counting._evaluation import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
-from events.counting._kernel_inputs import SEVERAL
+from events.counting._document_events import SEVERAL, DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
 from events.counting._tables import rows_schema
 from events.lexicon._content import OF
-from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
 UNSETTLED = "conditioned samples did not settle"
@@ -87,7 +86,7 @@ class EvidenceRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
@@ -450,7 +449,7 @@ class EventRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import repeat
 from operator import or_
@@ -15,8 +14,7 @@ import numpy as np
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
-from events.matching._inferred import InferredDescription
-from events.matching._matching import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
 _COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together
@@ -261,32 +259,7 @@ def _stacked(tables: Sequence[Ints32]) -> Ints32:
     return np.stack([np.pad(table, [(0, n) for n in shape - table.shape], constant_values=-1) for table in tables])
 
 
-# In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
-# of the role that is farthest from it; from far to close: another actor, no actor, several actors.
-SEVERAL = "several actors"
-REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
 _OTHERS = 63  # bits of a word beside the first
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reasons:
-    """What happens in the samples in which an event is not true.
-
-    Attributes
-    ----------
-    counts
-        int64 (4,): samples by reason, in the order of `REASONS`.
-    others
-        Of samples with several actors: parse, mention of the entity that names one of the others, number of samples.
-    """
-
-    counts: Ints
-    others: tuple[tuple[int, int, int], ...]
-
-    def shares(self) -> list[tuple[str, int]]:
-        """Reasons that some samples have, with the number of these, the most frequent first."""
-        named = zip(REASONS, self.counts.tolist(), strict=True)
-        return sorted((each for each in named if each[1]), key=lambda each: -each[1])
 
 
 def reasons_in_parse(

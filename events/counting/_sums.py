@@ -6,32 +6,46 @@ import dataclasses
 import datetime
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
+from corefsample._arrays import Ints32
 from corefsample._lazy import pd
+from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_json
-from corefsample.posterior._posterior import unlike_scores
+from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
-from events.counting._counted_rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._counts import CountsOfRules, EventCounts, Interval
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
-from events.counting._notes import MergedActors
-from events.counting._periods import Calendar, Period
+from events.counting._periods import NO_PERIOD, Calendar, Period
+from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
+from events.lexicon._lexicon import Lexicon
+from events.matching._matching import distinct_actors
 from events.matching._screening import DocumentMatches
 
 _RECORD = "counter.json"
 _TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
 _SAVED = (*_TOTALS, "scores_had", "uncertainty")
+
+
+_WORST = 3  # mentions that are listed
+_OFTEN = 5  # a probability above 1 / 5 is counted
+_UNSETTLED = 20  # doc_ids that are listed
+_LONGEST = 12  # tokens of a mention's text
+_NO_DATE = "NaT"  # the text of NumPy's missing date
+
+_Mention = tuple[float, str, str, int, int, str]  # minus the probability, date, doc_id, start, end, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,136 @@ class Counted:
     def _compared(self) -> dict[str, object]:
         texts = {"events": ", ".join(self.columns), **self.definitions, "period": Calendar(self.period).freq}
         return {**texts, "seed": self.seed, "n_samples": self.n_samples}
+
+
+@dataclass(slots=True, eq=False)
+class MergedActors:
+    """Mentions that name an actor, and draws before conditioning in which their entity names a distinct one too.
+
+    All sums are of whole numbers, each mention counted once for each sample in which it is a mention: so they do not
+    depend on the order of the documents.
+
+    Attributes
+    ----------
+    n_named, n_merged, n_often
+        Mentions that name an actor; those in the entity of a distinct actor; those whose share of these is above .2.
+    ways
+        Number of documents by how their samples were conditioned: see `Conditioned.way`.
+    worst
+        The mentions with the highest probabilities; of equal ones the first by date, doc_id and place.
+    unsettled
+        The first 20 of the doc_ids, sorted, of the documents whose Markov chains do not agree.
+    """
+
+    n_named: int = 0
+    n_merged: int = 0
+    n_often: int = 0
+    ways: Counter[str] = field(default_factory=Counter)
+    worst: list[_Mention] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
+
+    def add(self, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents]) -> None:
+        """Add one document with its events by rule."""
+        own: dict[int, tuple[Conditioned, Ints32, int]] = {}  # by parse, the same for all rules
+        for each in (each for events in several for each in events.parses):
+            if each.conditioned is not None and each.matches.naming is not None:
+                own[each.parse] = each.conditioned, each.matches.naming, each.samples.size
+        self._add(batch, row, own)
+
+    def add_document(
+        self, batch: DocumentBatch, row: int, lexicon: Lexicon, *, scheme: str | None = None, n_samples: int = 100
+    ) -> None:
+        """Add one document with tokens, of which no rule is asked, by samples of its scores as they are.
+
+        Raises
+        ------
+        InputError
+            If its labels fit no scheme; then it is not added.
+        """
+        samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
+        own: dict[int, tuple[Conditioned, Ints32, int]] = {}
+        for parse, (_, rows, place) in enumerate(batch.rows_of_parses(row)):
+            tokens = rows.tokens(place)
+            assert tokens is not None
+            pairs, naming = distinct_actors(tokens, rows.spans(place), lexicon, batch.dates[row].item(), scheme)
+            n = int(samples.parse_counts[parse])
+            if n and len(naming):
+                conditioned = Conditioned(np.zeros(0, np.int64), WAYS[0])  # without a pair there is nothing to draw
+                if len(pairs):
+                    conditioned = samples.of_parse(parse, int(pairs.max()) + 1, pairs).conditioned or conditioned
+                own[parse] = conditioned, naming, n
+        self._add(batch, row, own)
+
+    def _add(self, batch: DocumentBatch, row: int, own: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
+        """Add a document by parse: clashes, mentions that name an actor, number of samples."""
+        if not own:
+            return
+        way = max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)
+        self.ways[way] += 1
+        if way == WAYS[-1]:
+            self._add_unsettled([batch.doc_ids[row]])
+        parses = batch.rows_of_parses(row)
+        found: dict[tuple[int, int], tuple[int, int]] = {}  # by tokens: samples with the mention, those of them merged
+        for parse, (conditioned, naming, n) in own.items():
+            spans, clashes = parses[parse][1].spans(parses[parse][2])[naming].tolist(), conditioned.n_clashes.tolist()
+            for mention, (start, end, _) in zip(naming.tolist(), spans, strict=True):
+                before = found.get((start, end), (0, 0))
+                # Later mentions, which are not drawn, are in no pair.
+                found[start, end] = before[0] + n, before[1] + (clashes[mention] if mention < len(clashes) else 0)
+        worst = []
+        for (start, end), (n, n_merged) in found.items():
+            self.n_named += n
+            self.n_merged += n_merged
+            self.n_often += n * (_OFTEN * n_merged > n)
+            if n_merged and (len(self.worst) < _WORST or -n_merged / n <= self.worst[-1][0]):
+                worst.append((-n_merged / n, str(batch.dates[row]), batch.doc_ids[row], start, end))
+        if worst:
+            tokens = parses[0][1].tokens(parses[0][2])
+            assert tokens is not None  # rules need them
+            texts = [" ".join(tokens.text[start : min(end, start + _LONGEST)]) for *_, start, end in worst]
+            self._add_worst([(*each, text) for each, text in zip(worst, texts, strict=True)])
+
+    def _add_worst(self, others: Sequence[_Mention]) -> None:
+        self.worst = sorted([*self.worst, *others])[:_WORST]
+
+    def _add_unsettled(self, doc_ids: Sequence[str]) -> None:
+        self.unsettled = sorted([*self.unsettled, *doc_ids])[:_UNSETTLED]
+
+    def merge(self, other: MergedActors) -> None:
+        """Add the documents of another counter."""
+        self.n_named += other.n_named
+        self.n_merged += other.n_merged
+        self.n_often += other.n_often
+        self.ways += other.ways
+        self._add_worst(other.worst)
+        self._add_unsettled(other.unsettled)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `from_json`."""
+        sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst", "unsettled")}
+        return {**sums, "ways": dict(self.ways)}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """From the result of `to_json`."""
+        return cls(**{**content, "ways": Counter(content["ways"]), "worst": [(*each,) for each in content["worst"]]})
+
+    def summary(self, n_samples: int) -> dict[str, Any] | None:
+        """For the record of a run, as docs/file-formats.md says; None if distinct actors were not kept apart."""
+        if not self.ways:
+            return None
+        n = max(self.n_named, 1)
+        return {
+            "n_mentions": round(self.n_named / n_samples, 3),
+            "probability": self.n_merged / n,
+            "share_above_0.2": self.n_often / n,
+            "worst": [
+                {"doc_id": doc_id, "date": None if date == _NO_DATE else date, "mention": text, "probability": -p}
+                for p, date, doc_id, _, _, text in self.worst
+            ],
+            "n_documents": {way: self.ways[way] for way in WAYS},
+            "unsettled": self.unsettled,
+        }
 
 
 class CountedEvents:
@@ -159,8 +303,9 @@ class CountedEvents:
             tally.add_documents(numbers)
         self.ids.add(batch)
         self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
-        if len(batch):
-            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+        dated = np.flatnonzero(numbers != NO_PERIOD)
+        if len(dated):
+            rows = [int(dated[choose(batch.dates[dated])]) for choose in (np.argmin, np.argmax)]
             self._add_extremes([(str(batch.dates[row]), batch.place(row)) for row in rows])
         return self.calendar.periods(numbers)
 
@@ -250,8 +395,8 @@ class CountedEvents:
 
     @property
     def _source(self) -> str:
-        """File of the first document, or its name."""
-        return self._extremes[0][1].partition(": ")[0]
+        """File of the first document, or its name; empty if no document has a date."""
+        return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into an existing folder, for `load`; the folder of a counter is one."""

@@ -129,7 +129,8 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
     columns: dict[str, str] = {}
     for field in dataclasses.fields(kind):
         names = roles if field.name == "actors" else [field.name]
-        columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
+        kind_of_value = field.type.removeprefix("datetime.").removesuffix(" | None")
+        columns |= dict.fromkeys(names, "str" if field.name == "actors" else kind_of_value)
     return Columns({name: column for name, column in columns.items() if name not in without}).arrow
 
 

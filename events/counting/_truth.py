@@ -24,7 +24,8 @@ from events.counting._evaluation import evaluate_clustering
 from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 from events.rules._rules import Rule
 
 

@@ -13,9 +13,10 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
-from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
 from events.lexicon._lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_rules
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_rules
 from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17
@@ -98,7 +99,7 @@ class Screen:
         frames = [(rule, frame) for rule in self._rules for frame in rule.frames]
         if not 1 <= len(frames) <= _MOST_FRAMES:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
-        self._lexicon = lexicon
+        self.lexicon = lexicon
         self._scheme = scheme
         self._of_file: tuple[str, str | None] = ("", None)  # the last file with undecided documents, and its scheme
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
@@ -122,7 +123,7 @@ class Screen:
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
     def __reduce__(self) -> tuple[type[Screen], tuple[object, ...]]:
-        return Screen, (self._rules, self._lexicon, self._scheme)  # what is cached is made again
+        return Screen, (self._rules, self.lexicon, self._scheme)  # what is cached is made again
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
         """Match the documents of a batch, each in all its parses.
@@ -172,7 +173,7 @@ class Screen:
         flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
         of_documents = _bits_of(batch, flags)
         starts = self._starts.flags(batch, "text")
-        if self._lexicon.has_nouns:
+        if self.lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
         named = _bits_of(batch, starts) != 0
         promising = []
@@ -186,13 +187,15 @@ class Screen:
     def _settled(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
         """The scheme of a parse whose labels fit several: the document's, or that of all documents of its file."""
         tokens = parses.tokens(place)
-        if tokens is None or len(fitting := fitting_schemes(tokens.dep)) < 2:
+        if tokens is None or not SchemeChoice.is_open(tokens.dep):
             return None
-        if declared := declared_scheme(batch.metadata(row), tokens.dep):
-            return declared
+        declared = SchemeChoice.declared(batch.metadata(row), tokens.dep)
+        if declared.name is not None:
+            return declared.name
         if self._of_file[0] != batch.source or batch.source == _IN_MEMORY:
             self._of_file = batch.source, _scheme_of_file(batch)
-        return self._of_file[1] if self._of_file[1] in fitting else None
+        of_file = SchemeChoice(self._of_file[1])
+        return of_file.name if of_file.fits(tokens.dep) else None
 
     def _match(
         self, batch: DocumentBatch, row: int, rules: Sequence[Rule], scheme: str | None
@@ -201,7 +204,7 @@ class Screen:
         if tokens is None:
             raise InputError("tokens are required for events")
         date = batch.dates[row].item()
-        return match_rules(tokens, batch.spans(row), rules, self._lexicon, date, scheme)
+        return match_rules(tokens, batch.spans(row), rules, self.lexicon, date, scheme)
 
 
 def _scheme_of_file(batch: DocumentBatch) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,61 +12,6 @@ from corefsample._lazy import pd
 from corefsample.documents._tokens import counted
 from events.news._dates import outlying
 from events.news._quality import TextTally
-
-RECORD_SUFFIX = ".scoring.json"  # of the record beside a file of scored documents
-_KINDS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
-
-
-def text_notices(texts: TextTally) -> Iterator[str]:
-    """A sentence for each thing that any text has."""
-
-    def of_all(count: int) -> str:
-        return f"{count:,} of {counted(texts.n_texts, 'document')} ({count / texts.n_texts:.1%})"
-
-    heads = [f"{counted(n, 'text')} with {name}" for field, name in _KINDS.items() if (n := getattr(texts, field))]
-    if heads:
-        yield f"Not parsed, because they are no sentences: {', '.join(heads)}."
-    if texts.n_recased:
-        yield f"Capitals or title case, parsed as sentences are written: {of_all(texts.n_recased)}."
-    if texts.n_cleaned:
-        yield f"HTML or invisible characters removed: {of_all(texts.n_cleaned)}."
-    if texts.n_repaired:
-        yield f"Text repaired: {of_all(texts.n_repaired)}."
-    if texts.n_lost_names:
-        yield (
-            f"Without upper case, but with names that are also words (turkey, the us): {of_all(texts.n_lost_names)}. "
-            "A lexicon finds these names by their capital."
-        )
-    if texts.n_mojibake:
-        yield (
-            f"Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: {of_all(texts.n_mojibake)}. "
-            "Read the source as UTF-8, or repair the text with --fix-text."
-        )
-    if texts.n_lost:
-        yield (
-            f"Characters lost (\N{REPLACEMENT CHARACTER}): {of_all(texts.n_lost)}. "
-            "Read the source again in its own encoding."
-        )
-
-
-def scoring_of(path: Any) -> dict[str, Any]:
-    """What the record beside a file of scored documents says, for the records of runs that read the file.
-
-    Returns
-    -------
-    dict
-        ``scoring``: n_quarantined, and the counts of `TextTally` that are not 0. Empty for a file without a record.
-    """
-    name = f"{path}{RECORD_SUFFIX}"
-    if not os.path.isfile(name):
-        return {}
-    try:
-        with open(name, encoding="utf-8") as file:
-            summary = json.load(file)["summary"]
-        texts = {name: count for name, count in summary["texts"].items() if count}
-        return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return {}
 
 
 def scoring_notices(record: Mapping[str, Any]) -> Iterator[str]:
@@ -88,7 +31,7 @@ def scoring_notices(record: Mapping[str, Any]) -> Iterator[str]:
                 f"{counted(n_quarantined, 'article')} set aside when texts were scored, and counted nowhere: "
                 f"{row['path']}.quarantine.jsonl says why."
             )
-    yield from text_notices(texts)
+    yield from texts.notices()
 
 
 def outlying_notice(
@@ -107,6 +50,6 @@ def outlying_notice(
 
 def outlying_text(counts: pd.DataFrame) -> str:
     """The same for the periods of a table of counts."""
-    periods = counts.drop_duplicates("period").sort_values("period_start")
+    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     days = periods["period_start"].to_numpy().astype("datetime64[D]")
     return outlying_notice(days, periods["n_docs"].to_numpy(np.int64), periods["period"].tolist())

@@ -1,17 +1,31 @@
-"""What of an article is parsed: its paragraphs as sentences are written, without remains of web pages and heads."""
+"""What of an article is parsed: its paragraphs as sentences are written, without remains of web pages and heads.
+
+- HTML tags and entities, soft hyphens and invisible characters are removed. A parser takes each of them for a part of
+  a word: "at\N{SOFT HYPHEN}tacked" and "Iraq&#39;s" are words that no rule knows.
+- The head of a wire article says where, when and by whom it was written: datelines, credits, tags of agencies, notes
+  in brackets. A parser takes "NAIROBI, Kenya (AP) —" for a part of the sentence that follows, so that Kenya does what
+  the sentence says. A head is recognised piece by piece, each by what only heads have: an agency in parentheses, a date
+  and a separator, a place in capitals before a text that is not. A name in mixed case and a dash are not enough where
+  both sides could be of one sentence ("Israel - Hamas talks"): there the name must be a capital city.
+- Capitals and title case are rewritten as sentences are, by word lists and the article itself. Taggers and parsers
+  learn from sentences: in "REBELS KILL NINE" and in "Rebels Kill Nine" they find names and no verb.
+"""
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+
+from corefsample._arrays import Bools
 from corefsample.documents._tokens import WRITTEN, Tokens
-from events.news._case import Known, recased
-from events.news._cleaning import cleaned
 from events.news._fields import Article
-from events.news._heads import Note, without_head
+from events.news._names import capital_cities, common_words, place_names, words_of, written_names
 from events.news._quality import TextTally
 
 LEFT_OUT = "left_out"  # metadata of what stood before the first sentence
@@ -115,3 +129,447 @@ def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
     lines = "\n".join(text.splitlines())
     parts = lines.split("\n") if mode == "line" else _BLANK_LINE.split(lines)
     return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+# --- HTML and invisible characters ---
+
+# Tags that end a paragraph, tags within a line, and tags whose content is no text. "<" in other places stays.
+_BLOCKS = (
+    "address article aside blockquote br center dd div dl dt figure figcaption footer h1 h2 h3 h4 h5 h6 head header "
+    "hr li main nav ol p pre section table tbody td tfoot th thead title tr ul"
+)
+_INLINE = (
+    "a abbr acronym b big body cite code del em font html i img ins link mark meta q s small span strike strong sub "
+    "sup time tt u wbr"
+)
+_NO_TEXT = "script style iframe noscript svg video audio"
+
+
+def _tag(names: str) -> str:
+    return rf"</?(?:{names.replace(' ', '|')})(?:\s[^<>]*)?/?>"
+
+
+_REMOVED = re.compile(
+    rf"<!--.*?-->|<!doctype[^>]*>|<({_NO_TEXT.replace(' ', '|')})\b[^<>]*>.*?</\1\s*>|{_tag(_INLINE)}", re.I | re.S
+)
+_PARAGRAPH_ENDS = re.compile(rf"(?:\s*{_tag(_BLOCKS)}\s*)+", re.I)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+# Soft hyphen, zero-width and direction marks, byte order mark, and control characters other than line ends and tabs.
+_INVISIBLE = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\x00-\x08\x0e-\x1b\x7f]"
+)
+
+
+def cleaned(text: str) -> str:
+    r"""The text with characters in place of HTML entities, and without HTML tags and invisible characters.
+
+    A tag that ends a paragraph, such as <p> or <br>, becomes an empty line.
+
+    Examples
+    --------
+    >>> cleaned("<p>Iraq&#39;s army at\N{SOFT HYPHEN}tacked <b>Basra</b>.<br>It lost.")
+    "Iraq's army attacked Basra.\n\nIt lost."
+    """
+    if "&" in text:
+        for _ in range(2):  # feeds escape twice: "&amp;#39;"
+            text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+    if "<" in text:
+        text = _PARAGRAPH_ENDS.sub("\n\n", _REMOVED.sub("", text)).strip()
+    return _INVISIBLE.sub("", text)
+
+
+# --- heads of articles ---
+
+Kind = Literal["dateline", "credit", "agency", "note"]
+KINDS: tuple[Kind, ...] = ("dateline", "credit", "agency", "note")
+
+_LONGEST = 160  # characters of a piece
+_MOST_CAPITALS = 0.8  # share of upper case from which a text is in capitals, where they distinguish no place
+
+_AGENCIES = (
+    "AP|Associated Press|AFP|Agence France-Presse|Reuters|Reuter|UPI|United Press International|Xinhua|DPA|EFE|ANSA"
+    "|TASS|Itar-Tass|Interfax|RIA Novosti|PTI|Press Trust of India|IANS|ANI|APP|IRNA|MENA|SANA|WAM|KUNA|KCNA|Yonhap"
+    "|Kyodo|Jiji|Antara|Bernama|VNA|Anadolu|Tanjug|BTA|CTK|MTI|HINA|Belga|ANP|Ritzau|Lusa|KNA|SAPA|PANA|IRIN|ACAN-EFE|Notimex"
+    "|Prensa Latina|CNN|BBC|BBC Monitoring|VOA|RFE/RL|NPR|CBS|NBC|Bloomberg|MarketWatch|PRNewswire|Press Association"
+)
+_AGENCY = rf"(?i:(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?)"
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"Nov(?:ember)?|Dec(?:ember)?|ene(?:ro)?|feb(?:rero)?|mar(?:zo)?|abr(?:il)?|mayo|jun(?:io)?|jul(?:io)?|ago(?:sto)?|"
+    r"se(?:p|pt|ptiembre)|oct(?:ubre)?|nov(?:iembre)?|dic(?:iembre)?)\.?"
+)
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DATE = re.compile(
+    rf"\b(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}} (?:de )?{_MONTH}(?:,? (?:de )?'?\d{{2,4}})?"
+    rf"|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|{_WEEKDAY}"
+    r"|\d{1,2}[:.]?\d\d (?:GMT|UTC|a\.?m\.?|p\.?m\.?))(?!\w)",
+    re.I,
+)
+_TAG = re.compile(r"\(([^()\n]{2,60})\)|/([^/\n]{2,30})/")
+_SEPARATOR = re.compile(
+    r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])[ \t]+"
+)
+_SPLIT = re.compile(r"\s*[,;|/]\s*")
+_PARTICLES = words_of("de del la las los el al da do dos of and the on in an am es le y und near sur upon")
+_STATE = r"(?:[A-Z][a-z]{2,5}\.|[A-Z]\.[A-Z]\.)"  # Calif., D.C.
+
+_BRACKETED = re.compile(r"\[(?:[^\[\]\n]|\[[^\[\]\n]*\]){1,240}\](?!\s*[a-z])")
+_EDITORIAL = re.compile(
+    r"\[[^\[\]\n]{0,60}\b(?:omitted|indistinct|unintelligible|inaudible|sic|as (?:received|heard|published|printed|"
+    r"transmitted|translated)|passage|recording (?:begins|ends)|text)\b[^\[\]\n]{0,60}\]",
+    re.I,
+)
+_EDITING = (
+    r"(?:Adds?|Updates?|Recasts?|Corrects?|Repeats?|Eds?|Editors?|Note|Writethru|Refiles?|Releads?|Subs|Clarifies|New)"
+)
+_NOTE = re.compile(
+    rf"\((?:{_EDITING}|With)\b[^()\n]{{0,160}}\)\.?|{_EDITING}(?:'s)?(?: note)?:[^\n]{{0,160}}(?=\n)|"
+    r"(?:UPDATE|WRAPUP|URGENT|FLASH|ALERT|ADVISORY|CORRECTED|REFILE|RPT|BREAKING(?: NEWS)?|EXCLUSIVE|VIDEO|PHOTOS?)"
+    r"(?: \d{1,2})?\s?[-:–—]\s*|(?:Text|Excerpts?|Summary) (?:of|from) (?:an? |the )?(?:\w+ )?"
+    r"(?:report|statement|speech|interview)[^\n]{0,200}(?=\n)",
+    re.I,
+)
+_LABEL = re.compile(r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE)\s*:[^\n]{0,160}(?=\n)")
+_PERSON = r"(?:[A-Z][\w.'’-]*\.?|de|del|la|van|von|der|den|bin|al|el)"
+_ROLE = r"(?i:correspondents?|reporters?|writers?|staff|bureau|agencies|desk|editors?|service|press|special)"
+_OUR = rf"(?i:our|an?)(?: \w+){{0,3}}? {_ROLE}(?: {_ROLE})?"
+_BY = r"(?:By|BY|From|FROM)"
+_BYLINE = rf"{_BY} (?!{_WEEKDAY}|{_MONTH}\b)"
+_CREDIT_LINE = re.compile(
+    rf"(?:{_BYLINE}(?:{_OUR}[^\n.]{{0,60}}|{_PERSON}(?:,? (?:{_PERSON}|and|AND|in|for|at|of|&|\|))*)"
+    rf"|[Ss](?i:pecial to) [^\n]{{3,60}}|{_PERSON}(?: {_PERSON}){{1,3}}(?:,| \|) {_AGENCY}(?: {_ROLE})?"
+    rf"|{_AGENCY}(?: {_ROLE})*|(?i:staff and agencies))\s*(?=\n\s*[^a-z\s])"
+)
+_CREDIT = re.compile(
+    rf"{_BYLINE}(?:{_OUR}|{_PERSON}(?:,? (?:{_PERSON}|and)){{0,9}}?)(?:, {_AGENCY}(?: {_ROLE})?)?,?\s+(?=\S)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A piece of an article that is no part of its sentences: its kind, and its text as it is written."""
+
+    kind: Kind
+    text: str
+
+
+def without_head(text: str) -> tuple[list[Note], str]:
+    """Take what is no sentence from the beginning of an article.
+
+    Remarks of editors in brackets, such as "[passage omitted]", are taken from the whole text.
+
+    Parameters
+    ----------
+    text
+        The text of an article without its headline.
+
+    Returns
+    -------
+    notes
+        What was recognised, in the order of the text.
+    rest
+        The text from its first sentence on; the whole text if nothing else would be left.
+
+    Examples
+    --------
+    >>> without_head("NAIROBI, Kenya (AP) — Troops attacked.")
+    ([Note(kind='dateline', text='NAIROBI, Kenya (AP) —')], 'Troops attacked.')
+    """
+    letters = [c for c in text[:2000] if c.isalpha()]
+    in_capitals = sum(map(str.isupper, letters)) > _MOST_CAPITALS * len(letters)
+    notes: list[Note] = []
+    position = len(text) - len(text.lstrip())
+    while piece := _piece(text[position : position + 2 * _LONGEST], in_capitals=in_capitals):
+        kind, length = piece
+        notes.append(Note(kind, text[position : position + length].strip()))
+        position += length
+        position += len(text[position:]) - len(text[position:].lstrip())
+    rest = text[position:]
+    if not any(map(str.isalpha, rest)):
+        return [], text
+    remarks = list(_EDITORIAL.finditer(rest))
+    notes += [Note("note", remark[0]) for remark in remarks]
+    return notes, _EDITORIAL.sub(" ", rest) if remarks else rest
+
+
+def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
+    """Kind and length of the piece at the beginning of a text; None if it begins with a sentence."""
+    if match := _BRACKETED.match(text) or _NOTE.match(text):
+        return "note", match.end()
+    if match := _LABEL.match(text):
+        kind: Kind = {"BYLINE": "credit", "CREDIT": "credit", "DATELINE": "dateline"}.get(match[1], "note")  # type: ignore[assignment]
+        return kind, match.end()
+    if match := _CREDIT_LINE.match(text):
+        return "credit", match.end()
+    if (match := _CREDIT.match(text)) and _dateline(text[match.end() :], in_capitals=in_capitals):
+        return "credit", match.end()
+    return _dateline(text, in_capitals=in_capitals)
+
+
+def _dateline(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
+    line, newline, _ = text.partition("\n")
+    for separator in _SEPARATOR.finditer(line[:_LONGEST]):
+        rest = text[separator.end() :]
+        if kind := _kind_of(line[: separator.start()], separator[0], rest.lstrip(), in_capitals=in_capitals):
+            return kind, separator.end()
+    if newline and len(line) <= _LONGEST and (kind := _kind_of(line, "\n", "A", in_capitals=True)):
+        return kind, len(line)
+    return None
+
+
+def _kind_of(head: str, separator: str, rest: str, *, in_capitals: bool) -> Kind | None:
+    """Kind of what stands before a separator, or None where both can be one sentence."""
+    if not rest or not head.strip():
+        return None
+    undated = _DATE.sub(",", head)
+    is_dated = any(map(str.isdigit, "".join(_DATE.findall(head))))  # a day of the week alone is in headlines, too
+    tags = [(tag[1] or tag[2]).strip(" ,") for tag in _TAG.finditer(undated)]
+    tags = [tag for tag in tags if tag]
+    parts = [part for part in _SPLIT.split(_TAG.sub(",", undated).strip(" .,-")) if part.strip(" .")]
+    agencies = [name for name in (*parts, *tags) if re.fullmatch(_AGENCY, name, re.I)]
+    places = [part for part in parts if part not in agencies]
+    if not all(map(_is_name, places)) or not all(tag[0].isupper() or tag in agencies for tag in tags):
+        return None
+    evidence = bool(agencies) or is_dated
+    mark = separator.strip(" \t")
+    if not evidence and not (rest[0].isupper() or rest[0] in "\"'“‘([0123456789"):
+        return None
+    if not places:
+        if not (tags or agencies or (is_dated and mark)):
+            return None
+        if not mark and not agencies:
+            return None
+        return "dateline" if is_dated or (tags and not agencies) else "agency"
+    if evidence:
+        # "Iraq (AP) attacked": without a separator a sentence may go on.
+        return "dateline" if mark or rest[0].isupper() or not rest[0].isalpha() else None
+    return "dateline" if _is_place(places, mark, tagged=bool(tags), in_capitals=in_capitals) else None
+
+
+def _is_place(places: list[str], mark: str, *, tagged: bool, in_capitals: bool) -> bool:
+    """Whether names with neither a date nor a known agency are a dateline."""
+    first, *regions = places
+    n_words = len(first.split())
+    is_set_off = first.isupper() and not in_capitals and len(first) > 3
+    is_known = first.lower() in capital_cities()
+    in_region = any(region.lower() in place_names() or re.fullmatch(_STATE, region) for region in regions)
+    if tagged:
+        return (
+            in_region or is_known or (bool(mark) and not in_capitals and n_words <= 3) or (is_set_off and n_words < 3)
+        )
+    if not mark:
+        return False
+    if in_region or is_known:
+        return n_words <= 4 and len(regions) < 3
+    if in_capitals or len(regions) > 1:
+        return False
+    if is_set_off:
+        return n_words <= 5
+    # "Israel – Hamas talks", "Iraq: troops": a country is what a text is about, a city where it was written.
+    is_wide = mark in ("--", "—", ":", "|")
+    return is_wide and len(first) > 3 and not regions and first.lower() not in place_names()
+
+
+def _is_name(part: str) -> bool:
+    """Whether words can be the name of a place: at most three, or in capitals more ("WITH U.S. FORCES NEAR NAJAF")."""
+    words = part.split()
+    names = [word for word in words if word.lower() not in _PARTICLES]
+    return (
+        0 < len(names) <= (7 if part.isupper() else 3)
+        and words[0] == names[0]
+        and all(word[0].isupper() for word in names)
+    )
+
+
+# --- capitals and title case ---
+
+Known = Callable[[Sequence[str]], Bools]  # which words, in lower case, a vocabulary has
+
+_SHARE = 0.85  # of upper case in capitals; of capitalised words in title case
+_FEWEST_LETTERS, _FEWEST_WORDS = 12, 3
+_WORD = re.compile(r"[^\W\d_]+")
+_START = re.compile(r"(?:^|[.!?:]['\"’”)\]]*\s+|^\W*\d+\.\s+)['\"‘“(\[]*$")
+_ABBREVIATION = re.compile(
+    r"(?:\b[A-Za-z]|\b(?:Mr|Mrs|Ms|Dr|St|Gen|Col|Lt|Sgt|Capt|Maj|Sen|Rep|Gov|No|Jr|Sr))\.\s+$", re.I
+)
+_DAY_BEFORE, _DAY_AFTER = re.compile(r"\d $"), re.compile(r" \d")
+_ALONE = re.compile(r"[(\[]([A-Z]{2,6})[)\]]")
+_EXPLAINED = re.compile(r"\b([A-Z]{2,6}) [(\[]([^()\[\]]+)[)\]]")
+_TITLES = words_of(
+    "mr mrs ms dr president minister general gen colonel col captain capt major lieutenant lt sergeant sgt senator sen "
+    "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
+    "professor commander ambassador secretary chairman deputy representative congressman alias named"
+)
+# Given names, surnames of leaders and months that are more often words.
+_WORDS_TOO = words_of(
+    "will mark rose bill ray dawn joy guy dean drew don jack gene pat art hope faith frank grant lance miles "
+    "chase sue iris ruby eve rob nick major brown young king park rice short may march ivy lily grace max earl "
+    "ross jay toni van be so do an in on la no man sun long li hu shah"
+)
+# Ends of words that are seldom names: an unknown word without one of them is taken for a name.
+_COMMON_END = re.compile(
+    r"(?:s|ed|ing|ly|ion|ment|ness|ity|ism|ist|er|or|al|ous|ive|ble|ic|ary|ory|nce|ship|hood|less|ful|ent|ant|ure|i[sz]e|ate|"
+    r"th|age|man|men|y)$"
+)
+_SHORT_TITLES = words_of("mr mrs ms dr gen col capt lt sgt sen gov st")
+_UNITS = words_of("km kg mm cm vs mph kph th rd nd hrs")
+_OMITTED = words_of("of for the and in to on a de del la las los el y para")  # in acronyms
+_LONGEST_NAME = 8  # words
+_CLITICS = words_of("s t re ve ll d m")
+
+
+def is_in_capitals(text: str) -> bool:
+    """Whether nearly all letters of a text, of at least three words, are in upper case."""
+    if text.islower():
+        return False
+    upper, lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    return upper > _FEWEST_LETTERS and upper >= _SHARE * (upper + lower) and len(_WORD.findall(text)) >= _FEWEST_WORDS
+
+
+def is_in_title_case(text: str) -> bool:
+    """Whether nearly all words of four letters or more are capitalised, and there are at least three."""
+    words = [word for word in _WORD.findall(text) if len(word) > 3]
+    capitalised = sum(map(str.istitle, words))
+    return capitalised >= _FEWEST_WORDS and sum(map(str.islower, words)) <= (1 - _SHARE) * len(words)
+
+
+def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
+    """Paragraphs with those in capitals or in title case as sentences write them; each keeps its length.
+
+    A word is written as the other paragraphs of the article write it within sentences, or as lists of names do. Other
+    words are in lower case, but for acronyms, what follows a title ("COL PONCE"), and words that the vocabulary does
+    not have and that look like names.
+
+    Parameters
+    ----------
+    paragraphs
+        Those of one article.
+    known
+        Says which words a vocabulary has.
+    """
+    changed = [is_in_capitals(text) or is_in_title_case(text) for text in paragraphs]
+    if not any(changed):
+        return list(paragraphs)
+    forms = _forms_within_sentences(
+        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed and not text.isupper()
+    )
+    names = dict(written_names())
+    for text in paragraphs:
+        for match in _ALONE.finditer(text):
+            forms[match[1].lower()] = match[1]
+            names |= _spelled_out(match[1], text[max(0, match.start() - 100) : match.start()])
+        for match in _EXPLAINED.finditer(text):
+            names |= _spelled_out(match[1], match[2])
+    return [
+        _recased(text, forms, names, known) if is_changed else text
+        for text, is_changed in zip(paragraphs, changed, strict=True)
+    ]
+
+
+def _forms_within_sentences(texts: Iterable[str]) -> dict[str, str]:
+    """How words are written that do not begin a sentence, by their lower case; in lower case if ever."""
+    forms: dict[str, str] = {}
+    for text in texts:
+        for match in _WORD.finditer(text):
+            word = match[0]
+            if word.islower() or (not _is_start(text, match.start()) and forms.get(word.lower()) != word.lower()):
+                forms[word.lower()] = word
+    return forms
+
+
+def _is_start(text: str, position: int) -> bool:
+    before = text[max(0, position - 12) : position]
+    return bool(_START.search(before)) and not _ABBREVIATION.search(before) if position else True
+
+
+def _spelled_out(acronym: str, before: str) -> dict[tuple[str, ...], str]:
+    """The name after the last "the" if its words have all initials of an acronym, in the order of any language."""
+    words = _WORD.findall(re.split(r"\bthe\b", before, flags=re.I)[-1])
+    if not 1 < len(words) <= _LONGEST_NAME or Counter(acronym) - Counter(word[0].upper() for word in words):
+        return {}
+    name = [word.lower() if word.lower() in _OMITTED else word.capitalize() for word in words]
+    return {tuple(map(str.lower, name)): " ".join(name)}
+
+
+def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...], str], known: Known) -> str:
+    words = list(_WORD.finditer(text))
+    lower = [word[0].lower() for word in words]
+    if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
+        return text  # letters whose lower case has another length
+    is_known = known(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
+    in_capitals, names = is_in_capitals(text), _names_in(text, listed)
+    letters, before = list(text), ""
+    for i, word in enumerate(words):
+        start, end = word.span()
+        around = text[max(0, start - 1) : start], text[end : end + 2].lower()
+        written = names.get(start) or forms.get(lower[i])
+        if around[0].isdigit() or (around[0] in ("'", "’") and lower[i] in _CLITICS):
+            written = lower[i]
+        elif lower[i] in ("march", "may"):
+            is_month = _DAY_BEFORE.search(text[:start][-3:]) or _DAY_AFTER.match(text, end)
+            written = lower[i].capitalize() if is_month else lower[i]
+        elif lower[i] == "us":
+            written = "US" if _is_country(text, start, lower[i - 1] if i else "") else "us"
+        elif written is None and around[1] in ("'t", "’t") and lower[i].endswith("n"):
+            written = lower[i]
+        elif written is None and not in_capitals and not word[0].istitle():
+            written = word[0]  # in lower case, or an acronym
+        elif written is None:
+            written = _by_shape(word[0], before, is_known=bool(is_known[i]), has_point=around[1][:1] == ".")
+        if before in _TITLES and not written.islower() and words[i - 1].end() + 1 == start:
+            letters[words[i - 1].start()] = before[0].upper()
+        before = written if written in names.values() or written.lower() in _TITLES else written.lower()
+        if _is_start(text, start) and written.islower():
+            written = written.capitalize()
+        letters[start:end] = written
+    return "".join(letters)
+
+
+def _is_inflected(word: str) -> bool:
+    """Whether a word is a form of a common word: halts, halted, halting, seized, defying."""
+    stem = re.sub(r"(?:s|es|ed|d|ing|ly)$", "", word)
+    bases = {stem, f"{stem}e"}
+    if stem.endswith("i"):
+        bases.add(f"{stem[:-1]}y")
+    elif stem[-2:-1] == stem[-1:]:
+        bases.add(stem[:-1])
+    return stem != word and not bases.isdisjoint(common_words())
+
+
+def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:
+    """How a sentence writes a capitalised word that no list of names has, after another word."""
+    lower = word.lower()
+    if len(word) == 1:
+        return "a" if lower == "a" and not has_point else word
+    if lower in _SHORT_TITLES or lower in ("san", "santa", "saint") or before.lower() in _SHORT_TITLES:
+        return word.capitalize()
+    if lower in _UNITS or is_known or lower in _WORDS_TOO or lower in _TITLES:
+        return lower
+    if word.isupper() and (len(word) <= 4 or not any(letter in "aeiouy" for letter in lower)):
+        return word
+    is_after_name = before.lower() in _TITLES or before.istitle()
+    return word.capitalize() if is_after_name or not _COMMON_END.search(lower) else lower
+
+
+def _is_country(text: str, start: int, before: str) -> bool:
+    """Whether "US" is the country: after these words, or at the beginning of a sentence; the pronoun is an object."""
+    return before in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
+
+
+def _names_in(text: str, listed: Mapping[tuple[str, ...], str]) -> dict[int, str]:
+    """Words of listed names in a text, by their place; of several names the longest."""
+    words = list(re.finditer(r"\w+|\S", text))
+    lower = tuple(word[0].lower() for word in words)
+    found: dict[int, str] = {}
+    i = 0
+    while i < len(words):
+        for length in range(min(_LONGEST_NAME, len(words) - i), 0, -1):
+            name = listed.get(lower[i : i + length])
+            if name is not None and (length > 1 or (lower[i] not in _WORDS_TOO and lower[i] != "us")):
+                written = re.findall(r"\w+|\S", name)
+                found |= {word.start(): form for word, form in zip(words[i : i + length], written, strict=True)}
+                i += length
+                break
+        else:
+            i += 1
+    return found

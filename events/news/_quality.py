@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from operator import add
 from typing import Any, Literal, Self
 
 from corefsample._extras import install_hint
+from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
 from events.news._fields import Article
 from events.news._names import has_lost_name
@@ -30,6 +32,7 @@ _MOJIBAKE = re.compile(
     f"|\u00f0[\x9f\u0178]{_ANY}{_ANY}"
     "|\u00ef\u00bf\u00bd|\u00ef\u00bb\u00bf"
 )
+_HEADS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
 _LOST = "\N{REPLACEMENT CHARACTER}"
 Duplicates = Literal["keep", "drop", "group"]  # what becomes of an article whose text an earlier one has
 
@@ -81,6 +84,36 @@ class TextTally:
 
     def __add__(self, other: TextTally) -> TextTally:
         return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))
+
+    def notices(self) -> Iterator[str]:
+        """A sentence for each thing that any text has, for the screen and the page of a run."""
+        heads = [f"{counted(n, 'text')} with {name}" for field, name in _HEADS.items() if (n := getattr(self, field))]
+        if heads:
+            yield f"Not parsed, because they are no sentences: {', '.join(heads)}."
+        if self.n_recased:
+            yield f"Capitals or title case, parsed as sentences are written: {self._of_all(self.n_recased)}."
+        if self.n_cleaned:
+            yield f"HTML or invisible characters removed: {self._of_all(self.n_cleaned)}."
+        if self.n_repaired:
+            yield f"Text repaired: {self._of_all(self.n_repaired)}."
+        if self.n_lost_names:
+            yield (
+                "Without upper case, but with names that are also words (turkey, the us): "
+                f"{self._of_all(self.n_lost_names)}. A lexicon finds these names by their capital."
+            )
+        if self.n_mojibake:
+            yield (
+                "Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: "
+                f"{self._of_all(self.n_mojibake)}. Read the source as UTF-8, or repair the text with --fix-text."
+            )
+        if self.n_lost:
+            yield (
+                f"Characters lost (\N{REPLACEMENT CHARACTER}): {self._of_all(self.n_lost)}. "
+                "Read the source again in its own encoding."
+            )
+
+    def _of_all(self, count: int) -> str:
+        return f"{count:,} of {counted(self.n_texts, 'document')} ({count / self.n_texts:.1%})"
 
 
 def is_lower_case(text: str) -> bool:

@@ -79,7 +79,7 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
 
     def contents() -> Iterator[dict[str, Any]]:
         batch: DocumentBatch
-        for batch in DocumentStream(path, needs=("date", "tokens")) if wanted else ():
+        for batch in DocumentStream(path, needs=("tokens",)) if wanted else ():
             for row, doc_id in enumerate(batch.doc_ids):
                 if doc_id in wanted:
                     numbers[doc_id] = len(numbers)

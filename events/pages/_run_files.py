@@ -9,10 +9,17 @@ from typing import Any
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._folders import FolderCopy
-from events.counting._count_posterior import SAMPLES, checked_table, read_counts, read_samples, table_path
 from events.counting._evidence import evidence_schema
+from events.counting._run_tables import (
+    SAMPLES,
+    checked_table,
+    read_counts,
+    read_samples,
+    table_path,
+    verified_record,
+    verify_table,
+)
 from events.counting._tables import Columns, row_names
-from events.counting._verified import verified_record, verify_table
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 ALL_DOCUMENTS = "all_documents.parquet"

@@ -30,7 +30,7 @@ from corefsample.coreference._clusterings import canonical_labels, sample_cluste
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import Language, document_language
+from corefsample.languages._language import Language
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
 from corefsample.syntax._paths import ParseView, follow
@@ -217,7 +217,7 @@ def match_queries(
     if document.gold is None:
         raise ParameterError("gold is required for the truth of queries", place=f"doc_id {document.doc_id!r}")
     names = readable_schemes(document.tokens.dep, scheme)
-    language = document_language(document.metadata)
+    language = Language.of_document(document.metadata)
     tokens = language.adapted(document.tokens)
     readings = {name: _role_fillers(tokens, document.mentions, role, name, language) for name in names}
     instances = readings[names[0]]

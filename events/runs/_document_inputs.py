@@ -183,7 +183,7 @@ class RepeatedTexts:
     def __init__(self, duplicates: Duplicates = "keep") -> None:
         self._duplicates = duplicates
         self._first: dict[bytes, str] = {}
-        self.rows: list[tuple[str, datetime.date, str]] = []
+        self.rows: list[tuple[str, datetime.date | None, str]] = []
 
     def taken(self, article: Article) -> Article | None:
         """The article as it is used; None if it is left out."""

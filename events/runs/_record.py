@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import os
 import platform
 from collections.abc import Hashable, Mapping, Sequence
 from importlib import metadata
@@ -11,9 +13,9 @@ from typing import Any
 import corefsample
 from corefsample._lazy import pd
 from corefsample.files._atomic import require_free
-from events.news._notices import scoring_of
 from events.runs._store import Source
 
+RECORD_SUFFIX = ".scoring.json"  # of the record beside a file of scored documents
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
@@ -48,6 +50,26 @@ def run_record(
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in _VERSIONS},
     }
+
+
+def scoring_of(path: Any) -> dict[str, Any]:
+    """What the record beside a file of scored documents says, for the records of runs that read the file.
+
+    Returns
+    -------
+    dict
+        ``scoring``: n_quarantined, and the counts of `TextTally` that are not 0. Empty for a file without a record.
+    """
+    name = f"{path}{RECORD_SUFFIX}"
+    if not os.path.isfile(name):
+        return {}
+    try:
+        with open(name, encoding="utf-8") as file:
+            summary = json.load(file)["summary"]
+        texts = {name: count for name, count in summary["texts"].items() if count}
+        return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

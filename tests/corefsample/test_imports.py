@@ -274,14 +274,9 @@ def test_every_module_lists_its_public_names() -> None:
 
 # --- examples ----------------------------------------------------------------------------------------------
 
-# Modules whose examples need an optional library, which they load only when it is used.
-LIBRARY_OF_EXAMPLES = {"corefsample.tagging._classifiers": "sklearn"}
-
 
 @pytest.mark.parametrize("name", of("corefsample"))
 def test_the_examples_of_docstrings_run(name: str) -> None:
-    if name in LIBRARY_OF_EXAMPLES:
-        pytest.importorskip(LIBRARY_OF_EXAMPLES[name], reason=f"{LIBRARY_OF_EXAMPLES[name]} is not installed")
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:  # of an optional library

@@ -21,7 +21,7 @@ from references import coreference as references
 
 from corefsample import AntecedentDistribution, ScoredDocument
 from corefsample.documents._tokens import Tokens
-from events.matching._matching import MentionMatches
+from events.matching._matches import MentionMatches
 
 Clustering = Sequence[int]
 Instance = tuple[int, ...]

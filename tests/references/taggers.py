@@ -50,22 +50,6 @@ class CountedHmm:
         return {tags: each / total for tags, each in joint.items()}
 
 
-def bernoulli_posterior(
-    texts: Sequence[tuple[Sequence[str], str]], words: Sequence[str], pseudocount: float
-) -> dict[str, float]:
-    """Posterior of the label of a text under Bernoulli naive Bayes."""
-    vocabulary = {word for text, _ in texts for word in text}
-    joint = {}
-    for label in sorted({label for _, label in texts}):
-        own = [set(text) for text, other in texts if other == label]
-        product = len(own) / len(texts)
-        for word in vocabulary:
-            present = (sum(word in text for text in own) + pseudocount) / (len(own) + 2.0 * pseudocount)
-            product *= present if word in words else 1.0 - present
-        joint[label] = product
-    return {label: each / sum(joint.values()) for label, each in joint.items()}
-
-
 def probability(posterior: dict[Tags, float], event: Callable[[Tags], bool]) -> float:
     """Summed probability of the sequences with an event."""
     return math.fsum(each for tags, each in posterior.items() if event(tags))

@@ -1,4 +1,4 @@
-"""Tagged sentences and texts for tests, written for them or drawn at random."""
+"""Tagged sentences for tests, written for them or drawn at random."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from corefsample._arrays import Floats
 from corefsample.tagging import TaggedSentence
-from corefsample.tagging._sentences import LabelledText
 
 THREE = [
     TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a"),
@@ -35,15 +34,3 @@ def drawn_scores(n: int, n_tags: int, scale: float, *, own: bool = False, seed: 
     generator = np.random.default_rng(seed)
     shape = (n - 1, n_tags, n_tags) if own else (n_tags, n_tags)
     return generator.normal(0.0, scale, (n, n_tags)), generator.normal(0.0, scale, shape)
-
-
-def random_texts(n: int, labels: str = "xy", seed: int = 0) -> list[LabelledText]:
-    rng = np.random.default_rng(seed)
-    words = np.array([f"w{k}" for k in range(12)])
-    odds = rng.dirichlet(np.full(words.size, 0.4), len(labels))
-    texts = []
-    for number in range(n):
-        label = int(rng.integers(len(labels)))
-        text = [str(word) for word in rng.choice(words, 1 + rng.integers(6), p=odds[label])]
-        texts.append(LabelledText(text, labels[label], f"doc{number % 7}"))
-    return texts

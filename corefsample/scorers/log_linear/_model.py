@@ -36,10 +36,10 @@ from corefsample.files._contents import parsed_json
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
-from corefsample.scorers.log_linear.features._encoding import encode, features_hash, hashed, is_known
+from corefsample.scorers.log_linear.features._encoding import Encoder, features_hash
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.scorers.protocol import MIN_PROB
-from corefsample.syntax._words import word_hash
+from corefsample.syntax._words import WordTable
 
 LARGEST_TABLE = 1 << 22
 FORMAT = "corefsample antecedent model"
@@ -142,10 +142,10 @@ class AntecedentModel:
             If the labels fit no scheme or are ambiguous, or mentions break their rules.
         """
         _checks.probability("min_prob", min_prob, below_one=True)
-        doc = encode(tokens, mentions, self.vocabulary, scheme=scheme, language=self.language)
+        doc = Encoder(self.vocabulary, self.language).encode(tokens, mentions, scheme=scheme)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        given = doc, hashed(doc, self.templates), self.weights, float(min_prob)
+        given = doc, self.templates.hashed(doc), self.weights, float(min_prob)
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
         while (first := _kernels.score_kept(*given, first, indptr, dropped, candidates, scores)) < n:
@@ -183,7 +183,7 @@ class AntecedentModel:
 
     def knows(self, words: Sequence[str]) -> Bools:
         """Whether its vocabulary has each of some words, which are in lower case."""
-        return is_known(np.array([word_hash(word) for word in words], np.uint32), self.vocabulary)
+        return Encoder(self.vocabulary, self.language).knows(WordTable.hashes(words))
 
     def score(
         self,

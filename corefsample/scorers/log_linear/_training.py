@@ -28,12 +28,12 @@ from corefsample.scorers._scoring import document_checksum, document_scheme, gol
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
-from corefsample.scorers.log_linear.features._encoding import encode, hashed
+from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import MentionDocument
-from corefsample.syntax._words import word_hash
+from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
@@ -128,6 +128,7 @@ def examples_of(
     ParameterError
         If a document has no tokens, or cannot be encoded; the text begins with the doc_id.
     """
+    encoder = Encoder(vocabulary, language or load_language(ENGLISH))
     examples: list[Example] = []
     for document in documents:
         gold = gold_entities(document)
@@ -137,10 +138,10 @@ def examples_of(
             own = scheme or document_scheme(document)
             whole = Reading(required_tokens(document), document.mentions, gold, own, language)
             for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
-                doc = encode(each.tokens, each.mentions, vocabulary, scheme=each.scheme, language=language)
+                doc = encoder.encode(each.tokens, each.mentions, scheme=each.scheme)
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
-                examples.append(Example(doc, hashed(doc, templates), np.array(entities, np.int64)))
+                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64)))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         log_step("encoded document %d", len(examples) + 1)
@@ -493,7 +494,7 @@ def _vocabulary(documents: Iterable[MentionDocument], language: Language, min_co
             tokens = language.adapted(document.tokens)
             words = set(tokens.text) | set(tokens.lemma)
             counts.update({word.lower() for word in words})
-    return np.unique(np.array([word_hash(word) for word, n in counts.items() if n >= min_count], np.uint32))
+    return np.unique(WordTable.hashes(word for word, n in counts.items() if n >= min_count))
 
 
 def _start(

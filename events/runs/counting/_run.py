@@ -31,9 +31,10 @@ from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
+from events.counting._notes import excluded_triggers
+from events.counting._periods import NO_PERIOD, UNDATED
+from events.counting._run_tables import sealed_record
 from events.counting._sums import CountedEvents
-from events.counting._tally import excluded_triggers
-from events.counting._verified import sealed_record
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._record import run_record
@@ -255,7 +256,8 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         write_counts(folder.file, table, counts.schema, counts.samples(), compared)
         if options.pictures:
             draw_counts(folder.file, table, compared, definitions.lexicon.names)
-        several, periods = counts.of_rules, counts.of_rules[0].periods()
+        several = counts.of_rules
+        periods = [period.label for period in several[0].periods()] or [UNDATED]
         names = [(each.event, key.name) for each in several for key in each.events()]
         result = EventsResult(
             out=options.out,
@@ -265,13 +267,14 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_quarantined=sum(each.record["quarantined"] for each in merged.results),
             n_ambiguous=counter.n_ambiguous,
             actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
-            periods=(periods[0].label, periods[-1].label),
+            periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.parts),
             n_computed=merged.n_computed,
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_undated=counter.tally.documents(NO_PERIOD),
             n_not_selected=sum(each.record["not_selected"] for each in merged.results),
             triggers={
                 rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in definitions.rules

@@ -21,7 +21,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
-from events.counting._counted_rows import CountedRows, SortedRows, in_groups
+from events.counting._rows import CountedRows, SortedRows, in_groups
 from events.plots import actor_comparison, event_bands
 from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event

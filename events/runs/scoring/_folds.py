@@ -21,12 +21,11 @@ from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.protocol import MentionDocument
 from events._options import Progress
 from events._selection import Selection
-from events.news._notices import RECORD_SUFFIX
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
-from events.runs._record import checksums, free_outputs, run_record
+from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, run_record
+from events.runs.scoring._loading import load_recalibration
 from events.runs.scoring._options import ScoreOptions
 from events.runs.scoring._run import ScoreResult
-from events.runs.scoring._workers import load_recalibration
 
 
 def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:

@@ -33,12 +33,11 @@ from corefsample.scorers.protocol import MentionSource
 from events._options import Progress, Result, fields_of
 from events._selection import Selection
 from events.news._fields import Article
-from events.news._notices import RECORD_SUFFIX
 from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
-from events.runs._record import checksums, free_outputs, run_record
+from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
@@ -287,7 +286,7 @@ def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) ->
     return DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
-        article_options=options.article_options(),
+        article_options={**options.article_options(), "undated": options.undated},
         prefer_news=options.pipeline is not None,
         selected=selection if options.where else None,
         repeated=RepeatedTexts(options.duplicates),

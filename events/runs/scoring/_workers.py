@@ -5,45 +5,46 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
-from corefsample.documents._scored import Parse, ScoredDocument
-from corefsample.documents._tokens import span_head
+from corefsample.documents._scored import FIELDS, Parse, ScoredDocument
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._paths import PathLike
+from corefsample.files._contents import one_line
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses._sampling import parse_temperature
-from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.parses._sampling import ParseSampler, parse_temperature
 from corefsample.scorers import score_documents
 from corefsample.scorers._loading import load_scorers, scorer_record
 from corefsample.scorers._names import other_scorer
 from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import undecided
+from corefsample.syntax._schemes import SCHEME_FIELD, SchemeChoice
 from events.news._fields import Article
-from events.news._preparation import prepared
+from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._options import PREPARING, ScoringOptions
-from events.runs.scoring._parsing import (
-    article_metadata,
-    joined,
+from events.runs.scoring._loading import (
+    doc_of_words,
     load_pipeline,
+    load_recalibration,
     parse_sampler,
-    parsed_words,
-    parsing,
     pipeline_record,
-    sampled_parses,
     scheme_of_pipeline,
 )
+from events.runs.scoring._options import PREPARING, ScoringOptions
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ class Scorer:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
         parsed = [(count, text.as_written(each)) for count, each in parsed]
         tokens = [each for _, each in parsed]
-        scheme = next(filter(None, (undecided(self.scheme, each.dep) for each in tokens)), {})
+        scheme = next(filter(None, (SchemeChoice(self.scheme).metadata(each.dep) for each in tokens)), {})
         metadata = scored_metadata(model, {**article_metadata(article), **text.metadata(), **scheme})
         try:
             scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=self.scheme)
@@ -234,6 +235,113 @@ class Scorer:
         ]
         last = documents[-1].metadata
         return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=last), text.tally
+
+
+# --- parses of one article, or of one document that has words only -------------------------------------
+
+_RESERVED = (*FIELDS, "title", LEFT_OUT, SCHEME_FIELD)
+
+
+@contextmanager
+def parsing(what: str) -> Iterator[None]:
+    """Turn errors of a pipeline that parses `what` into ParameterError."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise ParameterError(f"{what} must be parsable by the pipeline, got: {one_line(error)}") from None
+
+
+def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
+    """Parse the words of a document that has no parse, in its sentences.
+
+    Parameters
+    ----------
+    tokens
+        Words and sentences. Columns that the pipeline does not give are kept.
+    pipeline
+        As of `load_pipeline`.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline cannot parse them.
+    """
+    with parsing("words"):
+        parsed = tokens_of_doc(pipeline(doc_of_words(tokens, pipeline)))
+    if len(parsed) != len(tokens):
+        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} that are")
+    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
+
+
+def joined(parts: Sequence[Tokens]) -> Tokens:
+    """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
+    columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
+    extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
+    heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    n_tokens = n_sentences = 0
+    for part in parts:
+        if not len(part):
+            continue
+        for name, column in columns.items():
+            column += getattr(part, name)
+        for name, values in extra.items():
+            values += part.extra[name]
+        extra["space_after"][-1] = True
+        heads.append(np.where(part.head < 0, -1, part.head + n_tokens))
+        sents.append(part.sent + n_sentences)
+        n_tokens += len(part)
+        n_sentences += int(part.sent[-1]) + 1
+    return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
+
+
+def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
+    """Parse an article, and draw parses of it.
+
+    Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
+    pipeline's own parse.
+
+    Parameters
+    ----------
+    texts, doc_id
+        Paragraphs and name of the article.
+    sampler
+        As of `parse_sampler`.
+    n_parses
+        Number of samples, at least 1.
+
+    Returns
+    -------
+    list of (int, Tokens)
+        The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
+        its number of samples; only that of the first may be 0.
+    """
+    names = [f"{p} {doc_id}" for p in range(len(texts))]
+    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]
+
+
+def article_metadata(article: Article) -> Mapping[str, Any]:
+    """Return metadata for the document of an article: its own, and the headline as `title`.
+
+    Names of fields of the file format, and `title`, get the prefix "article_".
+
+    Raises
+    ------
+    ParameterError
+        If the name with the prefix is taken, too.
+    """
+    content: dict[str, Any] = {"title": article.title} if article.title else {}
+    for name, value in article.metadata.items():
+        new_name = f"article_{name}" if name in _RESERVED else name
+        if new_name in content or (new_name != name and new_name in article.metadata):
+            raise ParameterError(f"metadata must not contain both {name!r} and {new_name!r}, got both")
+        content[new_name] = value
+    return content
 
 
 # --- in any process ----------------------------------------------------------------------------------------
@@ -275,38 +383,3 @@ def add_tally(total: ScoringTally, more: ScoringTally) -> None:
     """Add counts to others."""
     for name in ScoringTally.__dataclass_fields__:
         setattr(total, name, getattr(total, name) + getattr(more, name))
-
-
-def load_recalibration(
-    path: PathLike | None,
-    model: PathLike | None = None,
-    mentions: MentionSource = "parse",
-    language: str | None = None,
-) -> Recalibration | None:
-    """Read the recalibration of a model's scores.
-
-    Parameters
-    ----------
-    path, model, mentions
-        As for `chosen_recalibration`.
-    language
-        Of the model; None: not compared.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not a record of `corefsample recalibrate`, or was fitted to scores that had
-        another recalibration already.
-    """
-    name = chosen_recalibration(path, model, mentions)
-    if name is None:
-        return None
-    uncertain = read_recalibration(name)
-    try:
-        hint = ParameterHint("recalibration", "none leaves the scores as they are")
-        own = uncertain.language
-        require_same("recalibration", own, "the model", language, parameter="recalibration", hint=hint)
-        uncertain.is_in("")
-    except ParameterError as error:
-        raise error.as_input_error(name) from None
-    return uncertain.recalibration

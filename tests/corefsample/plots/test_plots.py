@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 
 from corefsample import ParameterError
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
-from corefsample.calibration._tag_errors import GroupErrors, TagErrors
 from corefsample.plots import calibration_error_dots, reliability_axes, reliability_figure, save_figure
 from corefsample.plots.style import COLOURS, legible
 
@@ -117,13 +116,10 @@ def test_a_figure_or_a_part_of_one_can_be_given() -> None:
 # --- calibration errors ------------------------------------------------------------------------------------
 
 
-def tag_errors(n: int = 3) -> TagErrors:
-    counts = np.full(n, 10)
+def tag_errors(n: int = 3) -> pd.DataFrame:
     error = np.linspace(0.02, 0.2, n)
-    names = tuple(f"t{k}" for k in range(n))
-    return TagErrors(
-        names, counts, counts, error, error, error, error / 2, error * 2, counts, level=0.9, interval="bootstrap"
-    )
+    tags = [f"t{k}" for k in range(n)]
+    return pd.DataFrame({"tag": tags, "error": error, "lower": error / 2, "upper": error * 2, "level": 0.9})
 
 
 def dots(ax: Axes) -> list[tuple[float, float]]:
@@ -142,28 +138,16 @@ def test_errors_of_tags_are_dots_with_their_intervals() -> None:
     errors = tag_errors()
     ax = Figure().subplots()
     assert calibration_error_dots(errors, ax=ax) is ax
-    assert [x for x, _ in dots(ax)] == errors.error.tolist()
-    assert bars(ax) == [[low, high] for low, high in zip(errors.lower, errors.upper, strict=True)]
+    assert [x for x, _ in dots(ax)] == errors["error"].tolist()
+    assert bars(ax) == [[low, high] for low, high in zip(errors["lower"], errors["upper"], strict=True)]
     assert labels(ax) == ["t0", "t1", "t2"]
     assert "90% interval" in ax.get_xlabel()
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first on top
 
 
-def test_the_table_draws_the_same_as_its_object() -> None:
-    errors = tag_errors()
-    one, two = calibration_error_dots(errors), calibration_error_dots(errors.to_frame())
-    assert dots(one) == dots(two)
-    assert bars(one) == bars(two)
-
-
 def test_a_group_without_a_score_keeps_its_row() -> None:
-    numbers = np.array([1, 2])
-    shares = np.array([0.5, 0.1])
-    error, ends = np.array([0.1, np.nan]), np.array([np.nan, np.nan])
-    errors = GroupErrors(
-        numbers, numbers, numbers, shares, shares, numbers, error, ends, ends, (None, None), 0.95, None
-    )
-    ax = calibration_error_dots(errors)
+    table = pd.DataFrame({"group": [1, 2], "error": [0.1, np.nan], "lower": np.nan, "upper": np.nan})
+    ax = calibration_error_dots(table)
     assert labels(ax) == ["group 1", "group 2"]
     assert "no score" in texts(ax)
     assert "interval" not in ax.get_xlabel()

@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 
 from corefsample import ParameterError, link_tables, metric_posterior, sample_clusterings
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration._tag_errors import grouped_calibration_errors, tag_calibration_errors
-from corefsample.calibration._tag_scores import TagScores, tag_frequency_groups
 from corefsample.links import calibrate_links
 from corefsample.metrics._scores import corpus_posterior
 from corefsample.plots import plot, reliability_figure
@@ -36,13 +34,9 @@ def made() -> dict[str, Any]:
     counter.update(documents)
     counts = counter.counts()
     posterior = metric_posterior(first.gold, samples)
-    tags = TagScores.from_arrays([0.8, 0.2, 0.7, 0.3, 0.2, 0.8], [1, 0, 0, 1, 1, 0], ["N", "V"] * 3)
-    groups = tag_frequency_groups({"N": 2, "V": 1}, n_groups=2)
     found = [
         calibration_error(q, y, n_bins=10),
         reliability_curve(q, y, n_bins=10),
-        grouped_calibration_errors(tags, groups, n_bins=1),
-        tag_calibration_errors(tags, bin_size=3),
         calibrate_links(link_tables(documents), n_resamples=20),
         posterior,
         corpus_posterior([posterior]),

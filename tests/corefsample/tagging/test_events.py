@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from expected_errors import error
 from references.taggers import CountedHmm, probability
-from strategies.tagged import THREE, random_sentences
+from strategies.tagged import random_sentences
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
@@ -25,8 +25,7 @@ from corefsample.tagging import (
     labelled_posteriors,
     sampled_events,
 )
-from corefsample.tagging._events import tag_scores
-from corefsample.tagging._sentences import LabelledChain, frequent_tag_pairs
+from corefsample.tagging._sentences import LabelledChain
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))
@@ -97,31 +96,6 @@ def test_pairs_of_some_events() -> None:
         every.of("X")
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.01, 0.3])
-def test_tag_scores_are_those_of_the_matrix_of_marginals(threshold: float) -> None:
-    found = tag_scores(posteriors(), MODEL.tags, threshold=threshold)
-    items = list(posteriors())
-    probs = np.concatenate([item.chain.marginals() for item in items])
-    gold = np.concatenate([item.gold for item in items])
-    word, tag = np.nonzero(probs >= threshold)
-    np.testing.assert_array_equal(found.scores, probs[word, tag])
-    np.testing.assert_array_equal(found.labels, gold[word] == tag)
-    np.testing.assert_array_equal(found.codes, tag)
-    assert (found.tag_names, found.threshold, found.n_gold_outside) == (MODEL.tags, threshold, (gold < 0).sum())
-
-
-def test_a_threshold_that_no_marginal_reaches_is_rejected() -> None:
-    with error(ParameterError, "threshold"):
-        tag_scores(posteriors(), MODEL.tags, threshold=1.0)
-
-
-def test_frequent_pairs_by_descending_count_then_name() -> None:
-    # THREE: D N twice, N V twice. With two more sentences V N occurs once.
-    sentences = [*THREE, TaggedSentence(["a", "b"], ["V", "N"]), TaggedSentence(["a"], ["D"])]
-    assert frequent_tag_pairs(sentences, 2) == [("D", "N"), ("N", "V")]
-    assert frequent_tag_pairs(sentences, 9) == [("D", "N"), ("N", "V"), ("V", "N")]
-
-
 # --- gold tags that the model does not have ----------------------------------------------------------------
 
 
@@ -142,7 +116,6 @@ def test_a_gold_tag_outside_makes_every_event_of_its_place_false() -> None:
     pairs = event_pairs(items, MODEL.tags)
     np.testing.assert_array_equal(pairs.y.reshape(3, 3), [[1, 0, 0], [0, 0, 0], [0, 1, 0]])
     assert event_pairs(items, MODEL.tags, "pairs").y.sum() == 0
-    assert tag_scores(items, MODEL.tags, threshold=0.0).n_gold_outside == 1
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

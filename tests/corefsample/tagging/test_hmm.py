@@ -14,7 +14,6 @@ from strategies.tagged import THREE, random_sentences
 
 from corefsample import ParameterError
 from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, TaggedSentence
-from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
 
 
 @settings(max_examples=25)
@@ -44,7 +43,7 @@ def test_parameters_outside_their_range_are_rejected(option: dict[str, Any]) -> 
         HiddenMarkovModel(**option)
 
 
-@pytest.mark.parametrize("kind", [HiddenMarkovModel, ConditionalRandomField, NaiveBayes, LogisticRegression])
+@pytest.mark.parametrize("kind", [HiddenMarkovModel, ConditionalRandomField])
 @pytest.mark.parametrize("use", [lambda model: model.posterior(["a"]), lambda model: model.tags])
 def test_a_model_must_be_fitted_before_use(kind: Any, use: Any) -> None:
     with pytest.raises(ParameterError, match=rf"^{kind.__name__} must be fitted before it is used$"):

@@ -11,21 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from strategies.tagged import random_sentences, random_texts
+from strategies.tagged import random_sentences
 
 from corefsample import InputError, OutputError, ParameterError
-from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, load_tagger, save_tagger
-from corefsample.tagging._classifiers import LogisticRegression, NaiveBayes
+from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger
 
 pytest.importorskip("pycrfsuite")
-pytest.importorskip("sklearn")
 
 MODELS: list[Any] = [
     HiddenMarkovModel(pseudocount=0.25, rare_count=1).fit(random_sentences(30)),
     ConditionalRandomField(l2=0.5, max_iterations=20).fit(random_sentences(30)),
     ConditionalRandomField(features="advanced", min_count=2, max_iterations=5).fit(random_sentences(30)),
-    NaiveBayes(pseudocount=2.0).fit(random_texts(30, "xyz")),
-    LogisticRegression(l2=0.1).fit(random_texts(30)),
 ]
 
 
@@ -83,11 +79,10 @@ def test_bytes_depend_only_on_the_model(path: Path, tmp_path: Path) -> None:
 
 def test_words_of_any_characters_come_back(tmp_path: Path) -> None:
     words = ["\ud800", "a\0b", "naïve", '"', "\n"]
-    texts = random_texts(4)
-    model = NaiveBayes().fit([*texts, *(type(texts[0])(words, label) for label in "xy")])
+    model = HiddenMarkovModel().fit([TaggedSentence(words, ["X"] * len(words))])
     save_tagger(model, tmp_path / "model.zip")
     again: Any = load_tagger(tmp_path / "model.zip")
-    assert again.weights.words == model.weights.words
+    assert again.counts.words == tuple(sorted(words))
 
 
 # --- other files -------------------------------------------------------------------------------------------
@@ -104,12 +99,8 @@ def with_header(path: Path, **fields: Any) -> None:
         ({"version": 2}, "version must be 1, got 2"),
         ({"format": "corefsample antecedent model"}, "must be a corefsample tagging model, got another format"),
         ({"features": 99}, "features must be 1, got 99 (train the model again)"),
-        (
-            {"kind": "perceptron"},
-            "kind must be one of hidden Markov model, conditional random field, naive Bayes, logistic regression, "
-            "got 'perceptron'",
-        ),
-        ({"kind": ["naive Bayes"]}, "kind must be one of"),
+        ({"kind": "perceptron"}, "kind must be one of"),
+        ({"kind": ["hidden Markov model"]}, "kind must be one of"),
         ({"parameters": {"pseudocount": 1.0}}, "parameters must be pseudocount, rare_count, got {'pseudocount': 1.0}"),
         ({"parameters": {"pseudocount": -1.0, "rare_count": 0}}, "pseudocount must be above 0, got -1.0"),
         ({"parameters": None}, "parameters must be pseudocount, rare_count, got None"),
@@ -142,15 +133,14 @@ def test_parts_that_break_their_rules_are_rejected(path: Path, part: str, conten
     assert error_of(path).startswith(message)
 
 
-@pytest.mark.parametrize("model", [MODELS[1], MODELS[3], MODELS[4]], ids=lambda model: repr(model)[:30])
-def test_weights_that_are_not_finite_are_rejected(model: Any, path: Path) -> None:
-    save_tagger(model, path, overwrite=True)
-    weights = model.weights.weights.ravel().copy()
+def test_weights_that_are_not_finite_are_rejected(path: Path) -> None:
+    save_tagger(MODELS[1], path, overwrite=True)
+    weights = MODELS[1].weights.weights.copy()
     weights[-1] = np.nan
     rewrite(path, weights__npy=npy(weights))
-    assert error_of(path) == "weights must be finite numbers, counts and places at least 0"
-    rewrite(path, weights__npy=npy(np.append(weights, 0.0)[:0]))
-    assert error_of(path).startswith(("weights must have shape", "indptr must describe"))
+    assert error_of(path).startswith("weights must be finite numbers")
+    rewrite(path, weights__npy=npy(weights[:0]))
+    assert error_of(path).startswith("indptr must describe")
 
 
 def test_tags_of_words_must_exist(path: Path) -> None:

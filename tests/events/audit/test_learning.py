@@ -17,12 +17,12 @@ from references import learning as references
 
 from corefsample import InputError
 from events.audit import estimate_counts, plan_audit, read_sheets
-from events.audit._features import Features, RunFeatures, numeric_columns, probability_features
-from events.audit._learned_model import Labelled, LogisticRegression, Standardised, cross_fitted, period_test
-from events.audit._learned_total import difference_total, total_draws
-from events.audit._learning import LEAST_LABELS, TargetLearning, learn, target_labels
+from events.audit._features import PROBABILITY, Features, RunFeatures, numeric_columns
+from events.audit._learned_model import LabelRegression, period_test, standardised
+from events.audit._learning import LEAST_LABELS, LearnedTarget, learn, target_labels
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._sheets import MISSING, YES, SheetLabels
+from events.audit._totals import difference_total, total_draws
 
 FRAME = frame(400, seed=2)
 PLAN = plan_audit(FRAME, 120)
@@ -49,7 +49,7 @@ def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float, rises: tuple[bool, ...]) -> None:
     x, y, weights = cases(seed)
     centre = np.array([1.0, 1.0, 0.0])  # the second coefficient begins above its bound, and would end below 0
-    found = regression(x, y, weights, penalty, rises, centre).fitted()
+    found = regression(x, y, weights, rises, centre).fitted(4, penalty)
     expected = references.fitted(x, y, weights, penalty, rises, centre)
     assert (found[1:][list(rises)] >= 0.0).all()
     np.testing.assert_allclose(found, expected, atol=5e-3)
@@ -58,12 +58,11 @@ def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float,
 
 
 def regression(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray, penalty: float, rises: tuple[bool, ...], centre: np.ndarray
-) -> LogisticRegression:
-    lowest = np.where([False, *rises], 0.0, -np.inf)
-    return LogisticRegression(
-        np.column_stack([np.ones(len(x)), x]), y, weights, penalty, lowest, np.append(0.0, centre)
-    )
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray, rises: tuple[bool, ...], centre: np.ndarray
+) -> LabelRegression:
+    lowest, z = np.where([False, *rises], 0.0, -np.inf), np.column_stack([np.ones(len(x)), x])
+    rows = np.arange(len(x))
+    return LabelRegression(rows, y, weights, rows % 10, z, lowest, np.append(0.0, centre))
 
 
 def test_draws_have_the_mode_and_the_curvature_of_the_posterior() -> None:
@@ -79,24 +78,23 @@ def test_draws_have_the_mode_and_the_curvature_of_the_posterior() -> None:
         [(loss(mode + a + b) - loss(mode + a - b) - loss(mode - a + b) + loss(mode - a - b)) / 4e-6 for a in steps]
         for b in steps
     ]
-    draws = regression(x, y, weights, 1.0, (False,) * 3, centre).draws(20_000, np.random.default_rng(0))
+    draws = regression(x, y, weights, (False,) * 3, centre).draws(4, 1.0, 20_000, np.random.default_rng(0))
     spread = np.sqrt(np.diag(np.linalg.inv(curvature)))
     np.testing.assert_allclose(draws.mean(axis=0), mode, atol=5e-3 + 5 * spread.max() / np.sqrt(20_000))
     np.testing.assert_allclose(draws.std(axis=0), spread, rtol=0.05)
-    assert (
-        regression(x, y, weights, 1.0, (True,) * 3, centre).draws(100, np.random.default_rng(0))[:, 1:] >= 0.0
-    ).all()
+    bound = regression(x, y, weights, (True,) * 3, centre).draws(4, 1.0, 100, np.random.default_rng(0))
+    assert (bound[:, 1:] >= 0.0).all()
 
 
 def test_a_document_has_no_part_in_its_own_cross_fitted_p() -> None:
     rng = np.random.default_rng(1)
-    features = Standardised.of(Features(("a", "b"), rng.normal(size=(40, 2)), np.zeros(2, np.bool_)))
+    features = Features(("a", "b"), rng.normal(size=(40, 2)), np.zeros(2, np.bool_))
     y = (rng.random(25) < 0.4).astype(np.float64)
-    labelled = Labelled(np.arange(25), y, np.ones(25), np.arange(40) % 10)
-    before = cross_fitted(labelled, features, 3, 1.0)
+    labelled = LabelRegression(np.arange(25), y, np.ones(25), np.arange(40) % 10, *standardised(features, None))
+    before = labelled.cross_fitted(3, 1.0)
     other = y.copy()
     other[3] = 1.0 - other[3]
-    after = cross_fitted(replace(labelled, y=other), features, 3, 1.0)
+    after = replace(labelled, y=other).cross_fitted(3, 1.0)
     own = labelled.folds == 3
     assert (before[own] == after[own]).all()
     assert (np.abs(before[~own] - after[~own]) > 1e-4).all()
@@ -116,7 +114,7 @@ def test_what_p_does_not_know_is_learned() -> None:
     assert target.features["seen"] > 3 * abs(target.features["noise"])
     expected = np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
     assert np.abs(target.learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
-    losses = {each.model: each.log_score for each in target.candidates}
+    losses = {each.model: each.log_score for each in target.models}
     assert losses["regression"] < losses["recalibrated"] < losses["as it is"]
 
 
@@ -125,12 +123,12 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
 
     The number of one stratum is not given, as where none of its documents has a label.
     """
-    learning = TargetLearning(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 10, 0)
+    learning = LearnedTarget(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 10, 0)
     betas = learning._draws()
     given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
     monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
     monkeypatch.setattr(learning, "_draws", lambda: np.tile(betas, (200, 1)))
-    counts = learning.counts()
+    counts = learning.counts
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
     labels = target_labels(PLAN, labels_of(PLAN), 0)
     for count in counts:
@@ -138,7 +136,7 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
         is_open = labels == MISSING
         pmf = np.zeros(401)
         for beta in betas:
-            p_all = 1.0 / (1.0 + np.exp(-learning._z.z @ beta))
+            p_all = 1.0 / (1.0 + np.exp(-learning.regression.z @ beta))
             own = np.array([1.0])
             for h, total in enumerate(given.tolist()):
                 of_stratum = is_open & (PLAN.stratum_of == h)
@@ -218,7 +216,7 @@ def test_few_labels_of_a_kind_are_refused_or_only_recalibrate(n_yes: int, model:
             learn(PLAN, labels, columns=COLUMNS, n_draws=100)
         return
     (target,) = learn(PLAN, labels, columns=COLUMNS, n_draws=100).targets
-    models = {each.model for each in target.candidates}
+    models = {each.model for each in target.models}
     assert ("regression" in models) == (model == "any")
     assert bool([text for text in target.warnings if "only recalibrated" in text]) == (model == "few")
 
@@ -350,7 +348,7 @@ def test_the_test_of_periods_keeps_its_level() -> None:
     rng = np.random.default_rng(4)
     dates = np.datetime64("2000-01-01") + np.arange(80)
     p = rng.uniform(0.05, 0.6, 80)
-    values = [period_test(dates, (rng.random(80) < p).astype(np.float64), p, seed=i).p_value for i in range(100)]
+    values = [period_test(dates, (rng.random(80) < p).astype(np.float64), p).p_value for _ in range(100)]
     assert np.mean(np.array(values) < 0.1) < 0.1 + 3 * 0.03
 
 
@@ -371,7 +369,7 @@ def test_features_that_hardly_vary_are_left_out() -> None:
     rare[:2] = 1.0
     same = FRAME.probability(0)
     names = RunFeatures(FRAME, columns={"rare": rare, "same": same, "seen": SEEN.astype(np.float64)}).of(0).names
-    assert names == (*probability_features(same).names, "P", "seen")
+    assert names == (*PROBABILITY, "P", "seen")
 
 
 def test_the_same_seed_gives_the_same_result() -> None:

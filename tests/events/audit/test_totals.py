@@ -17,10 +17,10 @@ from references import audit as references
 
 from corefsample import ParameterError
 from events.audit import estimate_total
+from events.audit._estimates import beta_binomial_sum
 from events.audit._totals import (
     METHODS,
     Method,
-    beta_binomial_sum,
     gamma_limit,
     join,
 )

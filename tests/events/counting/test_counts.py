@@ -16,7 +16,7 @@ from references.coreference import poisson_binomial_pmf
 from tallies import SMALL, corpora, counts_of, document, names, tally_of
 
 from corefsample import ParameterError
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 
 # --- the table ---------------------------------------------------------------------------------------------
 

@@ -30,10 +30,10 @@ from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
 from events.counting import _kernels
-from events.counting._evaluation import DocumentEvents, evaluate_document, evaluate_matches
-from events.counting._finders import evaluate_predicate
-from events.counting._kernel_inputs import REASONS, KernelInputs, with_common_descriptions
-from events.matching._matching import ABSENT, DEFAULT, MentionMatches
+from events.counting._document_events import REASONS, DocumentEvents
+from events.counting._evaluation import evaluate_document, evaluate_matches, evaluate_predicate
+from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
+from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")
@@ -375,12 +375,6 @@ def test_numbers_of_a_predicate_are_summed_by_convolution() -> None:
     assert row["mean_mc_se"] == pytest.approx(math.sqrt(3 * 3 / 16 / N_SAMPLES), rel=0.1)
     difference = counts.compare("entities", "one")
     assert difference["mean_difference"].item() == pytest.approx(3 * (5 / 4 - 3 / 4), abs=0.2)
-
-
-def test_a_predicate_needs_a_date() -> None:
-    document = er.scored({**PAIR, "date": None})
-    with error(ParameterError, place="doc_id 'pair'"):
-        evaluate_predicate(document, together)
 
 
 @pytest.mark.parametrize("n_samples", [0, -1, 1.5, True])

@@ -18,7 +18,8 @@ from corefsample import ScoredDocument, read_documents
 from corefsample.coreference import _conditioning
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._notes import MergedActors, unsettled_text
+from events.counting._notes import unsettled_text
+from events.counting._sums import MergedActors
 from events.matching._matching import match_rules
 
 N = 20_000

@@ -22,8 +22,10 @@ from corefsample import AntecedentDistribution, InputError, ScoredDocument, read
 from corefsample.documents._scored import sample_parses
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._evaluation import DocumentEvents, evaluate_document, variance_parts
-from events.matching._matching import MentionMatches, match_document
+from events.counting._document_events import DocumentEvents, variance_parts
+from events.counting._evaluation import evaluate_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 
 DAY = datetime.date(2000, 1, 1)
 

@@ -14,7 +14,8 @@ from run_cases import CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents
 from events import load_lexicon, load_rules
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 from events.runs.counting._options import EventsResult
 
 N_SAMPLES = 2000

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from events.counting._counted_rows import SortedRows, in_groups
+from events.counting._rows import SortedRows, in_groups
 
 SCHEMA = pa.schema([("doc_id", pa.string()), ("date", pa.date32()), ("values", pa.list_(pa.list_(pa.int64())))])
 WIDE = 1000  # numbers of a row that is copied as a slice

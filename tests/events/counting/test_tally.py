@@ -15,7 +15,7 @@ from tallies import corpora, counts_of, document, tally_of
 
 from corefsample import ParameterError
 from corefsample._monte_carlo import agreement_bound
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._tally import MOST_PERIODS, CountTally
 
 DAY = datetime.date(2000, 1, 1)

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from events.counting._evaluation import Task, Threads
+from events.counting._counter import Task, Threads
 
 
 class Recorded:

@@ -14,7 +14,8 @@ from references import events as er
 from corefsample import InputError, ScoredDocument
 from corefsample.documents._batch import DocumentBatch
 from events import load_lexicon, load_rules
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 from events.matching._screening import Screen
 
 DAY = datetime.date(1999, 6, 1)

@@ -12,7 +12,8 @@ from references import events as er
 from corefsample import InputError
 from events import load_lexicon
 from events.counting._examples import example_tokens
-from events.matching._matching import DEFAULT, match_document
+from events.matching._matches import DEFAULT
+from events.matching._matching import match_document
 from events.matching._tracing import DocumentTrace, trace_document
 from events.rules._rules import load_presets, load_rules, shipped_rules
 

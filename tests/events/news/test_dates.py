@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from events.commands.doctor import run_doctor
 from events.news._dates import outlying
-from events.news._notices import outlying_notice, scoring_notices, scoring_of
+from events.news._notices import outlying_notice, scoring_notices
+from events.runs._record import scoring_of
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 
 from corefsample import Tokens
 from corefsample._arrays import Bools
-from events.news._case import is_in_capitals, is_in_title_case, recased
-from events.news._cleaning import cleaned
 from events.news._fields import Article
-from events.news._heads import without_head
-from events.news._preparation import prepared
+from events.news._preparation import cleaned, is_in_capitals, is_in_title_case, prepared, recased, without_head
 
 DATA = Path(__file__).parents[2] / "data"
 SENTENCES = (

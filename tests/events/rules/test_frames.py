@@ -20,7 +20,8 @@ from events.counting._definitions import check_classes
 from events.counting._evaluation import evaluate_clustering
 from events.counting._examples import check_examples
 from events.lexicon._lexicon import Lexicon
-from events.matching._matching import MentionMatches, match_document, match_rules
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document, match_rules
 from events.rules._rules import Rule
 
 DAY = datetime.date(2000, 1, 1)

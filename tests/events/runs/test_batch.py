@@ -37,8 +37,8 @@ from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events.audit._documents import read_run_documents
 from events.audit._features import _RunTables
-from events.counting._counted_rows import rows_batch
 from events.counting._evidence import EvidenceRow, evidence_schema
+from events.counting._rows import rows_batch
 from events.counting._tables import Columns
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult

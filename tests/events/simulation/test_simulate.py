@@ -18,7 +18,8 @@ from tolerance import plausible_counts, plausible_means
 from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._arrays import Ints32
 from events import TrueEvents, load_lexicon, load_rules
-from events.matching._matching import MentionMatches, match_document
+from events.matching._matches import MentionMatches
+from events.matching._matching import match_document
 from events.simulation._countries import SimulatedCountry
 from events.simulation._documents import NEW, CandidateScores, SimulatedDocument, _drawn_apart, simulate_documents
 

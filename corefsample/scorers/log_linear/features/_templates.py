@@ -43,6 +43,9 @@ import numpy as np
 from corefsample._arrays import Ints32, Words32
 from corefsample.errors import ParameterError
 from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _encoding_kernels
+from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 
 _MOST_ATOMS = 4  # of one side of a template
 _MOST_PAIR_ATOMS = 2
@@ -103,6 +106,20 @@ class TemplateSet:
     def groups(self) -> tuple[CompiledTemplates, CompiledTemplates, CompiledTemplates]:
         """The lists pronoun, phrase and new, compiled."""
         return self.compiled("pronoun"), self.compiled("phrase"), self.compiled("new")
+
+    def hashed(self, doc: Encoded) -> Hashed:
+        """Hash the mentions of an encoded document by each template."""
+
+        def hashes(template_atoms: Ints32, seeds: Words32) -> Words32:
+            values = np.empty((len(doc.atoms), len(seeds)), np.uint32)
+            _encoding_kernels.hash_mentions(doc.atoms, template_atoms, seeds, values)
+            return values
+
+        def sides(group: CompiledTemplates) -> tuple[Words32, Words32, Ints32]:
+            return hashes(group.mention, group.seeds), hashes(group.candidate, np.zeros_like(group.seeds)), group.pair
+
+        pronoun, phrase, new = self.groups
+        return Hashed(*sides(pronoun), *sides(phrase), hashes(new.mention, new.seeds), new.best)
 
     def compiled(self, name: str) -> CompiledTemplates:
         """Compile the list of that name."""

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample.documents._batch import SCHEMA, DocumentBatch
 from corefsample.files._digests import id_digest
-from events.counting._evaluation import DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._evidence import EventRow, evidence_schema
 from events.counting._periods import Period
 from events.counting._tables import TABLE_METADATA, EventKey, rows_schema
@@ -132,7 +132,7 @@ def document_rows(
     Parameters
     ----------
     batch
-        The documents, all of which have dates.
+        The documents.
     periods
         Their periods.
     matches
@@ -309,9 +309,9 @@ class SortedRows:
                 yield _ordered(pa.Table.from_batches(taken, self.schema), self._keys)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
-        """Key of a row; Arrow sorts text by its bytes."""
+        """Key of a row; Arrow sorts text by its bytes, and dates that are missing last."""
         values = (batch.column(name)[row].as_py() for name in self._keys)
-        return tuple(value.encode() if isinstance(value, str) else value for value in values)
+        return tuple((value is None, value.encode() if isinstance(value, str) else value) for value in values)
 
 
 def _batches(source: Any) -> Iterator[pa.RecordBatch]:

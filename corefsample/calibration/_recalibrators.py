@@ -1,0 +1,350 @@
+"""Recalibrators of predictions: isotonic regression, Platt scaling and beta calibration, and what they share."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Floats
+from corefsample._log import logger
+from corefsample.calibration._validation import Ties, checked_pairs, isotonic_blocks, pooled, predictions
+from corefsample.errors import ParameterError
+
+FORMAT = 1
+_log = logger("calibration")
+
+
+class Recalibrator(ABC):
+    """A function that recalibrates predictions, fitted to prediction-label pairs.
+
+    For scikit-learn it is a regressor and a transformer of one feature without parameters: it works in pipelines,
+    `GridSearchCV` and `cross_val_score`. scikit-learn itself is not needed. The fitted attributes are the annotated
+    ones, whose names end in an underscore. `to_json` saves a fit, and `from_json` loads it.
+
+    Examples
+    --------
+    >>> from corefsample.calibration import IsotonicRecalibration
+    >>> text = IsotonicRecalibration().fit([0.2, 0.4], [0, 1]).to_json()
+    >>> Recalibrator.from_json(text).predict([0.3])
+    array([0.5])
+    """
+
+    def fit(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
+        """Fit to pairs.
+
+        Parameters
+        ----------
+        q
+            (n,) or (n, 1) in [0, 1]: predictions.
+        y
+            (n,): labels, 0 or 1.
+        sample_weight
+            (n,), at least 0 and not all 0: a pair of weight 2 counts like two pairs, one of weight 0 is left out. By
+            default all weights are 1.
+
+        Returns
+        -------
+        Self
+            The recalibrator itself, fitted.
+
+        Raises
+        ------
+        ParameterError
+            If there is no pair, if lengths differ, or if a value breaks its rule.
+        """
+        predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
+        if labels.min() == labels.max():
+            label = f"{labels[0]:g}"
+            _log.warning("%s is fitted to labels that are all %s: it cannot know the other", type(self).__name__, label)
+        self._fit(pooled(predicted, labels, weights))
+        return self
+
+    def predict(self, q: npt.ArrayLike) -> Floats:
+        """Recalibrate predictions (n,) or (n, 1) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
+        self._require_fit("predicts")
+        return self._predict(predictions("q", _one_column(q)))
+
+    def transform(self, q: npt.ArrayLike) -> Floats:
+        """Recalibrate predictions as `predict` does, in the shape given: (n,), or the (n, 1) of a pipeline's step."""
+        return self.predict(q).reshape(np.shape(q))
+
+    def fit_transform(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
+        """Fit to pairs, and recalibrate their predictions."""
+        return self.fit(q, y, sample_weight).transform(q)
+
+    def score(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Minus the Brier score of the recalibrated predictions: in [-1, 0], larger is better."""
+        self._require_fit("predicts")
+        predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
+        return -float(np.average((self._predict(predicted) - labels) ** 2, weights=weights))
+
+    @abstractmethod
+    def _fit(self, ties: Ties) -> None: ...
+
+    @abstractmethod
+    def _predict(self, q: Floats) -> Floats: ...
+
+    @classmethod
+    def _fitted_names(cls) -> list[str]:
+        return list(cls.__annotations__)
+
+    def _require_fit(self, action: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise ParameterError(f"{type(self).__name__} must be fitted before it {action}")
+
+    # --- saving --------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Save the fit as JSON text, from which `from_json` restores it exactly."""
+        self._require_fit("is saved")
+        fitted = {name: _plain(getattr(self, name)) for name in self._fitted_names()}
+        content = {"model": type(self).__name__, "format": FORMAT, "parameters": {}, "fitted": fitted}
+        return json.dumps(content, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Recalibrator:
+        """Load a fit from the text of `to_json`; the base class loads those of all recalibrators.
+
+        Raises
+        ------
+        ParameterError
+            If the text is not a fit of such a recalibrator.
+        """
+        try:
+            content = json.loads(text)
+            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.__name__ == content["model"])
+            fitted = {name: _restored(content["fitted"][name]) for name in kind._fitted_names()}
+            is_of_format = content["format"] == FORMAT
+        except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+            found = _checks.shown(text)
+            raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {found}", parameter="text") from error
+        if not is_of_format:
+            raise ParameterError(
+                f"must be of format {FORMAT}, got {_checks.shown(content['format'])}", parameter="text"
+            )
+        model = kind()
+        for name, value in fitted.items():
+            setattr(model, name, value)
+        return model
+
+    # --- conventions of scikit-learn -----------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name: none."""
+        return {}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Raise if there is a parameter; return the recalibrator itself."""
+        for name in parameters:
+            raise ParameterError(f"is no parameter of {type(self).__name__}, which has none", parameter=name)
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of a fit, which is 1."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no n_features_in_ before it is fitted")
+        return 1
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return all(hasattr(self, name) for name in self._fitted_names())
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn, which alone calls this, has to know of the model."""
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="regressor",
+            target_tags=TargetTags(required=True),
+            transformer_tags=TransformerTags(),
+            regressor_tags=RegressorTags(poor_score=True),
+            input_tags=InputTags(one_d_array=True, two_d_array=False),
+        )
+
+
+def _plain(value: Any) -> Any:
+    return {"array": value.tolist(), "dtype": value.dtype.str} if isinstance(value, np.ndarray) else float(value)
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return fixed(np.array(value["array"], dtype=value["dtype"]))
+    return float(value)
+
+
+def _one_column(q: npt.ArrayLike) -> npt.ArrayLike:
+    """Predictions (n,), of a table (n, 1) too; other shapes are left for the check that rejects them."""
+    return np.ravel(q) if np.ndim(q) == 2 and np.shape(q)[1] == 1 else q
+
+
+def fixed(values: npt.ArrayLike) -> Floats:
+    """Return a read-only float64 array."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+class IsotonicRecalibration(Recalibrator):
+    """The non-decreasing function of the prediction with the least squared error, interpolated linearly.
+
+    Pairs of equal prediction are pooled, so the order of rows cannot change the result. Between two fitted predictions
+    the value is interpolated linearly (as by Kranzlein, Liu & Schneider); outside
+    them it is that of the nearest one, never NaN.
+
+    Attributes
+    ----------
+    q_
+        float64 (n_knots,), ascending: the first and the last fitted prediction of each block of constant value.
+    values_
+        float64 (n_knots,) in [0, 1], non-decreasing: the values there.
+
+    References
+    ----------
+    Zadrozny & Elkan (2002); Kranzlein, Liu & Schneider (2021), section 2.2.
+
+    Examples
+    --------
+    >>> IsotonicRecalibration().fit([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]).predict([0.0, 0.3, 0.5, 1.0])
+    array([0.  , 0.25, 0.5 , 1.  ])
+    """
+
+    q_: Floats
+    values_: Floats
+
+    def _fit(self, ties: Ties) -> None:
+        starts, means = isotonic_blocks(ties)
+        ends = np.append(starts[1:], ties.q.shape[0]) - 1
+        knots, first = np.unique(np.stack([starts, ends], axis=1).ravel(), return_index=True)
+        self.q_ = fixed(ties.q[knots])
+        self.values_ = fixed(np.repeat(means, 2)[first])
+
+    def _predict(self, q: Floats) -> Floats:
+        return np.asarray(np.interp(q, self.q_, self.values_))
+
+
+_LEAST = 1e-12  # predictions are clipped to it and to 1 minus it, so that their logarithms are finite
+
+
+class PlattScaling(Recalibrator):
+    """A logistic curve: the log odds of the prediction, times a slope, plus an intercept; by maximum likelihood.
+
+    Labels are smoothed as by Platt, (N1 + 1) / (N1 + 2) for a positive one and 1 / (N0 + 2) for a negative one with
+    N1 and N0 the weight of each kind, so that pairs that a threshold separates, or of one label only, still have a
+    finite fit. Predictions are clipped to [1e-12, 1 - 1e-12], so that log odds are finite.
+
+    Attributes
+    ----------
+    slope_, intercept_
+        float: 1 and 0 leave predictions unchanged; a slope below 1 corrects overconfidence.
+
+    References
+    ----------
+    Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin & Weng (2007).
+    """
+
+    slope_: float
+    intercept_: float
+
+    def _fit(self, ties: Ties) -> None:
+        odds = _log_odds(ties.q)
+        (self.slope_, self.intercept_), _ = _likeliest(np.stack([odds, np.ones_like(odds)]), ties, [1.0, 0.0])
+
+    def _predict(self, q: Floats) -> Floats:
+        return _expit(self.slope_ * _log_odds(q) + self.intercept_)
+
+
+class BetaCalibration(Recalibrator):
+    """A curve with log odds a * log(q) - b * log(1 - q) + c, where a and b are at least 0; by maximum likelihood.
+
+    It is the curve of predictions with a beta distribution in each class. With a = b it is that of Platt scaling. It
+    can bend the two ends of the scale differently, and it contains the identity (a = b = 1, c = 0). Labels are smoothed
+    and predictions clipped as in `PlattScaling`; the paper's fit has no smoothing.
+
+    Attributes
+    ----------
+    a_, b_
+        float, at least 0, so that the curve never falls.
+    c_
+        float.
+
+    References
+    ----------
+    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily implemented improvement on logistic
+    calibration for binary classifiers".
+
+    Examples
+    --------
+    >>> q = np.repeat([0.1, 0.5, 0.9], 1000)
+    >>> y = np.concatenate([np.arange(1000) < 1000 * p for p in (0.3, 0.5, 0.9)])  # only low ones are too low
+    >>> BetaCalibration().fit(q, y).predict([0.1, 0.5, 0.9]).round(2)
+    array([0.3, 0.5, 0.9])
+    """
+
+    a_: float
+    b_: float
+    c_: float
+
+    def _fit(self, ties: Ties) -> None:
+        features = np.stack([*_logarithms(ties.q), np.ones_like(ties.q)])
+        # The likelihood is concave: its maximum where a, b >= 0 is the best of the maxima in which some of the two are
+        # 0 and the others come out positive.
+        found = []
+        for kept in ([0, 1, 2], [0, 2], [1, 2], [2]):
+            theta, loss = _likeliest(features[kept], ties, [float(k < 2) for k in kept])
+            if all(value >= 0.0 for k, value in zip(kept, theta, strict=True) if k < 2):
+                found.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(kept, theta, strict=True))}))
+        best = min(found, key=lambda each: each[0])[1]
+        self.a_, self.b_, self.c_ = best[0], best[1], best[2]
+
+    def _predict(self, q: Floats) -> Floats:
+        low, high = _logarithms(q)
+        return _expit(self.a_ * low + self.b_ * high + self.c_)
+
+
+def _likeliest(features: Floats, ties: Ties, start: list[float]) -> tuple[list[float], float]:
+    """Coefficients of features (n_features, n_ties) that fit Platt's smoothed labels best, and their mean loss."""
+    from scipy.optimize import minimize
+
+    total, n_positive = float(ties.weights.sum()), float(ties.positives.sum())
+    high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (total - n_positive + 2.0)
+    share = (ties.positives * high + (ties.weights - ties.positives) * low) / ties.weights
+    weights = ties.weights / total
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        scores = theta @ features
+        gradient = features @ (weights * (_expit(scores) - share))
+        return float(weights @ (np.logaddexp(0.0, scores) - share * scores)), gradient
+
+    def curvature(theta: Floats) -> Floats:
+        p = _expit(theta @ features)
+        return np.asarray((features * (weights * p * (1.0 - p))) @ features.T)
+
+    found = minimize(loss, np.array(start), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
+    return [float(value) for value in found.x], float(found.fun)
+
+
+def _logarithms(q: Floats) -> tuple[Floats, Floats]:
+    """Of q, and minus that of 1 - q."""
+    inside = np.clip(q, _LEAST, 1.0 - _LEAST)
+    return np.log(inside), -np.log1p(-inside)
+
+
+def _log_odds(q: Floats) -> Floats:
+    from scipy.special import logit
+
+    return np.asarray(logit(np.clip(q, _LEAST, 1.0 - _LEAST)))
+
+
+def _expit(scores: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(scores))

@@ -1,0 +1,238 @@
+"""Values: the events of one document in each of its samples, and why they are not true in the others."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from corefsample._arrays import Bools, Bytes, Floats, Ints
+from corefsample._monte_carlo import monte_carlo_errors
+from corefsample.coreference._conditioning import WAYS, Conditioned
+from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
+from events.counting._tables import EventKey
+from events.matching._matches import MentionMatches
+
+_FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
+# In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
+# of the role that is farthest from it; from far to close: another actor, no actor, several actors.
+SEVERAL = "several actors"
+REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reasons:
+    """What happens in the samples in which an event is not true.
+
+    Attributes
+    ----------
+    counts
+        int64 (4,): samples by reason, in the order of `REASONS`.
+    others
+        Of samples with several actors: parse, mention of the entity that names one of the others, number of samples.
+    """
+
+    counts: Ints
+    others: tuple[tuple[int, int, int], ...]
+
+    def shares(self) -> list[tuple[str, int]]:
+        """Reasons that some samples have, with the number of these, the most frequent first."""
+        named = zip(REASONS, self.counts.tolist(), strict=True)
+        return sorted((each for each in named if each[1]), key=lambda each: -each[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParseEvents:
+    """Events of a rule in the samples of a document that have one of its parses.
+
+    Attributes
+    ----------
+    parse
+        Number of the parse.
+    samples
+        int64 (n,), increasing: the samples with this parse. Empty for a first parse of weight 0.
+    matches
+        Matches of the rule in this parse.
+    hits
+        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches: bits, as of
+        `DocumentEvents.ways`.
+    one_best
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
+    instance_hits
+        int64 (n_instances, n_keys): samples in which an instance makes the event true.
+    description_hits
+        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    conditioned
+        What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
+    named_hits
+        `instance_hits` of the samples in which no class noun stands for an actor; None: the same.
+    """
+
+    parse: int
+    samples: Ints
+    matches: MentionMatches
+    hits: Bytes
+    one_best: Bools
+    instance_hits: Ints
+    description_hits: Ints
+    conditioned: Conditioned | None = None
+    named_hits: Ints | None = None
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The possible events."""
+        return self.matches.keys
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DocumentEvents:
+    """Events of one document in each sample.
+
+    Attributes
+    ----------
+    doc_id, date
+        The document.
+    keys
+        The possible events: codes of actors, one for each role ("" for no actor), or the names of a predicate.
+    hits
+        uint8 (n_keys, n_samples): whether the event is true in the sample.
+    one_best
+        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse; of a predicate
+        that returns numbers int64, the numbers.
+    event
+        Name of the rule.
+    parses
+        The events given each parse in which one is possible and that some sample has; none for a predicate.
+    parse_counts
+        int64 (n_parses,): samples with each parse of the document; None stands for one parse.
+    reasons
+        By number of the event what happens in the samples without it; of the events that some samples have.
+    ways
+        uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
+        default actor, 3 where it is in both ways; 4 where it is only because a class noun stands for an actor; None if
+        every event is by named actors or nobody.
+    parts
+        Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
+        parses are then those of any of them.
+    numbers
+        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
+    """
+
+    doc_id: str
+    date: datetime.date | None
+    keys: tuple[EventKey, ...]
+    hits: Bytes
+    one_best: Bools | Ints
+    event: str = "event"
+    parses: tuple[ParseEvents, ...] = ()
+    parse_counts: Ints | None = None
+    reasons: Mapping[int, Reasons] = field(default_factory=dict)
+    ways: Bytes | None = None
+    parts: tuple[tuple[Part, ...], ...] = ()
+    numbers: Ints | None = None
+    _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
+
+    def __repr__(self) -> str:
+        pairs = zip(self.keys, self.probabilities, strict=True)
+        shares = ", ".join(f"{key.name} {share:.3f}" for key, share in pairs if share) or "none with P > 0"
+        return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
+
+    @property
+    def n_parses(self) -> int:
+        """Number of parses of the document."""
+        return 1 if self.parse_counts is None else len(self.parse_counts)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return int(self.hits.shape[1])
+
+    @property
+    def n_hits(self) -> Ints:
+        """int64 (n_keys,): samples in which each event is true."""
+        counts = self._n_hits
+        if counts is None:
+            counts = np.count_nonzero(self.hits, axis=1).astype(np.int64, copy=False)
+            counts.flags.writeable = False
+            object.__setattr__(self, "_n_hits", counts)
+        return counts
+
+    @property
+    def n_named(self) -> Ints:
+        """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
+        if self.ways is None:
+            return self.n_hits
+        return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
+
+    def filled(self, event: int) -> str:
+        """How roles are filled: "named", "default", "stands for" or "both"; "" if it is not true or has no actor."""
+        if not any(self.keys[event]) or not self.n_hits[event]:
+            return ""
+        if self.ways is None:
+            return _FILLED[NAMED]
+        return _FILLED.get(int(np.bitwise_or.reduce(self.ways[event])), "both")
+
+    @property
+    def probabilities(self) -> Floats:
+        """float64 (n_keys,): share of samples in which each event is true."""
+        return self.n_hits / self.n_samples
+
+    @property
+    def mc_errors(self) -> Floats:
+        """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
+        return monte_carlo_errors(self.n_hits, self.n_samples, self.inefficiency)
+
+    @property
+    def conditioned(self) -> tuple[Conditioned, ...]:
+        """How the samples of each parse were made consistent, where actors are kept apart."""
+        return tuple(parse.conditioned for parse in self.parses if parse.conditioned is not None)
+
+    @property
+    def inefficiency(self) -> float:
+        """Number of samples that are worth one independent sample; above 1 where Markov chains drew them."""
+        return max((conditioned.inefficiency for conditioned in self.conditioned), default=1.0)
+
+    @property
+    def is_settled(self) -> bool:
+        """False if the Markov chains that drew some of the samples do not agree."""
+        return all(conditioned.way != WAYS[-1] for conditioned in self.conditioned)
+
+
+Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarianceParts:
+    """The variance of an event's indicator over the samples, by the law of total variance.
+
+    Attributes
+    ----------
+    parse
+        float64 (n_events,): variance over parses of P(event | parse).
+    coreference
+        float64 (n_events,): mean over parses of the variance given the parse. Their sum is P (1 - P).
+    """
+
+    parse: Floats
+    coreference: Floats
+
+
+def variance_parts(events: DocumentEvents) -> VarianceParts:
+    """Split the variance of each event into what the parse and what coreference contributes.
+
+    P(event | parse) is the share of the samples with this parse, so chance adds to the parse's part: of K parses and n
+    samples about (K - 1) / n of coreference's part. With one parse all variance is coreference's.
+    """
+    p = events.probabilities
+    total = p * (1.0 - p)
+    if events.n_parses < 2:
+        return VarianceParts(np.zeros_like(total), total)
+    within = np.zeros_like(total)
+    for each in events.parses:
+        if each.samples.size:
+            n_hits = np.count_nonzero(events.hits[:, each.samples], axis=1)
+            within += n_hits * (1.0 - n_hits / each.samples.size)
+    within /= events.n_samples
+    return VarianceParts(np.maximum(total - within, 0.0), within)

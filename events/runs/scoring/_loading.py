@@ -1,0 +1,156 @@
+"""What scoring needs: a spaCy pipeline that parses text, and a recalibration of the scores."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corefsample.documents._tokens import Tokens
+from corefsample.errors import ParameterError, ParameterHint
+from corefsample.files._contents import one_line
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike
+from corefsample.languages._language import require_same
+from corefsample.parses._sampling import ParseSampler
+from corefsample.recalibration import read_recalibration
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.scorers.protocol import MentionSource
+from corefsample.spacy_bridge.documents import tokens_of_doc
+from corefsample.syntax._schemes import SchemeChoice
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+# Components whose output the antecedent model does not read.
+_UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
+_PROBE = "The president of France met her troops. They said that she was right."
+_PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # names of spaCy's own packages
+
+
+def load_pipeline(name: str, scheme: str | None = None) -> Language:
+    """Load a pipeline, and check that its output suffices for documents.
+
+    Components for entities and categories of text are not loaded, because nothing here reads them.
+
+    Parameters
+    ----------
+    name
+        An installed package, or a folder.
+    scheme
+        ud2, ud1 or clearnlp; None: detected from the labels.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such pipeline, or it gives no parse, sentences, parts of speech or lemmas, or labels of no
+        scheme.
+    """
+    import spacy
+
+    rule = f"must be an installed spaCy pipeline or the folder of one, got {name!r}"
+    if not spacy.util.is_package(name) and not Path(name).exists():
+        if len(Path(name).parts) > 1:
+            raise ParameterError(f"{rule}: there is no such folder", parameter="pipeline")
+        package = name if _PACKAGE.fullmatch(name) else "en_core_web_sm"
+        hint = f"`python -m spacy download {package}` installs {'it' if package == name else 'one'}"
+        raise ParameterError(rule, parameter="pipeline", hint=hint)
+    try:
+        pipeline = spacy.load(name, exclude=list(_UNUSED))
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{rule}: {one_line(error)}", parameter="pipeline") from None
+    try:
+        SchemeChoice(scheme).names(tokens_of_doc(pipeline(_PROBE)).dep)
+    except (ParameterError, ValueError) as error:
+        raise ParameterError(f"must parse text, got {name!r}: {one_line(error)}", parameter="pipeline") from None
+    return pipeline
+
+
+def scheme_of_pipeline(pipeline: Language) -> str:
+    """The dependency scheme of a pipeline, by the labels of its parser, or else by its labels of a sentence."""
+    return SchemeChoice.of_pipeline(pipeline).name or SchemeChoice().names(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+
+
+def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:
+    """Describe a pipeline: its name and version, spaCy's version, and a hash of all its files."""
+    meta = pipeline.meta
+    return {
+        "name": name,
+        "pipeline": f"{meta['lang']}_{meta['name']}",
+        "version": meta["version"],
+        "spacy": metadata.version("spacy"),
+        "components": list(pipeline.pipe_names),
+        "sha256": _folder_digest(pipeline.path),
+    }
+
+
+def _folder_digest(folder: Path | None) -> str | None:
+    """SHA-256 of the names and contents of all files of a folder."""
+    if folder is None:
+        return None
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+def doc_of_words(tokens: Tokens, pipeline: Language, *, in_sentences: bool = True) -> Doc:
+    """A Doc of words that is not parsed, in their sentences or without any."""
+    from spacy.tokens import Doc
+
+    n_tokens = len(tokens)
+    spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
+    starts: list[bool | int | None] | None = None
+    if in_sentences:
+        starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
+    return Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts)
+
+
+def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
+    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
+    try:
+        sampler = ParseSampler(pipeline, temperature=temperature)
+        sampler.samples(pipeline.make_doc("They left."), 1)
+        return sampler
+    except ParameterError as error:
+        parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
+        raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
+
+
+def load_recalibration(
+    path: PathLike | None,
+    model: PathLike | None = None,
+    mentions: MentionSource = "parse",
+    language: str | None = None,
+) -> Recalibration | None:
+    """Read the recalibration of a model's scores.
+
+    Parameters
+    ----------
+    path, model, mentions
+        As for `chosen_recalibration`.
+    language
+        Of the model; None: not compared.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not a record of `corefsample recalibrate`, or was fitted to scores that had
+        another recalibration already.
+    """
+    name = chosen_recalibration(path, model, mentions)
+    if name is None:
+        return None
+    uncertain = read_recalibration(name)
+    try:
+        hint = ParameterHint("recalibration", "none leaves the scores as they are")
+        own = uncertain.language
+        require_same("recalibration", own, "the model", language, parameter="recalibration", hint=hint)
+        uncertain.is_in("")
+    except ParameterError as error:
+        raise error.as_input_error(name) from None
+    return uncertain.recalibration

@@ -1,0 +1,47 @@
+"""Slow, obvious versions of isotonic regression. Nothing is taken from the library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+Pair = tuple[float, float, float]  # prediction, label, weight
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(v * w for v, w in zip(values, weights, strict=True)) / math.fsum(weights)
+
+
+# --- isotonic regression -----------------------------------------------------------------------------------
+
+
+def isotonic(pairs: Sequence[Pair]) -> dict[float, float]:
+    """Value at each distinct prediction, by the max-min formula: the largest over lower ends of the least mean.
+
+    Barlow, Bartholomew, Bremner & Brunk (1972), section 1.4; no adjacent violators are pooled here.
+    """
+    distinct = sorted({q for q, _, _ in pairs})
+
+    def mean_between(low: float, high: float) -> float:
+        inside = [(y, w) for q, y, w in pairs if low <= q <= high]
+        return weighted_mean([y for y, _ in inside], [w for _, w in inside])
+
+    def value_at(q: float) -> float:
+        above = [value for value in distinct if value >= q]
+        return max(min(mean_between(low, high) for high in above) for low in distinct if low <= q)
+
+    return {q: value_at(q) for q in distinct}
+
+
+def interpolated(points: Mapping[float, float], q: float) -> float:
+    """Linear interpolation, constant beyond the ends."""
+    known = sorted(points)
+    if q <= known[0]:
+        return points[known[0]]
+    if q >= known[-1]:
+        return points[known[-1]]
+    above = next(x for x in known if x >= q)
+    if above == q:
+        return points[q]
+    below = max(x for x in known if x < q)
+    return points[below] + (points[above] - points[below]) * (q - below) / (above - below)
