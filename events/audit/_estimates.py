@@ -12,9 +12,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import logger
+from corefsample._results import HtmlTable
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._plan import AuditPlan

@@ -13,8 +13,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints8
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import simulated_interval

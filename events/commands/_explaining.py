@@ -13,10 +13,11 @@ import numpy as np
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
+from corefsample.posterior._posterior import CorpusRecalibration
 from events._options import Progress, Result
 from events.commands._reading import Report, batches
 from events.counting._evaluation import RuleFinder
-from events.counting._evidence import evidence_rows, parsed_mentions
+from events.counting._evidence import DocumentEvidence
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
@@ -127,7 +128,9 @@ class EventShare(Result):
         return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
 
 
-def document_events(batch: DocumentBatch, row: int, finder: RuleFinder) -> tuple[EventShare, ...] | None:
+def document_events(
+    batch: DocumentBatch, row: int, finder: RuleFinder, recalibration: CorpusRecalibration
+) -> tuple[EventShare, ...] | None:
     """Events of a document with P > 0, the likeliest first, as `events` finds them.
 
     None if its labels fit several schemes that give different events; `events` rejects such a document.
@@ -136,7 +139,8 @@ def document_events(batch: DocumentBatch, row: int, finder: RuleFinder) -> tuple
     matches, faults = finder.match(document)
     if faults:
         return None
-    rows = evidence_rows(finder.events(document, 0, matches[0]), "", parsed_mentions(document, 0))
+    events = finder.events(document, 0, matches[0], recalibration)
+    rows = DocumentEvidence.of(document, 0, events, "").rows()
     shares = [EventShare(EventKey(e.actors).name, e.probability, e.mc_se, e.reasons, e.filled) for e in rows]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
 

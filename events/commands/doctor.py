@@ -44,9 +44,8 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.commands._document_checks import AnnotatedReport, CorpusReport
+    from events.commands._document_checks import AnnotatedReport, CorpusReport, NewsReport
     from events.commands._file_check import FileReport
-    from events.commands._news_check import NewsReport
     from events.commands._rule_hits import RuleHits
 
 
@@ -134,9 +133,8 @@ def run_doctor(
         raise ParameterError("must be left out" if files else "are missing", parameter="files", hint=hint)
     if options.environment:
         return DoctorResult(environment=describe_environment())
-    from events.commands._document_checks import check_annotated, check_corpus
+    from events.commands._document_checks import check_annotated, check_corpus, check_news
     from events.commands._file_check import check_file, is_rule_or_lexicon
-    from events.commands._news_check import check_news
     from events.lexicon._lexicon import load_lexicon
     from events.rules._rules import load_rules
     from events.runs._document_inputs import annotated_kind

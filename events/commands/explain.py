@@ -167,9 +167,9 @@ def run_explain(
     rule = dataclasses.replace(rule, filled=options.filled)
     check_classes(rule, lexicon)
     definitions, recalibration = Definitions((rule,), lexicon), CorpusRecalibration(seed=options.seed)
-    acceptance = Acceptance(needs=(), language=definitions.language, recalibration=recalibration)
+    acceptance = Acceptance(needs=(), language=definitions.language)
     screen = Screen(rule, lexicon, options.scheme)
-    finder = RuleFinder(screen, definitions.outcomes, recalibration, N_SAMPLES, options.seed)
+    finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
     chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
@@ -179,7 +179,9 @@ def run_explain(
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
-        return {}, acceptance.faults(batch)
+        nonlocal recalibration
+        recalibration = recalibration.decided(batch.metadata(0))
+        return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
     for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
@@ -200,7 +202,7 @@ def run_explain(
             if len(chosen) == limit and rank < chosen[0][0]:
                 continue
             if not is_evaluated:
-                events = document_events(batch, row, finder)
+                events = document_events(batch, row, finder, recalibration)
                 is_evaluated = True
             heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
             if len(chosen) > limit:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path

@@ -25,15 +25,14 @@ from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._digests import sealed
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._remote_services import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
-from events.counting._notes import excluded_triggers
 from events.counting._periods import NO_PERIOD, UNDATED
-from events.counting._run_tables import sealed_record
 from events.counting._sums import CountedEvents
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -277,13 +276,13 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_undated=counter.tally.documents(NO_PERIOD),
             n_not_selected=sum(each.record["not_selected"] for each in merged.results),
             triggers={
-                rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in definitions.rules
+                rule.name: counter.tallies[rule.name].excluded_triggers(rule.preset) for rule in definitions.rules
             },
             counts=table,
         )
         codes = [code for each in several for key in each.events() for code in key if code]
         folder.finish_record(
-            sealed_record(
+            sealed(
                 run_record(
                     {**dataclasses.asdict(run.counting.options), "out": options.out},
                     [source.to_record() for source in run.sources],
