@@ -8,20 +8,20 @@ import numpy as np
 
 from corefsample.documents._tokens import Tokens
 from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._encoding import encode
+from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded, fill_pair
-from corefsample.syntax._words import word_hash
+from corefsample.syntax._words import WordTable
 
 VOCABULARY = frozenset({"dog", "attack", "mary", "the", "of", "european", "he", "king"})
 
 
 def vocabulary_hashes(vocabulary: Collection[str] = VOCABULARY) -> np.ndarray:
     """What a model contains of a vocabulary."""
-    return np.unique(np.array([word_hash(word) for word in vocabulary], np.uint32))
+    return np.unique(WordTable.hashes(vocabulary))
 
 
 def encoded(tokens: Tokens, spans: Sequence[tuple[int, int, int]], vocabulary: Collection[str] = VOCABULARY) -> Encoded:
-    return encode(tokens, np.array(spans, np.int32).reshape(-1, 3), vocabulary_hashes(vocabulary))
+    return Encoder(vocabulary_hashes(vocabulary)).encode(tokens, np.array(spans, np.int32).reshape(-1, 3))
 
 
 def atoms(doc: Encoded) -> list[dict[str, int]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 from corefsample.calibration._binning import sorted_pairs
 from corefsample.calibration._bins import ReliabilityBins
 

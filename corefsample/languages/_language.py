@@ -122,6 +122,21 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     def __repr__(self) -> str:
         return f"Language({self.code!r}, resources {self.resources!r})"
 
+    @staticmethod
+    def of_document(metadata: Mapping[str, Any]) -> Language:
+        """Resources for a scored document: those of its language, English where it has none."""
+        return load_language(declared_language(metadata) or ENGLISH)
+
+    def other_of(self, metadata: Mapping[str, Any], path: str = "") -> str | None:
+        """Code of the language that a document, or the name of its file, declares, if it is another one."""
+        declared = declared_language(metadata, path)
+        return declared if differ(self.code, declared) else None
+
+    def declared_in(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Metadata of a document with this language, unless they declare one or it is English."""
+        is_declared = self.code == ENGLISH or declared_language(metadata) is not None
+        return {**metadata} if is_declared else {**metadata, "lang": self.code}
+
     @cached_property
     def checksum(self) -> int:
         """CRC-32 of all resources that decide mentions and features."""
@@ -310,11 +325,6 @@ _OF_CORPORA = re.compile(
     "mr|mt|nb|nl|nn|no|pl|pt|ro|ru|sa|sk|sl|sr|sv|ta|te|th|tr|uk|ur|vi|zh"
 )
 _LONGEST_CODE = 8  # "es-419"; a language may also be written in words, which are not compared
-
-
-def document_language(metadata: Mapping[str, Any]) -> Language:
-    """Resources for a scored document: those of its language, English where it has none."""
-    return load_language(declared_language(metadata) or ENGLISH)
 
 
 def differ(one: str | None, other: str | None) -> bool:

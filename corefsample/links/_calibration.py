@@ -10,10 +10,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import log_step
-from corefsample._results import fields_of
+from corefsample._results import HtmlTable, fields_of
 from corefsample.calibration._binning import default_bin_size
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._draws import Interval

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import document_language
-from corefsample.syntax._words import MENTION_KINDS, mention_kinds
+from corefsample.languages._language import Language
+from corefsample.syntax._words import MENTION_KINDS, WordTable
 
 N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
@@ -360,4 +360,4 @@ def kinds_of(tokens: Tokens | None, mentions: Ints32, metadata: Mapping[str, Any
     if tokens is None:
         rule = "tokens are required for recalibration by kind of mention"
         raise ParameterError(rule, place=f"doc_id {doc_id!r}")
-    return mention_kinds(tokens, mentions, document_language(metadata))
+    return WordTable.adapted(tokens, Language.of_document(metadata)).mention_kinds(mentions)

@@ -18,11 +18,10 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, declared_language, require_same
 from corefsample.scorers._names import other_scorer
 from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
-from corefsample.syntax._schemes import declared_scheme, undecided, universal_scheme
+from corefsample.syntax._schemes import SchemeChoice
 
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the scorer was trained on
 FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
@@ -138,7 +137,9 @@ def score_documents(
         seen = document_checksum(document.tokens) in scorer.seen
         if tally is not None:
             tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
-        metadata = scored_metadata(scorer, {**document.metadata, **undecided(own_scheme, tokens.dep)}, seen=seen)
+        metadata = scored_metadata(
+            scorer, {**document.metadata, **SchemeChoice(own_scheme).metadata(tokens.dep)}, seen=seen
+        )
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -153,8 +154,8 @@ def document_scheme(document: MentionDocument) -> str | None:
     if document.tokens is None:
         return None
     labels = document.tokens.dep
-    own = declared_scheme(document.metadata, labels)
-    return own or (universal_scheme(labels) if isinstance(document, AnnotatedDocument) else None)
+    own = SchemeChoice.declared(document.metadata, labels).name
+    return own or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(
@@ -174,7 +175,7 @@ def score_parses(
     Returns
     -------
     list of (int32 (n_mentions, 3), Pruned)
-        Mentions of each parse, and what `AntecedentModel.pruned_score` returns for them.
+        Mentions of each parse, and the distribution of their antecedents.
 
     Raises
     ------
@@ -208,8 +209,10 @@ def score_mentions(
 
 def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
     """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
-    found = declared_language(metadata, path)
-    require_same("model", scorer.language.code, "the document", found, parameter="model", hint=other_scorer(found))
+    other = scorer.language.other_of(metadata, path)
+    if other is not None:
+        rule = f"must be of the language of the document ({other}), got a model of {scorer.language.code}"
+        raise ParameterError(rule, parameter="model", hint=other_scorer(other))
 
 
 def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
@@ -218,8 +221,7 @@ def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, se
     The new scores have not been recalibrated.
     """
     kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
-    if declared_language(kept) is None and scorer.language.code != ENGLISH:
-        kept = {**kept, "lang": scorer.language.code}
+    kept = scorer.language.declared_in(kept)
     return {**kept, SEEN_FIELD: True} if seen else kept
 
 

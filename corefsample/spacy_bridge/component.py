@@ -241,7 +241,7 @@ class CorefComponent(Pipe):
         """
         from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from corefsample.syntax._words import mention_kinds
+        from corefsample.syntax._words import WordTable
 
         settings, doc_id = self.settings, doc_id_of(doc)
         try:
@@ -257,7 +257,7 @@ class CorefComponent(Pipe):
             raise error.at(f"doc_id {doc_id!r}") from None
         change, options = self.recalibration, dict[str, Any]()
         if change is not None:
-            kinds = mention_kinds(tokens, mentions, scorer.language)
+            kinds = WordTable.adapted(tokens, scorer.language).mention_kinds(mentions)
             distribution = change.apply(distribution, kinds)
             options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
@@ -280,9 +280,9 @@ class CorefComponent(Pipe):
     @cached_property
     def _scheme(self) -> str | None:
         """The scheme of the settings, or else of all labels of the pipeline's parser."""
-        from corefsample.syntax._schemes import pipeline_scheme
+        from corefsample.syntax._schemes import SchemeChoice
 
-        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
+        return self.settings.scheme or (None if self._nlp is None else SchemeChoice.of_pipeline(self._nlp).name)
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""

@@ -14,7 +14,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
-from corefsample.syntax._schemes import SCHEMES, document_schemes
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice
 
 _SHARED = {
     Role.SUBJECT: "nsubj",
@@ -128,7 +128,7 @@ class NeutralParse:
         ParameterError
             If the labels fit no scheme, or several that read them differently.
         """
-        names = document_schemes(() if tokens.is_unparsed else tokens.dep, scheme)
+        names = SchemeChoice(scheme).names(() if tokens.is_unparsed else tokens.dep)
         parse, *others = (cls(*_parse(tokens, name)) for name in names)
         if any(not _equal(parse, other) for other in others):
             found = f"labels that fit {' and '.join(names)}, which read them differently"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -349,76 +349,96 @@ def _fitting(labels: frozenset[str]) -> tuple[str, ...]:
     return tuple(name for name, scheme in SCHEMES.items() if all(scheme.reads(label) for label in labels))
 
 
-def document_schemes(labels: Iterable[str], scheme: str | None = None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by: the one policy for scoring, events and queries.
-
-    A document is read by every scheme that has all its labels. Where several do, the caller compares the results
-    and raises if they differ.
-
-    Parameters
-    ----------
-    labels
-        Dependency labels of the document's tokens.
-    scheme
-        ud2, ud1 or clearnlp, which must then have all the labels; None recognises it from them.
-
-    Returns
-    -------
-    tuple of str
-        At least one name, in the order of `SCHEMES`.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such scheme, or the labels fit none, or not this one.
-
-    Examples
-    --------
-    >>> document_schemes(["root", "nsubj"]), document_schemes(["root", "nsubj", "obl"])
-    (('ud2', 'ud1', 'clearnlp'), ('ud2',))
-    """
-    distinct = sorted(set(labels))
-    if scheme is not None:
-        _checks.choice("scheme", scheme, scheme_names())
-        if unknown := _unknown(SCHEMES[scheme], distinct):
-            raise ParameterError(f"tokens.dep must fit the scheme {scheme}, got {_shown(unknown)}")
-        return (scheme,)
-    fitting = fitting_schemes(distinct)
-    if not fitting:
-        closest, unknown = min(((each, _unknown(each, distinct)) for each in SCHEMES.values()), key=lambda p: len(p[1]))
-        raise ParameterError(
-            f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_shown(unknown)} "
-            f"(not in {closest.name}, the closest)"
-        )
-    return fitting
-
-
 SCHEME_FIELD = "scheme"  # metadata of a document whose labels fit several schemes: that of its pipeline or format
 UNIVERSAL = ("ud2", "ud1")
 
 
-def declared_scheme(metadata: Mapping[str, Any], labels: Iterable[str]) -> str | None:
-    """The scheme that a document's metadata declare, if its labels fit it."""
-    declared = metadata.get(SCHEME_FIELD)
-    return declared if declared in fitting_schemes(labels) else None
+@dataclass(frozen=True, slots=True)
+class SchemeChoice:
+    """By which scheme documents are read: the one policy for scoring, events and queries.
+
+    Attributes
+    ----------
+    name
+        ud2, ud1 or clearnlp; None: a document is read by every scheme that has all its labels. Where several do, the
+        caller compares the results and raises if they differ.
+
+    Examples
+    --------
+    >>> SchemeChoice().names(["root", "nsubj"]), SchemeChoice().names(["root", "nsubj", "obl"])
+    (('ud2', 'ud1', 'clearnlp'), ('ud2',))
+    """
+
+    name: str | None = None
+
+    @classmethod
+    def declared(cls, metadata: Mapping[str, Any], labels: Iterable[str]) -> Self:
+        """The scheme that a document's metadata declare, if its labels fit it."""
+        declared = metadata.get(SCHEME_FIELD)
+        return cls(declared if declared in fitting_schemes(labels) else None)
+
+    @classmethod
+    def universal(cls, labels: Iterable[str]) -> Self:
+        """The newest version of Universal Dependencies that has all labels, as of a CoNLL-U file, if one has."""
+        return cls(next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None))
+
+    @classmethod
+    def of_pipeline(cls, pipeline: Pipeline) -> Self:
+        """The scheme of all labels of a spaCy pipeline's parser, if they fit one alone."""
+        labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+        fitting = fitting_schemes(labels) if labels else ()
+        return cls(fitting[0] if len(fitting) == 1 else None)
+
+    @staticmethod
+    def is_open(labels: Iterable[str]) -> bool:
+        """Whether labels fit several schemes, so that they alone do not say by which a document is read."""
+        return len(fitting_schemes(labels)) > 1
+
+    def fits(self, labels: Iterable[str]) -> bool:
+        """Whether a scheme was chosen, and has all these labels."""
+        return self.name in fitting_schemes(labels)
+
+    def metadata(self, labels: Iterable[str]) -> dict[str, str]:
+        """Metadata that say by which scheme a document is read, where its labels alone do not."""
+        distinct = frozenset(labels)
+        return {SCHEME_FIELD: self.name} if self.name and distinct and self.is_open(distinct) else {}
+
+    def names(self, labels: Iterable[str]) -> tuple[str, ...]:
+        """Names of the schemes to read a document by.
+
+        Parameters
+        ----------
+        labels
+            Dependency labels of the document's tokens.
+
+        Returns
+        -------
+        tuple of str
+            At least one name, in the order of `SCHEMES`.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such scheme, or the labels fit none, or not the chosen one.
+        """
+        distinct = sorted(set(labels))
+        if self.name is not None:
+            _checks.choice("scheme", self.name, scheme_names())
+            if unknown := _unknown(SCHEMES[self.name], distinct):
+                raise ParameterError(f"tokens.dep must fit the scheme {self.name}, got {_shown(unknown)}")
+            return (self.name,)
+        fitting = fitting_schemes(distinct)
+        if not fitting:
+            closest, unknown = min(((each, _unknown(each, distinct)) for each in SCHEMES.values()), key=_n_unknown)
+            raise ParameterError(
+                f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_shown(unknown)} "
+                f"(not in {closest.name}, the closest)"
+            )
+        return fitting
 
 
-def universal_scheme(labels: Iterable[str]) -> str | None:
-    """The newest version of Universal Dependencies that has all labels, as of a CoNLL-U file; None if none has."""
-    return next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None)
-
-
-def pipeline_scheme(pipeline: Pipeline) -> str | None:
-    """The scheme of all labels of a spaCy pipeline's parser; None if it has no labels, or they fit none or several."""
-    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
-    fitting = fitting_schemes(labels) if labels else ()
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def undecided(scheme: str | None, labels: Iterable[str]) -> dict[str, str]:
-    """Metadata that say by which scheme a document is read, where its labels alone do not."""
-    distinct = frozenset(labels)
-    return {SCHEME_FIELD: scheme} if scheme and distinct and len(fitting_schemes(distinct)) > 1 else {}
+def _n_unknown(scheme_and_labels: tuple[Scheme, list[str]]) -> int:
+    return len(scheme_and_labels[1])
 
 
 def _unknown(scheme: Scheme, labels: list[str]) -> list[str]:

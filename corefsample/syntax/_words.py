@@ -1,16 +1,18 @@
 """Words as numbers: kind of pronoun or article, person, number, gender and meaning; and kinds of mentions.
 
 Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
-lemma and the part of speech, so models trained on one sort of parse read the other. `mention_kinds`, for recalibration
-by kind of link, are those of the mentions' heads: alike in every dependency scheme.
+lemma and the part of speech, so models trained on one sort of parse read the other. Kinds of mentions, for
+recalibration by kind of link, are those of the mentions' heads: alike in every dependency scheme.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat, starmap
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -179,30 +181,86 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
     return np.array(row, np.uint32).tobytes()
 
 
-def word_table(tokens: Tokens, language: Language | None = None) -> Words32:
-    """Look up every token.
+@dataclass(frozen=True, slots=True, eq=False)
+class WordTable:
+    """What is said of the words of a text, each by itself, as `NeutralParse` says it of their parse.
 
-    Parameters
+    Attributes
     ----------
-    tokens
-        Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
-    language
-        Resources; None: English.
-
-    Returns
-    -------
-    array of shape (n_tokens, n_columns), uint32
-        One row per token; columns by `Column`.
-
-    Raises
-    ------
-    ParameterError
-        If ``xpos`` or ``feats`` has a value that is not a string.
+    rows
+        uint32 (n_tokens, n_columns): one row per token; columns by `Column`.
     """
-    xpos, feats = _extra_strings(tokens, "xpos"), _with_zeros(tokens, _extra_strings(tokens, "feats"))
-    owner = repeat(language or load_language(ENGLISH), len(tokens))
-    rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
-    return np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy()
+
+    rows: Words32
+
+    @classmethod
+    def of(cls, tokens: Tokens, language: Language | None = None) -> Self:
+        """Look up every token.
+
+        Parameters
+        ----------
+        tokens
+            Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
+        language
+            Resources; None: English.
+
+        Raises
+        ------
+        ParameterError
+            If ``xpos`` or ``feats`` has a value that is not a string.
+        """
+        xpos, feats = _extra_strings(tokens, "xpos"), _with_zeros(tokens, _extra_strings(tokens, "feats"))
+        owner = repeat(language or load_language(ENGLISH), len(tokens))
+        rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
+        return cls(np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy())
+
+    @classmethod
+    def adapted(cls, tokens: Tokens, language: Language | None = None) -> Self:
+        """Look up every token as the language reads it: see `of` and `Language.adapted`."""
+        language = language or load_language(ENGLISH)
+        return cls.of(language.adapted(tokens), language)
+
+    @staticmethod
+    def hashes(words: Iterable[str]) -> Words32:
+        """Hashes of words, which are in lower case, as the columns of forms and lemmas have them."""
+        return np.array([word_hash(word) for word in words], np.uint32)
+
+    def mention_kinds(self, mentions: npt.ArrayLike) -> Bytes:
+        """Kind of each mention by its head.
+
+        Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or
+        the lemma, pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
+
+        Parameters
+        ----------
+        mentions
+            int (n_mentions, 3): start, end (exclusive) and head.
+
+        Returns
+        -------
+        array of shape (n_mentions,), uint8
+            Places in MENTION_KINDS. "other pronoun" includes determiners and numerals used as pronouns ("those",
+            "one"); "other" is any other head, such as a verb or a number.
+        """
+        heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
+        words = self.rows[heads].astype(np.int64)
+        upos, kind, person, number, gender = (
+            words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
+        )
+        listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
+        personal = np.isin(kind, _PERSONAL)
+        third = personal & ~np.isin(person, (1, 2))
+        chosen = {
+            NAME: upos == _UPOS_CODES["PROPN"],
+            PLURAL_NOUN: (upos == _UPOS_CODES["NOUN"]) & (number == Number.PLURAL),
+            SINGULAR_NOUN: upos == _UPOS_CODES["NOUN"],
+            FIRST_OR_SECOND: personal & ~third,
+            THEY: third & (number == Number.PLURAL),
+            HE_OR_SHE: third & np.isin(gender, (Gender.MALE, Gender.FEMALE)),
+            IT: third,
+            OTHER_PRONOUN: listed | (upos == _UPOS_CODES["PRON"]) | (upos == _UPOS_CODES["DET"]),
+        }
+        return np.select(list(chosen.values()), list(chosen), default=OTHER).astype(np.uint8)
 
 
 def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
@@ -289,51 +347,3 @@ MENTION_KINDS = (
 )
 NAME, PLURAL_NOUN, SINGULAR_NOUN, HE_OR_SHE, IT, THEY, FIRST_OR_SECOND, OTHER_PRONOUN, OTHER = range(9)
 _PERSONAL = (Kind.PERSONAL, Kind.POSSESSIVE, Kind.REFLEXIVE)
-
-
-def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike, language: Language | None = None) -> Bytes:
-    """Kind of each mention by its head.
-
-    Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or the
-    lemma, pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
-
-    Parameters
-    ----------
-    tokens
-        Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features).
-    mentions
-        int (n_mentions, 3): start, end (exclusive) and head.
-    language
-        Resources; None: English.
-
-    Returns
-    -------
-    array of shape (n_mentions,), uint8
-        Places in MENTION_KINDS. "other pronoun" includes determiners and numerals used as pronouns ("those", "one");
-        "other" is any other head, such as a verb or a number.
-
-    Raises
-    ------
-    ParameterError
-        If ``xpos`` or ``feats`` has a value that is not a string.
-    """
-    heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
-    language = language or load_language(ENGLISH)
-    words = word_table(language.adapted(tokens), language)[heads].astype(np.int64)
-    upos, kind, person, number, gender = (
-        words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
-    )
-    listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
-    personal = np.isin(kind, _PERSONAL)
-    third = personal & ~np.isin(person, (1, 2))
-    chosen = {
-        NAME: upos == _UPOS_CODES["PROPN"],
-        PLURAL_NOUN: (upos == _UPOS_CODES["NOUN"]) & (number == Number.PLURAL),
-        SINGULAR_NOUN: upos == _UPOS_CODES["NOUN"],
-        FIRST_OR_SECOND: personal & ~third,
-        THEY: third & (number == Number.PLURAL),
-        HE_OR_SHE: third & np.isin(gender, (Gender.MALE, Gender.FEMALE)),
-        IT: third,
-        OTHER_PRONOUN: listed | (upos == _UPOS_CODES["PRON"]) | (upos == _UPOS_CODES["DET"]),
-    }
-    return np.select(list(chosen.values()), list(chosen), default=OTHER).astype(np.uint8)

@@ -286,10 +286,10 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
     ParameterError
         If those of the parser fit none.
     """
-    from corefsample.syntax._schemes import document_schemes, fitting_schemes
+    from corefsample.syntax._schemes import SchemeChoice, fitting_schemes
 
     try:
-        of_treebank = document_schemes({label for document in documents for label in document.tokens.dep})
+        of_treebank = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
     except ParameterError as error:
         raise error.as_input_error("treebank") from None
     parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}

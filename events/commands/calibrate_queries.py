@@ -25,7 +25,6 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import FolderResult, Progress, declared, option
-from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 from events.runs._output_folder import save_pictures
@@ -44,7 +43,7 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 
 @declared
 class CalibrateQueriesOptions(
-    shared.OutFolder, shared.Pictures, shared.Overwrite, FitOptions, shared.UncertainlyRecalibrated
+    shared.OutFolder, shared.Pictures, shared.Overwrite, shared.FitOptions, shared.UncertainlyRecalibrated
 ):
     """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
 
@@ -61,7 +60,7 @@ class CalibrateQueriesOptions(
         Draw reliability curves and coverage.
     """
 
-    form: Form = "global"
+    form: shared.Form = "global"
     objectives: tuple[str, ...] | None = option(default=None, flag="")
     n_resamples: int = 100
     group_by: tuple[str, ...] = option(default=_OPTIONAL_GROUPS, metavar="FIELD")

@@ -77,7 +77,6 @@ def print_score(run: ScoreResult) -> None:
     """Print what was scored, and what is wrong with the texts."""
     from corefsample.recalibration._shipped import SHIPPED
     from corefsample.scorers._scoring import few_known_words
-    from events.news._notices import text_notices
 
     tally = run.tally
     click.echo(
@@ -102,7 +101,7 @@ def print_score(run: ScoreResult) -> None:
             f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
             "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
         )
-    for notice in text_notices(run.texts):
+    for notice in run.texts.notices():
         print_text(notice)
     if run.n_resumed:
         click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")

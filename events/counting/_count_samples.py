@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
 from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
@@ -184,7 +184,7 @@ def read_count_samples(
     if unknown or len({*chosen}) < len(chosen):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
         raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="actors")
-    periods = counts.drop_duplicates("period")
+    periods = counts[counts["period_start"].notna()].drop_duplicates("period")
     labels = tuple(periods["period"])
     places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
     values = np.zeros((n_samples, len(chosen), len(labels)), np.int32)

@@ -9,10 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar, get_args
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
@@ -24,12 +25,14 @@ from events.counting._definitions import Definitions
 from events.counting._document_events import DocumentEvents
 from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
+from events.counting._rows import CountedIds
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
+Undated = Literal["reject", "keep"]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -62,6 +65,9 @@ class EventCounter(CountedEvents):
         those of `corefsample score` and `score_english`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+    undated
+        What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
+        in no period, in rows whose period is "undated".
     compared
         The events that will be compared; None: any.
     filled
@@ -113,6 +119,7 @@ class EventCounter(CountedEvents):
         seed: int = 0,
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
+        undated: Undated = "reject",
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -122,6 +129,8 @@ class EventCounter(CountedEvents):
             _checks.choice("scheme", scheme, scheme_names())
         if uncertainty is not None:
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
+        _checks.choice("undated", undated, get_args(Undated))
+        dated = ("date",) if undated == "reject" else ()
         sampling: dict[str, Any] = {"n_samples": _checks.n_samples(n_samples, 1), "seed": _checks.seed(seed)}
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
@@ -129,8 +138,8 @@ class EventCounter(CountedEvents):
         self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
-            self._finder = PredicateFinder(predicate, recalibration, **sampling)
-            self._acceptance = Acceptance(needs=("date",), recalibration=recalibration)
+            self._finder = PredicateFinder(predicate, **sampling)
+            self._acceptance = Acceptance(needs=dated)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
@@ -138,8 +147,8 @@ class EventCounter(CountedEvents):
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
-            self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
-            self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
+            self._finder = RuleFinder(screen, definitions.outcomes, **sampling)
+            self._acceptance = Acceptance(needs=(*dated, "tokens"), language=definitions.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
@@ -181,8 +190,8 @@ class EventCounter(CountedEvents):
         ParameterError
             If `document` is not a ScoredDocument.
         InputError
-            If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
-            date makes the periods more than 100,000. Then the document is not counted.
+            If the document has no date (unless undated ones are kept) or no tokens, its labels fit no scheme, its
+            doc_id was added before, or its date makes the periods more than 100,000. Then the document is not counted.
         """
         batches = self._checked(DocumentBatch.of([require_document(document)]))
         return tuple(events for several in self._added(batches) for events in several)
@@ -231,18 +240,27 @@ class EventCounter(CountedEvents):
 
     def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
-        counted, again = self.ids if self.n_documents else None, set[str]()  # doc_ids that another file has
+        counted = self.ids if self.n_documents else ()
+        again = set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
             again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._acceptance.faults(valid, counted, again)
+            faults |= self._faults(valid, counted, again)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
+
+    def _faults(
+        self, batch: DocumentBatch, counted: CountedIds | tuple[()], repeated: Collection[str] = ()
+    ) -> dict[int, Fault]:
+        """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
+        if len(batch):
+            self._recalibration = self._recalibration.decided(batch.metadata(0))
+        return self._acceptance.faults(batch, self._recalibration, counted, repeated)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a batch; if one is invalid one by one, so that those before it are counted."""
         try:
-            require_none(batch, self._acceptance.faults(batch, self.ids))
+            require_none(batch, self._faults(batch, self.ids))
             matches, faults = self._finder.match(batch)
             require_none(batch, faults)
             is_valid = not self.is_outlying(batch)
@@ -265,12 +283,12 @@ class EventCounter(CountedEvents):
         with Threads(n_threads if self._is_threaded else 1) as threads:
             for batch, matches in _until_error(batches, errors):
                 tasks = {
-                    row: threads.begin(partial(self._finder.events, batch, row, each))
+                    row: threads.begin(partial(self._finder.events, batch, row, each, self._recalibration))
                     for row, each in matches.items()
                     if self._finder.is_possible(each)
                 }
                 begun.append(_BegunBatch(batch, self.add_documents(batch), matches, tasks))
-                self.scores_had, self.uncertainty = self._recalibration.first, self._recalibration.uncertainty
+                self.scores_had, self.uncertainty = self._recalibration.first or "", self._recalibration.uncertainty
                 yield self._finished(begun.popleft()) if len(begun) > _AHEAD else []
             while begun:
                 yield self._finished(begun.popleft())

@@ -25,8 +25,8 @@ from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._document_events import DocumentEvents
-from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
-from events.counting._periods import Calendar, Period
+from events.counting._evidence import DocumentEvidence, evidence_schema
+from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -303,8 +303,9 @@ class CountedEvents:
             tally.add_documents(numbers)
         self.ids.add(batch)
         self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
-        if len(batch):
-            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+        dated = np.flatnonzero(numbers != NO_PERIOD)
+        if len(dated):
+            rows = [int(dated[choose(batch.dates[dated])]) for choose in (np.argmin, np.argmax)]
             self._add_extremes([(str(batch.dates[row]), batch.place(row)) for row in rows])
         return self.calendar.periods(numbers)
 
@@ -342,9 +343,9 @@ class CountedEvents:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                parses = parsed_mentions(batch, row)
-                evidence += evidence_rows(several, periods[row].label, parses)
-                of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
+                of_document = DocumentEvidence.of(batch, row, several, periods[row].label)
+                evidence += of_document.rows()
+                of_triggers += of_document.trigger_rows()
         self.n_with_events += len(with_events)
         if with_events:
             for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):
@@ -394,8 +395,8 @@ class CountedEvents:
 
     @property
     def _source(self) -> str:
-        """File of the first document, or its name."""
-        return self._extremes[0][1].partition(": ")[0]
+        """File of the first document, or its name; empty if no document has a date."""
+        return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into an existing folder, for `load`; the folder of a counter is one."""

@@ -18,8 +18,9 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.syntax._paths import Dependents, ParseView, follow_each, leading_to
-from corefsample.syntax._schemes import SCHEMES, document_schemes
+from corefsample.syntax._paths import follow_each, leading_to
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice
+from corefsample.syntax._views import Dependents, ParseView
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
@@ -48,7 +49,7 @@ _DESCRIBING = (
 
 
 def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by: `document_schemes`, for labels from a file.
+    """Names of the schemes to read a document by: `SchemeChoice.names`, for labels from a file.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
         If the labels fit no scheme, or not the given one.
     """
     try:
-        return document_schemes(labels, scheme)
+        return SchemeChoice(scheme).names(labels)
     except ParameterError as error:
         raise InputError(error.message, hint=error.hint) from None
 
@@ -189,7 +190,7 @@ class Reading:
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
-        self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
+        self.by_head = Dependents.of(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}

@@ -13,7 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
-from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_rules
@@ -153,9 +153,7 @@ class Screen:
             parse = place - int(firsts[row])
             chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
             try:
-                found = self._match(
-                    every, place, chosen or self._rules, self._scheme or self._settled(batch, row, every, place)
-                )
+                found = self._match(every, place, chosen or self._rules, self.scheme_of(batch, row, every, place))
             except InputError as error:
                 prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
                 reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
@@ -184,16 +182,23 @@ class Screen:
             promising.append(rows)
         return of_documents != 0, named, promising
 
-    def _settled(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
-        """The scheme of a parse whose labels fit several: the document's, or that of all documents of its file."""
+    def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
+        """The scheme by which a parse is read; None if its labels say it, or cannot be told apart.
+
+        Where its labels fit several, it is that of the document, or of all documents of its file.
+        """
+        if self._scheme is not None:
+            return self._scheme
         tokens = parses.tokens(place)
-        if tokens is None or len(fitting := fitting_schemes(tokens.dep)) < 2:
+        if tokens is None or not SchemeChoice.is_open(tokens.dep):
             return None
-        if declared := declared_scheme(batch.metadata(row), tokens.dep):
-            return declared
+        declared = SchemeChoice.declared(batch.metadata(row), tokens.dep)
+        if declared.name is not None:
+            return declared.name
         if self._of_file[0] != batch.source or batch.source == _IN_MEMORY:
             self._of_file = batch.source, _scheme_of_file(batch)
-        return self._of_file[1] if self._of_file[1] in fitting else None
+        of_file = SchemeChoice(self._of_file[1])
+        return of_file.name if of_file.fits(tokens.dep) else None
 
     def _match(
         self, batch: DocumentBatch, row: int, rules: Sequence[Rule], scheme: str | None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from operator import add
 from typing import Any, Literal, Self
 
 from corefsample._extras import install_hint
+from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
 from events.news._fields import Article
 from events.news._names import has_lost_name
@@ -30,6 +32,7 @@ _MOJIBAKE = re.compile(
     f"|\u00f0[\x9f\u0178]{_ANY}{_ANY}"
     "|\u00ef\u00bf\u00bd|\u00ef\u00bb\u00bf"
 )
+_HEADS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
 _LOST = "\N{REPLACEMENT CHARACTER}"
 Duplicates = Literal["keep", "drop", "group"]  # what becomes of an article whose text an earlier one has
 
@@ -81,6 +84,68 @@ class TextTally:
 
     def __add__(self, other: TextTally) -> TextTally:
         return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))
+
+    def notices(self) -> Iterator[str]:
+        """A sentence for each thing that any text has, for the screen and the page of a run."""
+        heads = [f"{counted(n, 'text')} with {name}" for field, name in _HEADS.items() if (n := getattr(self, field))]
+        if heads:
+            yield f"Not parsed, because they are no sentences: {', '.join(heads)}."
+        if self.n_recased:
+            yield f"Capitals or title case, parsed as sentences are written: {self._of_all(self.n_recased)}."
+        if self.n_cleaned:
+            yield f"HTML or invisible characters removed: {self._of_all(self.n_cleaned)}."
+        if self.n_repaired:
+            yield f"Text repaired: {self._of_all(self.n_repaired)}."
+        if self.n_lost_names:
+            yield (
+                "Without upper case, but with names that are also words (turkey, the us): "
+                f"{self._of_all(self.n_lost_names)}. A lexicon finds these names by their capital."
+            )
+        if self.n_mojibake:
+            yield (
+                "Characters of a wrong encoding, as in \u201cdidn\u00e2\u20ac\u2122t\u201d: "
+                f"{self._of_all(self.n_mojibake)}. Read the source as UTF-8, or repair the text with --fix-text."
+            )
+        if self.n_lost:
+            yield (
+                f"Characters lost (\N{REPLACEMENT CHARACTER}): {self._of_all(self.n_lost)}. "
+                "Read the source again in its own encoding."
+            )
+
+    def _of_all(self, count: int) -> str:
+        return f"{count:,} of {counted(self.n_texts, 'document')} ({count / self.n_texts:.1%})"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredInputs:
+    """How the inputs of a run were scored.
+
+    Attributes
+    ----------
+    n_quarantined
+        By path of an input the articles that were set aside, where there are any.
+    texts
+        What was wrong with the texts, and changed in them.
+    """
+
+    n_quarantined: Mapping[str, int]
+    texts: TextTally
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """From the content of run.json."""
+        scored = {row["path"]: row["scoring"] for row in record["inputs"] if "scoring" in row}
+        quarantined = {path: scoring["n_quarantined"] for path, scoring in scored.items() if scoring["n_quarantined"]}
+        return cls(quarantined, sum((TextTally(**scoring["texts"]) for scoring in scored.values()), TextTally()))
+
+    def notices(self) -> Iterator[str]:
+        """Sentences on articles that were set aside, and on what was changed in texts."""
+        for path, n_quarantined in self.n_quarantined.items():
+            yield (
+                f"{counted(n_quarantined, 'article')} set aside when texts were scored, and counted nowhere: "
+                f"{path}.quarantine.jsonl says why."
+            )
+        yield from self.texts.notices()
 
 
 def is_lower_case(text: str) -> bool:

@@ -19,7 +19,7 @@ from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.languages._language import Language
 from corefsample.scorers._scoring import Gold, gold_of_found
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._schemes import document_schemes
+from corefsample.syntax._schemes import SchemeChoice
 
 TrainingMentions = Literal["annotated", "parse", "both"]
 TRAINING_MENTIONS: tuple[TrainingMentions, ...] = ("annotated", "parse", "both")
@@ -75,7 +75,7 @@ def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading
     """
     sentences = np.unique(whole.tokens.sent)
     # A window may have labels of several schemes only; that of the whole document reads it.
-    whole = replace(whole, scheme=document_schemes(whole.tokens.dep, whole.scheme)[0])
+    whole = replace(whole, scheme=SchemeChoice(whole.scheme).names(whole.tokens.dep)[0])
     begin = 0
     while begin < len(sentences):
         end = begin + int(generator.integers(1, LONGEST_WINDOW + 1))

@@ -20,7 +20,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers.protocol import MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import document_schemes, pipeline_scheme
+from corefsample.syntax._schemes import SchemeChoice
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -64,7 +64,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     except (OSError, ValueError) as error:
         raise ParameterError(f"{rule}: {one_line(error)}", parameter="pipeline") from None
     try:
-        document_schemes(tokens_of_doc(pipeline(_PROBE)).dep, scheme)
+        SchemeChoice(scheme).names(tokens_of_doc(pipeline(_PROBE)).dep)
     except (ParameterError, ValueError) as error:
         raise ParameterError(f"must parse text, got {name!r}: {one_line(error)}", parameter="pipeline") from None
     return pipeline
@@ -72,7 +72,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
 
 def scheme_of_pipeline(pipeline: Language) -> str:
     """The dependency scheme of a pipeline, by the labels of its parser, or else by its labels of a sentence."""
-    return pipeline_scheme(pipeline) or document_schemes(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+    return SchemeChoice.of_pipeline(pipeline).name or SchemeChoice().names(tokens_of_doc(pipeline(_PROBE)).dep)[0]
 
 
 def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:

@@ -286,7 +286,7 @@ def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) ->
     return DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
-        article_options=options.article_options(),
+        article_options={**options.article_options(), "undated": options.undated},
         prefer_news=options.pipeline is not None,
         selected=selection if options.where else None,
         repeated=RepeatedTexts(options.duplicates),

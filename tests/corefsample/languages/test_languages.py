@@ -22,9 +22,9 @@ from corefsample.scorers._scoring import ScoringTally, document_checksum
 from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
-from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
-from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, mention_kinds, word_table
+from corefsample.syntax._views import ParseView
+from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, WordTable
 from events.queries._queries import match_queries
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))
@@ -91,7 +91,7 @@ def test_the_resources_of_a_folder_are_read_and_travel_in_the_model(tmp_path: Pa
     (folder / "nouns.txt").write_text("# classes\nperson: blork\n\nplace: zoo blork\n")
     own = load_language(folder)
     assert (own.code, own.noun_classes) == ("xy", {"blork": "person", "zoo": "place"})
-    table = word_table(parsed("zo zo PRON 0 root _", "blork blork NOUN 1 nsubj _"), own)
+    table = WordTable.of(parsed("zo zo PRON 0 root _", "blork blork NOUN 1 nsubj _"), own).rows
     assert table[0, [Column.KIND, Column.PERSON, Column.NUMBER]].tolist() == [Kind.PERSONAL, 3, Number.PLURAL]
     assert table[1, Column.MEANING] == Meaning.PERSON
     again = Language.from_json(msgspec.json.decode(msgspec.json.encode(own.to_json())))
@@ -161,7 +161,7 @@ GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
 def grammar(tokens: Tokens, place: int, language: Language) -> list[int]:
-    found: list[int] = word_table(tokens, language)[place, GRAMMAR].tolist()
+    found: list[int] = WordTable.of(tokens, language).rows[place, GRAMMAR].tolist()
     return found
 
 
@@ -177,11 +177,11 @@ def test_features_come_first_and_lists_add() -> None:
 def test_nothing_of_english_is_used_in_other_languages() -> None:
     rows = ("she she PRON 0 root _", "men man NOUN 1 obj _", "the the DET 2 det _", "nation nation NOUN 1 obl _")
     for language in (NONE, SPANISH):
-        table = word_table(parsed(*rows), language)
+        table = WordTable.of(parsed(*rows), language).rows
         assert table[0, Column.KIND] == Kind.NONE
         assert table[1, [Column.NUMBER, Column.GENDER, Column.MEANING]].tolist() == [0, 0, 0]
         assert table[2, Column.KIND] == Kind.NONE
-    assert word_table(parsed(*rows))[1, Column.NUMBER] == Number.PLURAL
+    assert WordTable.of(parsed(*rows)).rows[1, Column.NUMBER] == Number.PLURAL
 
 
 def test_a_possessive_has_the_number_of_its_possessor() -> None:
@@ -193,7 +193,7 @@ def test_a_possessive_has_the_number_of_its_possessor() -> None:
 
 def test_a_zero_is_a_pronoun_that_agrees_with_its_verb_or_auxiliary() -> None:
     assert grammar(STORY, 6, NONE) == [Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN]
-    assert mention_kinds(STORY, [(6, 7, 6)], NONE).tolist() == [THEY]
+    assert WordTable.adapted(STORY, NONE).mention_kinds([(6, 7, 6)]).tolist() == [THEY]
     rows = ("_ _ PRON 3 nsubj _", "he haber AUX 3 aux Number=Sing|Person=1", "ido ir VERB 0 root VerbForm=Part")
     assert grammar(parsed(*rows), 0, NONE) == [Kind.PERSONAL, 1, Number.SINGULAR, Gender.UNKNOWN]
     own = ("_ _ PRON 2 nsubj Person=2|PronType=Prs", *rows[1:])
@@ -216,13 +216,13 @@ def test_relative_pronouns_are_mentions_unless_the_language_says_otherwise() -> 
 def test_a_noun_of_masculine_gender_may_be_a_thing() -> None:
     """In English a singular "he" is never plural nouns; where gender is grammatical, that is not ruled out."""
     from corefsample.scorers.log_linear.features._codes import ONE_PERSON, Fact
-    from corefsample.scorers.log_linear.features._encoding import encode
+    from corefsample.scorers.log_linear.features._encoding import Encoder
 
     tokens = parsed("libro libro NOUN 0 root Gender=Masc|Number=Sing")
     none = np.zeros(0, np.uint32)
     natural = msgspec.structs.replace(SPANISH, natural_gender=True)
-    assert encode(tokens, [(0, 1, 0)], none, language=natural).facts[0, Fact.QUANTITY] == ONE_PERSON
-    assert encode(tokens, [(0, 1, 0)], none, language=SPANISH).facts[0, Fact.QUANTITY] == 0
+    assert Encoder(none, natural).encode(tokens, [(0, 1, 0)]).facts[0, Fact.QUANTITY] == ONE_PERSON
+    assert Encoder(none, SPANISH).encode(tokens, [(0, 1, 0)]).facts[0, Fact.QUANTITY] == 0
 
 
 def test_a_reflexive_object_is_not_kept_apart_from_its_subject() -> None:
@@ -241,15 +241,20 @@ def test_korean_words_are_read_by_their_first_morpheme() -> None:
     read = KOREAN.adapted(tokens)
     assert (read.lemma, read.upos) == (["정부", "그들", "말하"], ["NOUN", "PRON", "VERB"])
     assert mentions_from_parse(tokens, language=KOREAN).tolist() == [[0, 1, 0], [1, 2, 1]]
-    assert mention_kinds(tokens, [(0, 1, 0), (1, 2, 1)], KOREAN).tolist() == [SINGULAR_NOUN, THEY]
+    assert WordTable.adapted(tokens, KOREAN).mention_kinds([(0, 1, 0), (1, 2, 1)]).tolist() == [SINGULAR_NOUN, THEY]
     assert tokens.lemma == lemma
     assert NONE.adapted(tokens) is tokens
 
 
 def test_plural_by_form_is_english() -> None:
     tokens = parsed("정부는 정부 NOUN 0 root _", "X X PROPN 1 nmod _", "it it PRON 1 obj _", "she she PRON 1 obj _")
-    assert mention_kinds(tokens, [(t, t + 1, t) for t in range(4)]).tolist() == [PLURAL_NOUN, NAME, IT, HE_OR_SHE]
-    assert mention_kinds(tokens, [(0, 1, 0)], NONE).tolist() == [SINGULAR_NOUN]
+    assert WordTable.adapted(tokens).mention_kinds([(t, t + 1, t) for t in range(4)]).tolist() == [
+        PLURAL_NOUN,
+        NAME,
+        IT,
+        HE_OR_SHE,
+    ]
+    assert WordTable.adapted(tokens, NONE).mention_kinds([(0, 1, 0)]).tolist() == [SINGULAR_NOUN]
 
 
 def test_a_finite_verb_without_a_subject_is_passive_in_english_alone() -> None:

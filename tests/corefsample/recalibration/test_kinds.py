@@ -30,7 +30,7 @@ from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainR
 from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.spacy_bridge._settings import Settings
-from corefsample.syntax._words import MENTION_KINDS, mention_kinds
+from corefsample.syntax._words import MENTION_KINDS, WordTable
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
@@ -93,7 +93,7 @@ def loop_scores(document: ScoredDocument, kinds: list[int], parameters: Floats) 
 
 def test_every_kind_is_told_without_features() -> None:
     tokens = tokens_of(list(range(N_KINDS)))
-    found = mention_kinds(tokens, [[i, i + 1, i] for i in range(N_KINDS)])
+    found = WordTable.adapted(tokens).mention_kinds([[i, i + 1, i] for i in range(N_KINDS)])
     assert found.tolist() == list(range(N_KINDS))
 
 
@@ -117,7 +117,7 @@ def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, s
     # The label of the dependency has no part in it: the three schemes give the same kinds.
     for label in ("nsubj", "obl", "pobj"):
         tokens = Tokens([word], [word], [upos], [label], np.array([-1]), np.zeros(1, int), further)
-        assert MENTION_KINDS[mention_kinds(tokens, [[0, 1, 0]])[0]] == kind
+        assert MENTION_KINDS[WordTable.adapted(tokens).mention_kinds([[0, 1, 0]])[0]] == kind
 
 
 # --- application --------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, s
 
 def test_offsets_are_added_by_kind_of_mention_and_antecedent() -> None:
     document = made_documents(1, 12, seed=1)[0]
-    kinds = mention_kinds(document.tokens, document.mentions).tolist()
+    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions).tolist()
     parameters = vector(1)
     after = Recalibration.from_vector(parameters).apply_document(document)
     expected = AntecedentDistribution.from_lists(*loop_scores(document, kinds, parameters))
@@ -172,7 +172,7 @@ def test_the_loss_by_kind_follows_the_definition() -> None:
         (document,) = made_documents(1, 7, seed=seed)
         gold = [None if i % 5 == 3 else entity for i, entity in enumerate(document.gold)]
         document = dataclasses.replace(document, gold=gold)
-        kinds = mention_kinds(document.tokens, document.mentions).tolist()
+        kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions).tolist()
         parameters = vector(seed)
         expected = rr.likelihood_loss(loop_scores(document, kinds, parameters), gold)
         found = likelihood_of([document]).at(Recalibration.from_vector(parameters))
@@ -358,7 +358,7 @@ def test_domain_draws_are_refits_with_a_shift() -> None:
 
 def test_samples_are_divided_among_draws_in_order() -> None:
     document = made_documents(1, 15, seed=11)[0]
-    kinds = mention_kinds(document.tokens, document.mentions)
+    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
     draws = uncertain().sampled("fit", 4)
     options: dict[str, Any] = {"seed": 3, "doc_id": "d"}
     mixed = MixedRecalibrations(draws)

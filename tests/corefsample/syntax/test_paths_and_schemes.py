@@ -20,13 +20,12 @@ from corefsample.errors import ParameterError
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _pair_kernels as pairs
 from corefsample.scorers.log_linear.features._codes import PairAtom
-from corefsample.scorers.log_linear.features._encoding import encode
+from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
     FailedStep,
-    ParseView,
     connecting_path,
     failed_step,
     follow,
@@ -36,8 +35,9 @@ from corefsample.syntax._paths import (
     path_labels,
 )
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, undecided, universal_scheme
-from corefsample.syntax._words import word_hash
+from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
+from corefsample.syntax._views import ParseView
+from corefsample.syntax._words import WordTable
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
 TEXT = (
@@ -419,7 +419,8 @@ def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
 
 SENTENCES = {name: neutral_sentences.notations(text) for name, text in neutral_sentences.SENTENCES.items()}
 OTHERS = ("ud1", "clearnlp")
-VOCABULARY = np.unique(np.array([word_hash(word) for word in ("the", "dog", "of", "mary", "say", "met")], np.uint32))
+VOCABULARY = np.unique(WordTable.hashes(["the", "dog", "of", "mary", "say", "met"]))
+ENCODER = Encoder(VOCABULARY)
 
 
 def model() -> AntecedentModel:
@@ -437,7 +438,7 @@ def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
 
 
 def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
-    doc, rows = encode(tokens, spans, VOCABULARY), []
+    doc, rows = ENCODER.encode(tokens, spans), []
     for i in range(len(spans)):
         between, pair = np.zeros(3, np.int32), np.zeros(len(PairAtom), np.uint32)
         for k in range(i - 1, -1, -1):
@@ -463,7 +464,7 @@ def test_a_sentence_has_the_same_mentions_atoms_and_probabilities(name: str, sch
     assert len(spans) >= 1
     np.testing.assert_array_equal(mentions_from_parse(other, scheme=scheme), spans)
     np.testing.assert_array_equal(
-        encode(other, spans, VOCABULARY, scheme=scheme).atoms, encode(one, spans, VOCABULARY, scheme="ud2").atoms
+        ENCODER.encode(other, spans, scheme=scheme).atoms, ENCODER.encode(one, spans, scheme="ud2").atoms
     )
     scored = [
         model().pruned_score(tokens, spans, scheme=of).distribution for tokens, of in ((one, "ud2"), (other, scheme))
@@ -479,7 +480,7 @@ def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
     np.testing.assert_array_equal(spans[:, :2], others[:, :2])
     if scheme == "clearnlp":
         assert (spans[:, 2] != others[:, 2]).any()  # a flat name hangs on its first word there, on its last here
-    np.testing.assert_array_equal(encode(one, spans, VOCABULARY).atoms, encode(other, others, VOCABULARY).atoms)
+    np.testing.assert_array_equal(ENCODER.encode(one, spans).atoms, ENCODER.encode(other, others).atoms)
     assert pair_rows(one, spans) == pair_rows(other, others)
 
 
@@ -505,8 +506,8 @@ def test_sentences_count_by_those_that_have_words() -> None:
 def test_what_decides_where_labels_do_not(
     labels: str, universal: str | None, declared: str | None, metadata: dict[str, str]
 ) -> None:
-    assert universal_scheme(labels.split()) == universal
-    assert declared_scheme({"scheme": "clearnlp"}, labels.split()) == declared
-    assert declared_scheme({"scheme": "colour"}, labels.split()) is None
-    assert undecided("clearnlp", labels.split()) == metadata
-    assert undecided(None, labels.split()) == {}
+    assert SchemeChoice.universal(labels.split()).name == universal
+    assert SchemeChoice.declared({"scheme": "clearnlp"}, labels.split()).name == declared
+    assert SchemeChoice.declared({"scheme": "colour"}, labels.split()).name is None
+    assert SchemeChoice("clearnlp").metadata(labels.split()) == metadata
+    assert SchemeChoice().metadata(labels.split()) == {}

@@ -30,7 +30,7 @@ from corefsample import (
 )
 from corefsample.recalibration._shipped import english_recalibration, score_english
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from corefsample.syntax._words import mention_kinds
+from corefsample.syntax._words import WordTable
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
 from events.commands.explain import ExplainOptions, run_explain
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
@@ -92,7 +92,7 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
     calendar, counts = Calendar("year"), defaultdict(lambda: np.zeros(N_SAMPLES, int))
     for document in documents:
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-        kinds = mention_kinds(document.tokens, document.mentions)
+        kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
         (period,) = calendar.periods(calendar.numbers([document.date]))
         english = shipped[str(document.metadata["recalibration"])]
         draws = english.sampled("domain", N_DRAWS, domain=str(document.metadata.get("genre", "")))
@@ -269,7 +269,7 @@ def test_a_predicate_gets_the_samples_of_the_draws() -> None:
 
     EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
     english, document = english_recalibration(), documents[0]
-    kinds = mention_kinds(document.tokens, document.mentions)
+    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
     draws = english.sampled("domain", N_DRAWS, domain="news")
     for sample in (0, 1, 2, 55, N_SAMPLES - 1):
         changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)

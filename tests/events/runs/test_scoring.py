@@ -44,7 +44,7 @@ from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._words import mention_kinds
+from corefsample.syntax._words import WordTable
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
@@ -347,11 +347,12 @@ def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Pat
     out = tmp_path / "s.jsonl"
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", out)
     line = call.refused(*arguments)
-    assert line == f"corefsample: {news}: line 2: doc_id 'x': date is missing"
+    missing = f"{news}: line 2: doc_id 'x': date is missing (--undated keep reads articles without a date)"
+    assert line == f"corefsample: {missing}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
     text = call.good(*arguments, "--on-error", "quarantine")
     assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
-    assert f"  {news}: line 2: doc_id 'x': date is missing" in text.splitlines()
+    assert f"  {news}: line 2: doc_id 'x': date is missing" in text
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
     news_file(news, [undated])
     line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
@@ -590,7 +591,9 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
-            expected = english_recalibration().recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
+            expected = english_recalibration().recalibration.apply(
+                scored, WordTable.adapted(parse.tokens).mention_kinds(mentions)
+            )
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)

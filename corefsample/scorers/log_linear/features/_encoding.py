@@ -1,35 +1,27 @@
 """Documents as the antecedent model reads them: their mentions as numbers, hashed by templates.
 
-Of a word by itself are known its columns of `corefsample.syntax._words.word_table`.
+Of a word by itself are known its columns of `corefsample.syntax._words.WordTable`.
 """
 
 from __future__ import annotations
 
 import zlib
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bools, Ints32, Words32
+from corefsample._arrays import Bools, Words32
 from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.scorers.log_linear.features import _atom_kernels, _codes, _encoding_kernels
-from corefsample.scorers.log_linear.features._encoding_kernels import Hashed, Text
+from corefsample.scorers.log_linear.features import _atom_kernels, _codes
+from corefsample.scorers.log_linear.features._encoding_kernels import Text
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
-from corefsample.scorers.log_linear.features._templates import CompiledTemplates, TemplateSet
 from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._words import language_hash, word_table
-
-
-def is_known(hashes: Words32, vocabulary: Words32) -> Bools:
-    """Whether a vocabulary, which ascends, has each of some words."""
-    places = np.searchsorted(vocabulary, hashes)
-    known: Bools = np.append(vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
-    return known
-
+from corefsample.syntax._words import WordTable, language_hash
 
 VERSION = 2  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
 
@@ -44,85 +36,78 @@ def features_hash(language: Language) -> int:
     return zlib.crc32(repr(numbers).encode(), language_hash(language))
 
 
-def _known(hashes: Words32, endings: Words32, vocabulary: Words32) -> Words32:
-    """Hashes of the words in the vocabulary, and endings instead of the others."""
-    return np.where(is_known(hashes, vocabulary), hashes, endings)
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoder:
+    """How a model reads documents: the words that it distinguishes, and the resources of its language.
 
-
-def encode(
-    tokens: Tokens,
-    mentions: npt.ArrayLike,
-    vocabulary: Words32,
-    *,
-    scheme: str | None = None,
-    language: Language | None = None,
-) -> Encoded:
-    """Encode the mentions of a document.
-
-    Parameters
+    Attributes
     ----------
-    tokens
-        Words with their parse.
-    mentions
-        int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
     vocabulary
         uint32, ascending: hashes of the words that features may name.
-    scheme
-        ud2, ud1 or clearnlp; None recognises it from the labels.
     language
-        Resources; None: English.
-
-    Raises
-    ------
-    ParameterError
-        If the labels fit no scheme or are ambiguous, mentions break their rules, or ``xpos`` or ``feats`` has a value
-        that is not a string.
+        Resources.
     """
-    spans = checked_mentions(mentions, len(tokens))
-    language = language or load_language(ENGLISH)
-    tokens = language.adapted(tokens)
-    words = word_table(tokens, language)
-    endings = words[:, Column.ENDING]
-    parse = NeutralParse.of(tokens, scheme)
-    text = Text(
-        words=words,
-        known_forms=_known(words[:, Column.FORM], endings, vocabulary),
-        known_lemmas=_known(words[:, Column.LEMMA], endings, vocabulary),
-        head=parse.head,
-        link=parse.link,
-        role=parse.role,
-        governor=parse.governor,
-        marker=parse.marker,
-        # Only sentences with words count: the numbers in `tokens.sent` may have gaps.
-        sent=np.unique(tokens.sent, return_inverse=True)[1].astype(np.int32),
-        mentions=spans,
-    )
-    n = len(spans)
-    atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
-    n_sentences = int(text.sent[-1]) + 1 if len(text.sent) else 0
-    _atom_kernels.encode(text, n_sentences, atoms, facts)
-    if not language.natural_gender:  # a masculine noun may be anything
-        quantity = facts[:, _codes.Fact.QUANTITY]
-        quantity[quantity == _codes.ONE_PERSON] = 0
-    indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
-    room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())
-    modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)
-    _atom_kernels.fill_modifiers(text, indptr, modifiers, before, blooms)
-    return Encoded(
-        atoms, facts, spans, text.head, text.link, text.role, text.governor, indptr, modifiers, before, blooms
-    )
 
+    vocabulary: Words32
+    language: Language = field(default_factory=partial(load_language, ENGLISH))
 
-def hashed(doc: Encoded, templates: TemplateSet) -> Hashed:
-    """Hash the mentions of an encoded document by each template."""
+    def knows(self, hashes: Words32) -> Bools:
+        """Whether the vocabulary has each of some words."""
+        places = np.searchsorted(self.vocabulary, hashes)
+        known: Bools = np.append(self.vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
+        return known
 
-    def hashes(template_atoms: Ints32, seeds: Words32) -> Words32:
-        values = np.empty((len(doc.atoms), len(seeds)), np.uint32)
-        _encoding_kernels.hash_mentions(doc.atoms, template_atoms, seeds, values)
-        return values
+    def _named(self, hashes: Words32, endings: Words32) -> Words32:
+        """Hashes of the words in the vocabulary, and endings instead of the others."""
+        return np.where(self.knows(hashes), hashes, endings)
 
-    def sides(group: CompiledTemplates) -> tuple[Words32, Words32, Ints32]:
-        return hashes(group.mention, group.seeds), hashes(group.candidate, np.zeros_like(group.seeds)), group.pair
+    def encode(self, tokens: Tokens, mentions: npt.ArrayLike, *, scheme: str | None = None) -> Encoded:
+        """Encode the mentions of a document.
 
-    pronoun, phrase, new = templates.groups
-    return Hashed(*sides(pronoun), *sides(phrase), hashes(new.mention, new.seeds), new.best)
+        Parameters
+        ----------
+        tokens
+            Words with their parse.
+        mentions
+            int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
+        scheme
+            ud2, ud1 or clearnlp; None recognises it from the labels.
+
+        Raises
+        ------
+        ParameterError
+            If the labels fit no scheme or are ambiguous, mentions break their rules, or ``xpos`` or ``feats`` has a
+            value that is not a string.
+        """
+        spans, language = checked_mentions(mentions, len(tokens)), self.language
+        tokens = language.adapted(tokens)
+        words = WordTable.of(tokens, language).rows
+        endings = words[:, Column.ENDING]
+        parse = NeutralParse.of(tokens, scheme)
+        text = Text(
+            words=words,
+            known_forms=self._named(words[:, Column.FORM], endings),
+            known_lemmas=self._named(words[:, Column.LEMMA], endings),
+            head=parse.head,
+            link=parse.link,
+            role=parse.role,
+            governor=parse.governor,
+            marker=parse.marker,
+            # Only sentences with words count: the numbers in `tokens.sent` may have gaps.
+            sent=np.unique(tokens.sent, return_inverse=True)[1].astype(np.int32),
+            mentions=spans,
+        )
+        n = len(spans)
+        atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
+        n_sentences = int(text.sent[-1]) + 1 if len(text.sent) else 0
+        _atom_kernels.encode(text, n_sentences, atoms, facts)
+        if not language.natural_gender:  # a masculine noun may be anything
+            quantity = facts[:, _codes.Fact.QUANTITY]
+            quantity[quantity == _codes.ONE_PERSON] = 0
+        indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
+        room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())
+        modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)
+        _atom_kernels.fill_modifiers(text, indptr, modifiers, before, blooms)
+        return Encoded(
+            atoms, facts, spans, text.head, text.link, text.role, text.governor, indptr, modifiers, before, blooms
+        )

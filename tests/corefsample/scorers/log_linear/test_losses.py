@@ -14,7 +14,7 @@ from strategies import parses as strategies
 
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import on_grid
-from corefsample.scorers.log_linear.features._encoding import encode, hashed
+from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 pytestmark = pytest.mark.kernels
@@ -155,8 +155,8 @@ def test_slopes_in_the_scores_reach_the_weights_that_made_them(text: strategies.
     # The sum of slopes times scores is linear in the weights, apart from the fixed reduction of clashing pairs; its
     # derivative is what add_to_weights gives.
     tokens, spans = text
-    doc = encode(tokens, np.array(spans, np.int32).reshape(-1, 3), np.zeros(0, np.uint32))
-    n, rng, codes = len(spans), np.random.default_rng(seed), hashed(doc, SMALL)
+    doc = Encoder(np.zeros(0, np.uint32)).encode(tokens, np.array(spans, np.int32).reshape(-1, 3))
+    n, rng, codes = len(spans), np.random.default_rng(seed), SMALL.hashed(doc)
     slopes, new_slopes = rng.normal(size=n * (n - 1) // 2), rng.normal(size=n)
     slopes[np.abs(slopes) < 0.1] = 0.05  # below the floor: left out
     scores, new_scores, best = np.empty(len(slopes)), np.empty(n), np.zeros((n, 2), np.int32)

@@ -33,7 +33,7 @@ from corefsample.scorers._scoring import ScoringTally, score_mentions, score_par
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._encoding import encode, hashed
+from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
@@ -114,10 +114,10 @@ def expected(
 def all_scores(
     model: AntecedentModel, tokens: Tokens, spans: Sequence[strategies.Span]
 ) -> tuple[np.ndarray, np.ndarray]:
-    doc = encode(tokens, array(spans), model.vocabulary)
+    doc = Encoder(model.vocabulary).encode(tokens, array(spans))
     n = len(spans)
     scores, new_scores, best = np.empty(n * (n - 1) // 2), np.empty(n), np.zeros((n, 2), np.int32)
-    _kernels.score_all(doc, hashed(doc, model.templates), model.weights, scores, new_scores, best)
+    _kernels.score_all(doc, model.templates.hashed(doc), model.weights, scores, new_scores, best)
     return scores, new_scores
 
 
@@ -216,7 +216,7 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     n = 90
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
     spans = [(t, n, n - 1) for t in range(n)]
-    doc = encode(tokens, array(spans), model().vocabulary)
+    doc = Encoder(model().vocabulary).encode(tokens, array(spans))
     assert doc.atoms[:, codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
     assert model().pruned_score(tokens, array(spans)).distribution.n_mentions == n
 
@@ -412,7 +412,7 @@ def test_the_model_is_loaded_once_and_is_small() -> None:
 
 def test_the_model_is_of_texts_whose_licence_allows_it() -> None:
     barred = {"bio", "voyage", "fiction", "whow", "essay", "letter", "podcast", "reddit"}
-    sources = pd.read_csv(data_file("log_linear", "english_sources.csv"))
+    sources = pd.read_csv(data_file("english_sources.csv"))
     assert len(sources)
     assert not barred & set(sources["genre"])
     assert load_scorer().provenance
@@ -491,7 +491,7 @@ def test_a_phrase_is_one_or_several_where_that_is_sure(words: tuple[str, ...], n
     lemmas = [word.removesuffix("s") if word in ("poets", "painters") else word for word in tokens.text]
     tokens = dataclasses.replace(tokens, lemma=lemmas)
     head = tokens.dep.index("root")
-    doc = encode(tokens, [[0, len(tokens), head]], np.zeros(0, np.uint32), scheme="ud2")
+    doc = Encoder(np.zeros(0, np.uint32)).encode(tokens, [[0, len(tokens), head]], scheme="ud2")
     assert (doc.atoms[0, codes.Atom.NUMBER], doc.facts[0, codes.Fact.QUANTITY]) == (number, quantity)
 
 
