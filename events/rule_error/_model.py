@@ -261,7 +261,7 @@ def _laplace(cells: pd.DataFrame, rows: _Rows, sds: Floats, prior: Prior, start:
     for _ in range(N_STEPS):
         log_likelihood, gradient, curvature = rows.derivatives(prior.mean + centred, sds[:, -1])
         root = np.sqrt(curvature)
-        inverse: Floats = np.linalg.inv(np.eye(n) + root[:, :, None] * covariance * root[:, None, :])
+        inverse = np.asarray(np.linalg.inv(np.eye(n) + root[:, :, None] * covariance * root[:, None, :]), np.float64)
         target = curvature * centred + gradient
         projected = root * np.einsum("qcd,qd->qc", covariance, target)
         slope = target - root * np.einsum("qcd,qd->qc", inverse, projected)
