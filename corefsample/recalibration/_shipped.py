@@ -69,7 +69,7 @@ def recalibration_file(name: PathLike) -> str:
     text = os.fspath(name)
     if text not in SHIPPED:
         return text
-    return data_file("log_linear", f"{text}.recalibration.json")
+    return data_file(f"{text}.recalibration.json")
 
 
 def read_recalibration(path: PathLike) -> UncertainRecalibration:

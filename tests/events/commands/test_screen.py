@@ -12,7 +12,7 @@ import pytest
 from command_line import Calls
 
 from corefsample import __version__
-from corefsample.scorers.log_linear._training import EpochReport
+from corefsample.scorers.protocol import EpochReport
 from events.commands import _screen as screen
 
 
