@@ -172,7 +172,7 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, recalibration, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rule, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap: minus the random rank, place ...
+    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
