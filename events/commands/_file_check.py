@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
 from events.commands._reading import Report
 from events.commands._screen import listed
-from events.counting._definitions import check_classes
+from events.counting._definitions import Definitions, check_classes
 from events.counting._examples import ExampleResult, example_results
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._format import RuleFile
-from events.rules._rules import Rule, is_shipped_rule, load_presets, rule_file
+from events.rules._rules import Rule, is_outcome_file, is_shipped_rule, load_presets, rule_file
 
 _LISTED = 5  # names
 _YAML = (".yaml", ".yml")
@@ -64,6 +64,8 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
         file = read_yaml(name, file_bytes(name)) if name.endswith(_YAML) else None
         if name in SHIPPED_LEXICONS or _is_lexicon(file):
             report.pairs = _lexicon_pairs(lexicon_content(name), _codes(file))
+        elif is_outcome_file(file):
+            _check_outcomes(report, name, lexicon)
         else:
             _check_rule(report, name, None if lexicon is None else load_lexicon(lexicon), scheme)
     except InputError as error:
@@ -74,6 +76,19 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
 
 def _is_lexicon(content: Any) -> bool:
     return isinstance(content, dict) and ("entries" in content or content.get("extends") in SHIPPED_LEXICONS)
+
+
+def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
+    """Report the rules of a file of outcomes and what each outcome is; a fault of a rule or an outcome is a problem."""
+    try:
+        definitions = Definitions.named([name], None, lexicon)
+    except ParameterError as error:
+        raise error.as_input_error(name) from None
+    report.pairs = [
+        ("rules", ", ".join(f"{rule.name} ({rule.source})" for rule in definitions.whole_rules)),
+        ("lexicon", definitions.lexicon.source),
+        *((f"outcome {each.title or each.name}", str(each)) for each in definitions.outcomes),
+    ]
 
 
 def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
