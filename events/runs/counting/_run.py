@@ -254,10 +254,10 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             table, compared = counts.to_frame(), counts.compare(options.compare or ())
         write_counts(folder.file, table, counts.schema, counts.samples(), compared)
         if options.pictures:
-            draw_counts(folder.file, table, compared, definitions.lexicon.names)
+            draw_counts(folder.file, table, compared, definitions.names)
         several = counts.of_rules
         periods = [period.label for period in several[0].periods()] or [UNDATED]
-        names = [(each.event, key.name) for each in several for key in each.events()]
+        actors = [(each.event, key.name) for each in several for key in each.events()]
         result = EventsResult(
             out=options.out,
             n_documents=counter.n_documents,
@@ -265,7 +265,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_with_events=counter.n_with_events,
             n_quarantined=sum(each.record["quarantined"] for each in merged.results),
             n_ambiguous=counter.n_ambiguous,
-            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.parts),
@@ -281,6 +281,8 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             counts=table,
         )
         codes = [code for each in several for key in each.events() for code in key if code]
+        codes += [outcome.name for outcome in definitions.outcomes if outcome.title]
+        names = definitions.names
         folder.finish_record(
             sealed(
                 run_record(
@@ -295,7 +297,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
                         "extends": list(dict.fromkeys(base for rule in definitions.rules for base in rule.bases)),
                     },
                     lexicon=definitions.lexicon.source,
-                    names={code: definitions.lexicon.names.get(code, code) for code in codes},
+                    names={code: names.get(code, code) for code in codes},
                     summary=result.to_json(),
                     settings=run.settings(),
                     files=folder.checksums(),
