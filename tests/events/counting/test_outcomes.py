@@ -19,7 +19,7 @@ from references import events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
-from corefsample import AntecedentDistribution, InputError, ParameterError, sample_clusterings
+from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import estimate_counts, plan_audit, read_sheets, sheet_table
