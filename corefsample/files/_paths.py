@@ -104,7 +104,9 @@ def input_paths(
             example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
             hint = f"name its files, such as {example!r}" if os.path.isdir(path) else None
             kind = "a special file" if hint is None else "a folder"
-            if hint is not None and suffixes and not _is_run(path):
+            if hint is not None and _is_run(path):
+                kind, hint = "the folder of a run", "name the scored files that it counts"
+            elif hint is not None and suffixes:
                 kind = f"a folder without files that end in {', '.join(suffixes)}"
             raise InputError(f"input must be {kinds}, got {kind}", place=path, hint=hint)
         if suffixes is not None:

@@ -276,9 +276,11 @@ def _frame(
         names = np.where(is_total, of_rules, ANYBODY)
         known, actors = list(rules), rules
     else:
-        names = np.where(is_total, ANYBODY, of_rules + ": " + names if len(rules) > 1 else names)
-        known = sorted(set(names.tolist()) - {ANYBODY})
-    targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
+        names = of_rules + ": " + names if len(rules) > 1 else names
+        # "any: *" is the event of anybody, which has every document of its other targets too.
+        known = [*sorted(set(names[~is_total].tolist())), *sorted(set(names[is_total].tolist()))]
+        actors = sorted(set(names[~is_total].tolist())) if tuple(actors) == ("all",) else actors
+    targets = tuple(dict.fromkeys(actors))
     missing = [name for name in targets if name not in set(known)]
     if missing or not targets:
         raise _unknown_actors(missing, known)

@@ -24,12 +24,12 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
 from events.commands._reading import Report, batches
-from events.counting._notes import merging_text
+from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream
-from events.news._dates import outlying
-from events.news._notices import outlying_notice
+from events.news._corpus_files import corpus_paths
+from events.news._dates import Timeline
 from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, ReadDocument
@@ -191,7 +191,7 @@ class CorpusReport(Report):
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
             several = [("parses", f"{documents}, on average {mean:.1f}")]
-        merging = [] if self.merged_actors is None else [("actors", merging_text(self.merged_actors))]
+        merging = [] if self.merged_actors is None else [("actors", CountNotes(self.merged_actors).merging())]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -317,9 +317,10 @@ class NewsReport(Report):
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
         dates = sorted(self.dates)
-        days, numbers = np.array(dates, "datetime64[D]"), np.array([self.dates[day] for day in dates], np.int64)
-        outliers = outlying_notice(days, numbers, dates) if dates else ""
-        far = [self.first_ids[day] for day in compress(dates, outlying(days, numbers))] if dates else []
+        numbers = np.array([self.dates[day] for day in dates], np.int64)
+        timeline = Timeline(np.array(dates, "datetime64[D]"), numbers)
+        outliers = timeline.notice(dates)
+        far = [self.first_ids[day] for day in compress(dates, timeline.outlying())] if outliers else []
         examples = [(kind, " | ".join(self.examples[kind])) for kind in (*KINDS, "capitals") if kind in self.examples]
         return [
             ("articles", f"{self.n_articles:,} valid, {self.n_problems:,} bad"),
@@ -331,15 +332,27 @@ class NewsReport(Report):
 
 
 def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport:
-    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite."""
-    report = NewsReport(title=", ".join(files))
-    try:
-        _read_news(report, files, on_progress)
-    except InputError as error:
-        _name_option_of_score(error)
-        raise
+    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite.
+
+    A file that cannot be read as a whole is a problem of the report, unless it is the only one.
+    """
+    paths, report = corpus_paths(list(files)), NewsReport(title=", ".join(files))
+    problems: list[CorefsampleError] = []
+    while paths:
+        report = NewsReport(title=report.title)
+        try:
+            _read_news(report, paths, on_progress)
+            break
+        except InputError as error:
+            _name_option_of_score(error)
+            others = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(others) == len(paths) or (not others and not problems):
+                raise
+            paths, problems = others, [*problems, error]
     for problem in report.problems:
         _name_option_of_score(problem)
+    report.problems[:0] = problems
+    report.n_problems += len(problems)
     return report
 
 

@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, Self, TypeVar, get_args
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
@@ -24,6 +25,7 @@ from events.counting._definitions import Definitions
 from events.counting._document_events import DocumentEvents
 from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
+from events.counting._rows import CountedIds
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
 from events.lexicon._lexicon import Lexicon
@@ -135,8 +137,8 @@ class EventCounter(CountedEvents):
         self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
-            self._finder = PredicateFinder(predicate, recalibration, **sampling)
-            self._acceptance = Acceptance(needs=dated, recalibration=recalibration)
+            self._finder = PredicateFinder(predicate, **sampling)
+            self._acceptance = Acceptance(needs=dated)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
@@ -144,10 +146,8 @@ class EventCounter(CountedEvents):
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
-            self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
-            self._acceptance = Acceptance(
-                needs=(*dated, "tokens"), language=definitions.language, recalibration=recalibration
-            )
+            self._finder = RuleFinder(screen, definitions.outcomes, **sampling)
+            self._acceptance = Acceptance(needs=(*dated, "tokens"), language=definitions.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
@@ -239,18 +239,27 @@ class EventCounter(CountedEvents):
 
     def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
-        counted, again = self.ids if self.n_documents else None, set[str]()  # doc_ids that another file has
+        counted = self.ids if self.n_documents else ()
+        again = set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
             again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._acceptance.faults(valid, counted, again)
+            faults |= self._faults(valid, counted, again)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
+
+    def _faults(
+        self, batch: DocumentBatch, counted: CountedIds | tuple[()], repeated: Collection[str] = ()
+    ) -> dict[int, Fault]:
+        """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
+        if len(batch):
+            self._recalibration = self._recalibration.decided(batch.metadata(0))
+        return self._acceptance.faults(batch, self._recalibration, counted, repeated)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a batch; if one is invalid one by one, so that those before it are counted."""
         try:
-            require_none(batch, self._acceptance.faults(batch, self.ids))
+            require_none(batch, self._faults(batch, self.ids))
             matches, faults = self._finder.match(batch)
             require_none(batch, faults)
             is_valid = not self.is_outlying(batch)
@@ -273,12 +282,12 @@ class EventCounter(CountedEvents):
         with Threads(n_threads if self._is_threaded else 1) as threads:
             for batch, matches in _until_error(batches, errors):
                 tasks = {
-                    row: threads.begin(partial(self._finder.events, batch, row, each))
+                    row: threads.begin(partial(self._finder.events, batch, row, each, self._recalibration))
                     for row, each in matches.items()
                     if self._finder.is_possible(each)
                 }
                 begun.append(_BegunBatch(batch, self.add_documents(batch), matches, tasks))
-                self.scores_had, self.uncertainty = self._recalibration.first, self._recalibration.uncertainty
+                self.scores_had, self.uncertainty = self._recalibration.first or "", self._recalibration.uncertainty
                 yield self._finished(begun.popleft()) if len(begun) > _AHEAD else []
             while begun:
                 yield self._finished(begun.popleft())

@@ -24,12 +24,13 @@ from corefsample.posterior._posterior import (
     ParseSamples,
     WeightedParse,
 )
-from events.counting._document_events import REASONS, DocumentEvents, ParseEvents, Part, Reasons
-from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, reasons_in_parse, with_common_descriptions
+from events.counting._document_events import DocumentEvents, ParseEvents, Part
+from events.counting._kernel_inputs import Hits, KernelInputs
 from events.counting._kernels import NAMED, STANDS_FOR
+from events.counting._reasons import Reasons
 from events.counting._tables import EventKey
 from events.counting._tally import MOST
-from events.matching._matches import MentionMatches, with_virtual_mentions
+from events.matching._matches import MentionMatches
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._outcomes import Outcome
 
@@ -130,21 +131,19 @@ def _given_parse(
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
     for rule, each in enumerate(several):
         if _is_certain(each):
-            certain = certain_hits(each, len(given.samples))
-            found[rule] = certain, certain_hits(each, 1).events
+            found[rule] = Hits.certain(each, len(given.samples)), Hits.certain(each, 1).events
     likeliest = np.ascontiguousarray(given.likeliest[:, None])
-    for group in with_common_descriptions(several, [rule for rule in range(len(several)) if rule not in found]):
-        inputs = KernelInputs([several[rule] for rule in group])
-        own = with_virtual_mentions(given.labels, inputs.inferred, draws) if inputs.inferred else given.labels
-        likely = with_virtual_mentions(likeliest, inputs.inferred, None) if inputs.inferred else likeliest
+    for group in KernelInputs.groups(several, [rule for rule in range(len(several)) if rule not in found]):
+        inputs, described = KernelInputs.of([several[rule] for rule in group]), several[group[0]]
+        own = described.with_virtual_mentions(given.labels, draws)
         every = inputs.evaluated(own)
-        if any(each.possessor is None for each in inputs.inferred):
-            plain = inputs.evaluated(with_virtual_mentions(given.labels, inputs.inferred, draws, stand_ins=False))
+        if any(each.possessor is None for each in described.inferred):
+            plain = inputs.evaluated(described.with_virtual_mentions(given.labels, draws, stand_ins=False))
             for hits, of_named in zip(every, plain, strict=True):
                 hits.events[:] = of_named.events | (STANDS_FOR * ((hits.events != 0) & (of_named.events == 0)))
             without |= {rule: of_named.instances for rule, of_named in zip(group, plain, strict=True)}
-        together = zip(group, every, inputs.evaluated(likely), strict=True)
-        found |= {rule: (hits, one_best.events) for rule, hits, one_best in together}
+        best = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
+        found |= {rule: (hits, one.events) for rule, hits, one in zip(group, every, best, strict=True)}
         labels |= dict.fromkeys(group, own)
     return [
         (
@@ -182,7 +181,16 @@ def _of_all_parses(
         if each.parse == 0:
             one_best[own] = each.one_best
     hits, ways = hits_and_ways(every)
-    event, reasons = parses[0].matches.event, _reasons(tuple(rows), hits, given)
+    reasons = {}
+    for (key, row), n_hits in zip(rows.items(), np.count_nonzero(hits, axis=1).tolist(), strict=True):
+        if 0 < n_hits < hits.shape[1]:
+            with_key = [
+                (each.parse, each.matches, each.hits[each.keys.index(key)], labels)
+                for each, labels in given
+                if key in each.keys and each.samples.size
+            ]
+            reasons[row] = Reasons.of_parses(key, hits.shape[1] - n_hits, with_key)
+    event = parses[0].matches.event
     return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, parses, counts, reasons, ways)
 
 
@@ -191,25 +199,6 @@ def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
     if ways.max(initial=0) <= NAMED:
         return ways, None
     return (ways != 0).astype(np.uint8), ways
-
-
-def _reasons(keys: Sequence[EventKey], hits: Bytes, given: Sequence[tuple[ParseEvents, Ints32]]) -> dict[int, Reasons]:
-    """Why the events that are true in some samples are not in others."""
-    found: dict[int, Reasons] = {}
-    n_samples = hits.shape[1]
-    for e, n in enumerate(np.count_nonzero(hits, axis=1).tolist()):
-        if not 0 < n < n_samples:
-            continue
-        counts, others = np.zeros(len(REASONS), np.int64), []
-        for each, labels in given:
-            if keys[e] in each.keys and each.samples.size:
-                own = each.hits[each.keys.index(keys[e])]
-                in_parse, mentions = reasons_in_parse(each.matches, keys[e], own, labels)
-                counts[: len(in_parse)] += in_parse
-                others += [(each.parse, *item) for item in mentions.items()]
-        counts[-1] = n_samples - n - counts.sum()
-        found[e] = Reasons(counts, tuple(others))
-    return found
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
@@ -227,8 +216,8 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    inputs = KernelInputs([matches])
-    (hits,) = inputs.evaluated(with_virtual_mentions(canonical_labels(labels)[:, None], inputs.inferred, None))
+    clustering = matches.with_virtual_mentions(canonical_labels(labels)[:, None], None)
+    (hits,) = KernelInputs.of([matches]).evaluated(clustering)
     return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 
@@ -301,15 +290,12 @@ class RuleFinder:
         Selects the documents in which an event is possible, and matches the rules with their parses.
     outcomes
         Unions of events of the rules.
-    recalibration
-        What the scores of the documents are recalibrated with.
     n_samples, seed
         Of the samples of each document.
     """
 
     screen: Screen
     outcomes: Sequence[Outcome]
-    recalibration: CorpusRecalibration
     n_samples: int
     seed: int
 
@@ -321,10 +307,12 @@ class RuleFinder:
         """Whether some clustering can have an event."""
         return bool(matches.parses)
 
-    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+    def events(
+        self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
+    ) -> list[DocumentEvents]:
         """Events of one document, and its outcomes, by their names."""
         try:
-            recalibrated = self.recalibration.for_scores(batch.metadata(row))
+            recalibrated = recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
             date = batch.dates[row].item()
             of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
@@ -339,7 +327,6 @@ class PredicateFinder:
     """Finds the events of a user's own predicate; attributes as of `RuleFinder` and `evaluate_predicate`."""
 
     predicate: Predicate
-    recalibration: CorpusRecalibration
     n_samples: int
     seed: int
 
@@ -353,9 +340,11 @@ class PredicateFinder:
         """Any document can have an event."""
         return True
 
-    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+    def events(
+        self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
+    ) -> list[DocumentEvents]:
         """Events of one document."""
-        recalibrated = self.recalibration.for_scores(batch.metadata(row))
+        recalibrated = recalibration.for_scores(batch.metadata(row))
         document, sampling = batch.document(row), {"n_samples": self.n_samples, "seed": self.seed}
         return [evaluate_predicate(document, self.predicate, recalibrated=recalibrated, **sampling)]
 

@@ -25,7 +25,7 @@ from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._document_events import DocumentEvents
-from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
+from events.counting._evidence import DocumentEvidence, evidence_schema
 from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._tables import EventKey
@@ -343,9 +343,9 @@ class CountedEvents:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                parses = parsed_mentions(batch, row)
-                evidence += evidence_rows(several, periods[row].label, parses)
-                of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
+                of_document = DocumentEvidence.of(batch, row, several, periods[row].label)
+                evidence += of_document.rows()
+                of_triggers += of_document.trigger_rows()
         self.n_with_events += len(with_events)
         if with_events:
             for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):

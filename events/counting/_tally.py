@@ -428,6 +428,18 @@ class CountTally:
             ],
         }
 
+    def excluded_triggers(self, preset: str) -> dict[str, Any]:
+        """For the record of a run, as docs/file-formats.md says."""
+        by_condition: Counter[str] = Counter()
+        for conditions, n in self.triggers.items():
+            by_condition.update(dict.fromkeys(conditions, n))
+        return {
+            "preset": preset,
+            "n_triggers": self.triggers.total(),
+            "n_excluded": self.triggers.total() - self.triggers[()],
+            "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
+        }
+
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> CountTally:
         """The tally that `to_json` described."""

@@ -116,7 +116,7 @@ class TrueEvents(HtmlTable):
         """Raise unless a document can be added, or only matched if gold is not needed."""
         batch = DocumentBatch.of([require_document(document)])
         acceptance = Acceptance(needs=("date", "tokens", *needs), purpose="true events", language=self._language)
-        require_none(batch, acceptance.faults(batch, self._doc_ids if needs else None))
+        require_none(batch, acceptance.faults(batch, counted=self._doc_ids if needs else ()))
 
     def _matches(self, document: ScoredDocument) -> MentionMatches:
         spans, tokens, date = document.mentions, document.tokens, document.date

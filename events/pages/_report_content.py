@@ -23,13 +23,13 @@ from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
-from events.counting._notes import exclusion_texts, merging_text, unsettled_text
+from events.counting._notes import CountNotes
 from events.counting._periods import UNDATED, Calendar
 from events.counting._rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._run_tables import checked_table, table_path
 from events.counting._tables import Columns, shown_name
-from events.news._dates import outlying
-from events.news._notices import outlying_notice, scoring_notices
+from events.news._dates import Timeline
+from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
@@ -85,9 +85,7 @@ class Report:
     def notices(self) -> list[str]:
         """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
         periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
-        days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-        n_documents = np.array([period["n"] for period in periods])
-        outliers = outlying_notice(days, n_documents, [period["label"] for period in periods])
+        outliers = _timeline(periods).notice([period["label"] for period in periods])
         bad = (
             f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
             if n_quarantined
@@ -96,7 +94,9 @@ class Report:
         n_undated = self.record["summary"].get("n_undated", 0)
         undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
         return [
-            notice for notice in (bad, undated if n_undated else "", *scoring_notices(self.record), outliers) if notice
+            notice
+            for notice in (bad, undated if n_undated else "", *ScoredInputs.of(self.record).notices(), outliers)
+            if notice
         ]
 
     @property
@@ -193,10 +193,9 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         },
     }
     summary = run.record["summary"]
-    merged = summary.get("merged_actors")
-    merging = "" if merged is None else f"{merging_text(merged)} {unsettled_text(merged)}"
-    exclusions = exclusion_texts(summary.get("triggers", {}))
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
+    notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}))
+    merging = f"{notes.merging()} {notes.unsettled()}" if notes.merging() else ""
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None
     if run.samples is not None:
@@ -297,9 +296,13 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
 
 def _shown(periods: list[dict[str, Any]]) -> list[int]:
     """The first and the last period that charts show: all but those with few documents, far from the others."""
-    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-    shown = np.flatnonzero(~outlying(days, np.array([period["n"] for period in periods])))
+    shown = np.flatnonzero(~_timeline(periods).outlying())
     return [int(shown[0]), int(shown[-1])]
+
+
+def _timeline(periods: list[dict[str, Any]]) -> Timeline:
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    return Timeline(days, np.array([period["n"] for period in periods]))
 
 
 def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:

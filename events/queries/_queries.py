@@ -33,8 +33,9 @@ from corefsample.errors import ParameterError
 from corefsample.languages._language import Language
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._paths import follow
 from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 from events.matching._matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 

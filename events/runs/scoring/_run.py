@@ -330,7 +330,7 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
         doc_id, _, first = rows[0]
         logger("score").warning(
             "%s of the texts are those of earlier articles, such as %r of %r, and count again: %s lists them; "
-            "duplicates drop or group leaves them out or marks them",
+            "--duplicates drop leaves them out, and --duplicates group marks them",
             f"{len(rows):,}",
             doc_id,
             first,

@@ -12,6 +12,8 @@ from references import events as er
 from references import parses as pr
 from run_cases import CountOptions, count_events
 
+from corefsample.formats import DocumentStream
+from events import EventCounter
 from events.commands._rule_hits import RuleHits
 from events.commands.doctor import DoctorOptions, run_doctor
 from events.commands.explain import ExplainOptions, run_explain
@@ -256,3 +258,19 @@ def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: 
     assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)
     out = call("doctor", path, "--rule", "attack")[1]
     assert "the likeliest parse alone is inspected of 1 document with several" in " ".join(out.split())
+
+
+def test_a_document_whose_labels_fit_several_schemes_is_read_as_events_reads_it(tmp_path: Path) -> None:
+    """In ClearNLP "nmod" before a noun is a modifier like "compound"; in UD it needs the word "of"."""
+    clear = er.json_document(
+        "a", "2000-01-01", ["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root on/ADP>2:prep Monday/PROPN>3:pobj"]
+    )
+    some = er.json_document(
+        "b", "2000-01-01", ["Iraq/PROPN>2:nmod forces=force/NOUN>3:nsubj attacked=attack/VERB>0:root"]
+    )
+    path = er.write_lines(tmp_path / "scored.jsonl", [clear, some])
+    counter = EventCounter(n_samples=10)
+    counter.update(DocumentStream([path]))
+    run = run_explain([str(path)])
+    assert [each.trace.outcome for each in run.shown] == ["counted", "counted"]
+    assert run.n_by_actor == counter.n_with_events == 2

@@ -30,9 +30,10 @@ from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_rules
 from events.counting import _kernels
-from events.counting._document_events import REASONS, DocumentEvents
+from events.counting._document_events import DocumentEvents
 from events.counting._evaluation import evaluate_document, evaluate_matches, evaluate_predicate
-from events.counting._kernel_inputs import KernelInputs, with_common_descriptions
+from events.counting._kernel_inputs import KernelInputs
+from events.counting._reasons import REASONS
 from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)
@@ -104,7 +105,7 @@ def test_events_are_true_in_the_samples_of_the_definition(case: Case, seed: int)
 def test_the_kernel_agrees_with_the_definition_on_any_clusterings(case: Case, data: st.DataObject) -> None:
     n = len(case.described)
     rows = data.draw(st.lists(st.sampled_from(references.all_clusterings(n)), min_size=1, max_size=4))
-    ((hits, *_),) = KernelInputs([case.matches]).evaluated(np.ascontiguousarray(np.array(rows, np.int32).T))
+    ((hits, *_),) = KernelInputs.of([case.matches]).evaluated(np.ascontiguousarray(np.array(rows, np.int32).T))
     keys = names(case.evaluated(n_samples=1))
     found = [{keys[e] for e in np.flatnonzero(hits[:, s])} for s in range(len(rows))]
     assert found == by_definition(case, [list(row) for row in rows])
@@ -153,7 +154,7 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
                 inner=frozenset(base.actors[1:]),
             )
         )
-    assert len(with_common_descriptions(rules, range(len(rules)))) == 1
+    assert len(KernelInputs.groups(rules, range(len(rules)))) == 1
     posterior = DocumentPosterior("d", (WeightedParse(case.distribution),))
     together = evaluate_document(posterior, {0: rules}, DAY, n_samples=7)
     for rule, events in zip(rules, together, strict=True):
@@ -170,7 +171,7 @@ def test_many_samples_are_evaluated_as_each_alone(case: Case, seed: int) -> None
     clusterings = np.array(references.all_clusterings(len(case.described)), np.int32)
     drawn = np.random.default_rng(seed).integers(len(clusterings), size=2 * _kernels.BLOCK + 3)
     matches = replace(case.matches, inner=frozenset(case.matches.actors[1:2]))
-    inputs = KernelInputs([matches, matches])
+    inputs = KernelInputs.of([matches, matches])
     together = inputs.evaluated(np.ascontiguousarray(clusterings[drawn].T))
     alone = [inputs.evaluated(np.ascontiguousarray(clusterings[i][:, None])) for i in drawn]
     for q, hits in enumerate(together):
@@ -397,7 +398,7 @@ def test_an_event_of_every_clustering_is_evaluated_as_any_other(case: Case, name
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=5)
     none = events.keys.index(("",) * n_roles)
     labels = sample_clusterings(case.distribution, n_samples=5, doc_id="d").labels.T
-    ((hits, instance_hits, description_hits),) = KernelInputs([matches]).evaluated(labels)
+    ((hits, instance_hits, description_hits),) = KernelInputs.of([matches]).evaluated(labels)
     np.testing.assert_array_equal(events.hits, hits)
     np.testing.assert_array_equal(events.parses[0].instance_hits, instance_hits)
     np.testing.assert_array_equal(events.parses[0].description_hits, description_hits)

@@ -18,7 +18,7 @@ from corefsample import ScoredDocument, read_documents
 from corefsample.coreference import _conditioning
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._notes import unsettled_text
+from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.matching._matching import match_rules
 
@@ -120,7 +120,7 @@ def test_a_document_whose_chains_disagree_is_named(monkeypatch: pytest.MonkeyPat
     summary = counter.merged_actors.summary(400)
     assert summary is not None
     assert (summary["n_documents"]["unsettled chain"], summary["unsettled"]) == (1, ["d"])
-    assert "d" in unsettled_text(summary)
+    assert "d" in CountNotes(summary).unsettled()
     evidence = counter.evidence().set_index("doc_id")
     assert evidence.loc["d", "reasons"].str.contains("conditioned samples did not settle").all()
     # Independent samples would have the Monte Carlo error sqrt(p (1 - p) / 400).

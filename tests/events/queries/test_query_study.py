@@ -98,7 +98,7 @@ def test_a_recalibration_from_elsewhere_is_measured() -> None:
     expected = found.table.probabilities(Recalibration(1.3, 0.2), n_samples=50)
     assert np.array_equal(recalibrated.probabilities, expected)
     assert recalibrated.draws.shape == (2, found.table.n_pairs)
-    groups = found.misfit(n_draws=20)
+    groups = found.misfit()
     for variant in found.variants:
         rows = groups[(groups["variant"] == variant.name) & (groups["by"] == "mention_type")]
         assert rows["n_pairs"].sum() == found.table.n_pairs
