@@ -60,9 +60,8 @@ class EventCounter(CountedEvents):
         In [0, 2**64).
     recalibration
         Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
-        `CorpusRecalibration`. None: the scores as
-        they are, with the uncertainty of the recalibration of a model of the package if it is the one that they had, as
-        those of `corefsample score` and `score_english`.
+        `CorpusRecalibration`. None: the scores as they are, with the uncertainty of the recalibration of a model of the
+        package if it is the one that they had, as those of `corefsample score`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
     undated
