@@ -34,7 +34,8 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._training import EpochReport, held_out_figures, train
+from corefsample.scorers.log_linear._training import held_out_figures, train
+from corefsample.scorers.protocol import EpochReport
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 BIN_SIZE, FLOOR_DRAWS = 5000, 20

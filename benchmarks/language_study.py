@@ -31,8 +31,8 @@ from corefsample.recalibration import LinkScore, RecalibrationFitter
 from corefsample.scorers import score_documents
 from corefsample.scorers._scoring import gold_of_found
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._training import HeldOutFigures, Start, held_out_figures, train
-from corefsample.scorers.protocol import MentionSource
+from corefsample.scorers.log_linear._training import Start, held_out_figures, train
+from corefsample.scorers.protocol import HeldOutFigures, MentionSource
 
 ANCORA = Path(__file__).parents[1] / ".." / "shared" / "data" / "ancora" / "es_ancora-part1.conllu.gz"
 RECALIBRATION_FOLDS = 5

@@ -23,7 +23,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
 from events.commands import ScoreOptions, run_score
-from events.counting._notes import merging_text
+from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 
@@ -80,7 +80,7 @@ def main() -> None:
     assert found is not None
     often = np.mean(np.array(names) > 0.2)
     print(f"{n_articles} articles, {len(names)} names: mean P {np.mean(names):.4f}, above .2 for {often:.1%}")
-    print(merging_text(found))
+    print(CountNotes(found).merging())
     print(f"Documents by how samples without merged countries were found: {found['n_documents']}")
 
 

@@ -1,17 +1,37 @@
-"""What results share: read-only arrays, a short repr, and equality by value."""
+"""What results share: read-only arrays, a short repr, tables in notebooks, and equality by value."""
 
 from __future__ import annotations
 
 import dataclasses
 import textwrap
 from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+
+_ROWS = 10
+
+
+class HtmlTable:
+    """Base of results: in a notebook their description, and the first rows of their table if they have one."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        made: Any = self
+        description = f"<pre>{escape(repr(self))}</pre>"
+        if not hasattr(made, "to_frame") or find_spec("pandas") is None:
+            return description
+        table = made.to_frame()
+        rows = table.head(_ROWS).to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="")
+        n_more = len(table) - _ROWS
+        more = f"<p>and {n_more:,} more rows of <code>to_frame()</code></p>" if n_more > 0 else ""
+        return f"{description}{rows}{more}"
 
 
 class Result(HtmlTable):

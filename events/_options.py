@@ -26,7 +26,7 @@ from typing import (
     get_type_hints,
 )
 
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"

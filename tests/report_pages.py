@@ -11,8 +11,6 @@ from typing import Any
 
 import pandas as pd
 from chromium import Browser, until
-from references import events as er
-from run_cases import CountOptions, count_events
 
 DRAWN = "document.documentElement.dataset.band === 'drawn'"
 
@@ -24,14 +22,6 @@ def evidence(run: Path) -> pd.DataFrame:
 def unpacked(part: str) -> Any:
     """What a page has in compressed form."""
     return json.loads(zlib.decompress(base64.b64decode(part), wbits=-zlib.MAX_WBITS))
-
-
-def quiet_run(folder: Path) -> tuple[Path, int]:
-    """A run without an event, and the number of its documents."""
-    quiet = [row for row in er.corpus() if not any(lemma == "attack" for lemma in row["tokens"]["lemma"])]
-    corpus = er.write_lines(folder / "corpus.jsonl", quiet)
-    count_events(corpus, folder / "run", CountOptions(n_samples=20, threads=1))
-    return folder / "run", len(quiet)
 
 
 def allow_downloads(browser: Browser, folder: Path) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import json
 import re
 import shlex
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
-GALLERY = FOLDER.parent / "docs" / "gallery"
 OWN_NEWS = FOLDER / "own_news.conllu"
 
 pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the notebooks are beside the sources alone")
@@ -124,50 +122,3 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
     # As the articles say: own-08 is about a bank, and all others have one attacker.
     attackers = ["IRQ", "USA", "YUG", "HRV", "HRV", "HRV", "IRN", None, "AZE", "ARM"]
     assert found == {f"own-{n:02d}": [code] if code else [] for n, code in enumerate(attackers, start=1)}
-
-
-@each_notebook
-def test_the_gallery_has_the_cells_of_every_notebook_and_outputs(path: Path) -> None:
-    runner = module("execute")
-    kept = json.loads((GALLERY / f"{path.stem}.ipynb").read_text(encoding="utf-8"))["cells"]
-    shown = [(cell["cell_type"] == "markdown", "".join(cell["source"]).strip()) for cell in kept]
-    now = [
-        (markdown, runner.gallery_source(SimpleNamespace(cell_type="markdown" if markdown else "code", source=text)))
-        for markdown, text in cells(path)
-    ]
-    # In the text files magics are comments.
-    assert shown == [(markdown, re.sub(r"^# (?=%)", "", text.strip(), flags=re.M)) for markdown, text in now], (
-        "write it anew: see notebooks/README.md"
-    )
-    assert any(cell.get("outputs") for cell in kept)
-
-
-def test_the_runner_runs_anywhere_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for needed in ("jupytext", "nbclient", "ipykernel"):
-        pytest.importorskip(needed, reason=f"{needed} is not installed")
-    runner = module("execute")
-    beside, away = tmp_path / "beside", tmp_path / "away"
-    beside.mkdir()
-    away.mkdir()
-    monkeypatch.chdir(away)
-    path = beside / "01_one.py"
-    path.write_text("# %%\nfrom pathlib import Path\nPath.cwd().name\n", encoding="utf-8")
-    notebook = runner.execute(path, timeout=60)
-    assert [output["data"]["text/plain"] for output in notebook.cells[0]["outputs"]] == ["'beside'"]
-    (beside / "02_two.py").write_text("# %%\n1 / 0\n", encoding="utf-8")
-    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        runner.execute(beside / "02_two.py", timeout=60)
-    assert sorted(each.name for each in tmp_path.rglob("*")) == ["01_one.py", "02_two.py", "away", "beside"]
-
-
-def test_a_command_prints_its_output_and_stops_at_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal = module("terminal")
-    (tmp_path / "rule.yaml").write_text("name: nothing\n", encoding="utf-8")
-    terminal.run("corefsample doctor rule.yaml", tmp_path, status=3)
-    message = capsys.readouterr().out
-    assert message.startswith("$ corefsample doctor rule.yaml\n")
-    assert message.splitlines()[-1].startswith("corefsample: rule.yaml: ")  # what goes to standard error is shown too
-    with pytest.raises(RuntimeError, match="ended with status 3, not 0"):
-        terminal.run("corefsample doctor rule.yaml", tmp_path)
-    with pytest.raises(ValueError, match="must begin with corefsample, got 'ls'"):
-        terminal.run("ls", tmp_path)

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from corefsample import _checks
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 from corefsample.calibration import _draws
 from corefsample.calibration._bins import BlockBins, ReliabilityBins
 from corefsample.calibration._draws import Interval

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.calibration import _draws, _validation
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._draws import require_blocks, rooted

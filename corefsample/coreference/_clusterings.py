@@ -16,7 +16,7 @@ from corefsample._random import document_key
 from corefsample._results import ByValue, Result
 from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._conditioning import Apart, CandidateSets, Conditioned, condition
+from corefsample.coreference._conditioning import Apart, CandidateSets, Conditioned
 from corefsample.errors import ParameterError
 
 
@@ -226,7 +226,7 @@ def _drawn(
     if apart is None:
         return labels, None
     sets = CandidateSets(*candidates, antecedents.probs, antecedents.new_probs, probs, new_probs, bounds)
-    return labels, condition(labels, sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    return labels, apart.condition(labels, sets, seed=seed, doc_id=doc_id, first_sample=first_sample)
 
 
 def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:

@@ -14,7 +14,7 @@ from corefsample._random import document_key
 from corefsample._results import ByValue
 from corefsample.coreference import _conditioning_kernels
 from corefsample.coreference._conditioning_kernels import Rows
-from corefsample.coreference._lookahead import ConflictClasses, Lookahead, with_lookahead, without_lookahead
+from corefsample.coreference._lookahead import ConflictClasses, Lookahead
 
 Way = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
@@ -64,6 +64,46 @@ class Apart:
         clash = np.zeros(labels.shape, np.bool_)
         _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
         return clash
+
+    def condition(
+        self, labels: Ints32, sets: CandidateSets, *, seed: int, doc_id: str, first_sample: int
+    ) -> Conditioned:
+        """Draw those independent samples anew in which a pair is of one entity.
+
+        A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws
+        have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where
+        fewer than 2% of these are consistent, too, Markov chains give the samples.
+
+        Parameters
+        ----------
+        labels
+            int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
+        sets
+            Probabilities of the samples.
+        seed, doc_id, first_sample
+            See `corefsample.sample_clusterings`.
+        """
+        clash = self.clashes(labels)
+        failed: Bools = np.asarray(clash.any(axis=0))
+        counted = clash if self.counted is None else self.counted.clashes(labels)
+        n_clashes = np.count_nonzero(counted, axis=1)
+        if not failed.any():
+            return Conditioned(n_clashes, "as drawn")
+        rows = Rows(sets.indptr, sets.antecedents, self.starts, self.earlier)
+        proposals, n_taken = _proposals(rows, sets, seed, doc_id)
+        key = np.uint64(document_key(seed, f"{doc_id}\0again"))
+        for p, (begin, end) in enumerate(zip(sets.bounds[:-1].tolist(), sets.bounds[1:].tolist(), strict=True)):
+            numbers = np.flatnonzero(failed[begin:end]) + begin
+            if proposals is not None and numbers.size:
+                steps = proposals.steps(sets.probs[p], sets.new_probs[p])
+                _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, failed)
+        if not failed.any():
+            return Conditioned(n_clashes, "drawn again")
+        key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
+        chained = _chained(rows, sets, n_taken, key, first_sample)
+        labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
+        agree, inefficiency = _judged(chained)
+        return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,49 +155,6 @@ class CandidateSets(NamedTuple):
     bounds: Ints
 
 
-def condition(
-    labels: Ints32, sets: CandidateSets, apart: Apart, *, seed: int, doc_id: str, first_sample: int
-) -> Conditioned:
-    """Draw those independent samples anew in which a pair is of one entity.
-
-    A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws have
-    fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where fewer than
-    2% of these are consistent, too, Markov chains give the samples.
-
-    Parameters
-    ----------
-    labels
-        int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
-    sets
-        Probabilities of the samples.
-    apart
-        Pairs that are of different entities.
-    seed, doc_id, first_sample
-        See `corefsample.sample_clusterings`.
-    """
-    clash = apart.clashes(labels)
-    failed: Bools = np.asarray(clash.any(axis=0))
-    counted = clash if apart.counted is None else apart.counted.clashes(labels)
-    n_clashes = np.count_nonzero(counted, axis=1)
-    if not failed.any():
-        return Conditioned(n_clashes, "as drawn")
-    rows = Rows(sets.indptr, sets.antecedents, apart.starts, apart.earlier)
-    proposals, n_taken = _proposals(rows, sets, seed, doc_id)
-    key = np.uint64(document_key(seed, f"{doc_id}\0again"))
-    for p, (begin, end) in enumerate(zip(sets.bounds[:-1].tolist(), sets.bounds[1:].tolist(), strict=True)):
-        numbers = np.flatnonzero(failed[begin:end]) + begin
-        if proposals is not None and numbers.size:
-            steps = proposals.steps(sets.probs[p], sets.new_probs[p])
-            _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, failed)
-    if not failed.any():
-        return Conditioned(n_clashes, "drawn again")
-    key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
-    chained = _chained(rows, sets, n_taken, key, first_sample)
-    labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
-    agree, inefficiency = _judged(chained)
-    return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
-
-
 def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple[Lookahead | None, Ints]:
     """Proposals for rejection sampling, or None if too few are consistent; and which links caused conflicts.
 
@@ -166,7 +163,7 @@ def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
     scored = sets.scored_probs, sets.scored_new_probs
     n_taken: Ints = np.zeros(len(sets.antecedents), np.int64)
-    proposals = without_lookahead(rows, len(sets.antecedents))
+    proposals = Lookahead.of_independent_draws(rows, len(sets.antecedents))
     _, n_consistent = _conditioning_kernels.try_draws(
         rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_taken
     )
@@ -175,7 +172,7 @@ def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple
     classes = ConflictClasses(rows)
     best: Lookahead | None = None
     best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(len(sets.antecedents), np.bool_)
-    tried = with_lookahead(rows, classes, tracked, _MOST_TRANSITIONS)
+    tried = Lookahead.of_links(rows, classes, tracked, _MOST_TRANSITIONS)
     for _ in range(_ROUNDS):
         if tried is not None:
             last, n_more = tried, 2 * n_more
@@ -193,7 +190,7 @@ def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple
         frequent = np.argsort(-untracked, kind="stable")[:n_more]
         more = tracked.copy()
         more[frequent[untracked[frequent] > 0]] = True
-        tried = with_lookahead(rows, classes, more, _MOST_TRANSITIONS)
+        tried = Lookahead.of_links(rows, classes, more, _MOST_TRANSITIONS)
     return best, n_taken
 
 

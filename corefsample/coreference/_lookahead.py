@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -143,68 +144,68 @@ class Lookahead:
         first, mentions, offsets, following = self.first, self.mentions, self.offsets, self.following
         return Steps(first, mentions, offsets, following, transitions, self.is_tracked, links, new_probs, mass)
 
+    @classmethod
+    def of_independent_draws(cls, rows: Rows, n_candidates: int) -> Self:
+        """Independent draws, which look ahead to nothing."""
+        none: Ints = np.zeros(0, np.int64)
+        return cls(
+            rows,
+            ~np.ones(n_candidates, np.bool_),
+            np.ones(n_candidates, np.bool_),
+            np.zeros(len(rows.starts) - 1, np.bool_),
+            none,
+            none,
+            none,
+            none,
+        )
 
-def without_lookahead(rows: Rows, n_candidates: int) -> Lookahead:
-    """Independent draws."""
-    none: Ints = np.zeros(0, np.int64)
-    return Lookahead(
-        rows,
-        ~np.ones(n_candidates, np.bool_),
-        np.ones(n_candidates, np.bool_),
-        np.zeros(len(rows.starts) - 1, np.bool_),
-        none,
-        none,
-        none,
-        none,
-    )
-
-
-def with_lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools, most_transitions: int) -> Lookahead | None:
-    """States for some tracked links, bool (n_candidates,), or None if there are too many transitions between them."""
-    masks, indptr = classes.masks, rows.indptr.tolist()
-    first: list[int] = []
-    mentions: list[int] = []
-    lengths: list[int] = []
-    following: list[Ints] = []
-    for members in _components(rows, tracked):
-        position = {mention: p for p, mention in enumerate(members)}
-        first.append(len(mentions))
-        states = {tuple(masks[mention] for mention in members): len(mentions)}
-        for p, mention in enumerate(members):
-            candidates = range(indptr[mention], indptr[mention + 1])
-            antecedents = rows.antecedents[candidates.start : candidates.stop].tolist()
-            inside = [
-                (c, e, position[k] - p)
-                for c, (e, k) in enumerate(zip(candidates, antecedents, strict=True))
-                if k in position
-            ]
-            is_apart: dict[int, Bools] = {}  # of the candidates, by the classes of the mention's entity
-            begin = len(mentions) + len(states)
-            after: dict[tuple[int, ...], int] = {(): END} if p == len(members) - 1 else {}
-            for mask, *others in states:
-                barred, rest = classes.barred_by(mask), tuple(others)
-                if mask not in is_apart:
-                    is_apart[mask] = np.array([barred & masks[k] != 0 for k in antecedents] + [False], np.bool_)
-                row = np.where(is_apart[mask], BLOCKED, after.setdefault(rest, begin + len(after)))
-                for c, e, q in inside if mask else ():
-                    if barred & others[q - 1]:
-                        row[c] = BLOCKED
-                    elif tracked[e]:
-                        joined = (*others[: q - 1], classes.closure(mask | others[q - 1]), *others[q:])
-                        row[c] = after.setdefault(joined, begin + len(after))
-                following.append(row)
-            mentions += [mention] * len(states)
-            lengths += [len(antecedents) + 1] * len(states)
-            if sum(lengths) > most_transitions:
-                return None
-            states = after
-    is_tracked = np.zeros(len(masks), np.bool_)
-    is_tracked[mentions] = True
-    offsets = np.cumsum([0, *lengths])[:-1]
-    arrays = np.array(first, np.int64), np.array(mentions, np.int64), offsets
-    return Lookahead(
-        rows, tracked, classes.allowed, is_tracked, *arrays, np.concatenate([np.zeros(0, np.int64), *following])
-    )
+    @classmethod
+    def of_links(cls, rows: Rows, classes: ConflictClasses, tracked: Bools, most_transitions: int) -> Self | None:
+        """States for some tracked links, bool (n_candidates,); None if they have too many transitions between them."""
+        masks, indptr = classes.masks, rows.indptr.tolist()
+        first: list[int] = []
+        mentions: list[int] = []
+        lengths: list[int] = []
+        following: list[Ints] = []
+        for members in _components(rows, tracked):
+            position = {mention: p for p, mention in enumerate(members)}
+            first.append(len(mentions))
+            states = {tuple(masks[mention] for mention in members): len(mentions)}
+            for p, mention in enumerate(members):
+                candidates = range(indptr[mention], indptr[mention + 1])
+                antecedents = rows.antecedents[candidates.start : candidates.stop].tolist()
+                inside = [
+                    (c, e, position[k] - p)
+                    for c, (e, k) in enumerate(zip(candidates, antecedents, strict=True))
+                    if k in position
+                ]
+                is_apart: dict[int, Bools] = {}  # of the candidates, by the classes of the mention's entity
+                begin = len(mentions) + len(states)
+                after: dict[tuple[int, ...], int] = {(): END} if p == len(members) - 1 else {}
+                for mask, *others in states:
+                    barred, rest = classes.barred_by(mask), tuple(others)
+                    if mask not in is_apart:
+                        is_apart[mask] = np.array([barred & masks[k] != 0 for k in antecedents] + [False], np.bool_)
+                    row = np.where(is_apart[mask], BLOCKED, after.setdefault(rest, begin + len(after)))
+                    for c, e, q in inside if mask else ():
+                        if barred & others[q - 1]:
+                            row[c] = BLOCKED
+                        elif tracked[e]:
+                            joined = (*others[: q - 1], classes.closure(mask | others[q - 1]), *others[q:])
+                            row[c] = after.setdefault(joined, begin + len(after))
+                    following.append(row)
+                mentions += [mention] * len(states)
+                lengths += [len(antecedents) + 1] * len(states)
+                if sum(lengths) > most_transitions:
+                    return None
+                states = after
+        is_tracked = np.zeros(len(masks), np.bool_)
+        is_tracked[mentions] = True
+        offsets = np.cumsum([0, *lengths])[:-1]
+        arrays = np.array(first, np.int64), np.array(mentions, np.int64), offsets
+        return cls(
+            rows, tracked, classes.allowed, is_tracked, *arrays, np.concatenate([np.zeros(0, np.int64), *following])
+        )
 
 
 def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:

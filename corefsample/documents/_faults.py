@@ -154,7 +154,8 @@ def _first_faults(document: Ints, rules: Mapping[str, Bools]) -> Iterator[tuple[
 
 ON_ERROR = ("stop", "quarantine")
 
-_HINTS = {
+_HINTS: dict[str, str | ParameterHint] = {
+    "date": ParameterHint("undated", "keep counts documents without a date, in no period"),
     "mentions": "`corefsample score` finds and scores the mentions of news",
     "tokens": "the file must contain the parse, as `corefsample score` writes it",
 }

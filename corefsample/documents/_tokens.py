@@ -10,9 +10,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._results import ByValue
+from corefsample._results import ByValue, HtmlTable
 from corefsample.documents import _faults
 from corefsample.errors import ParameterError
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +64,17 @@ class SeenIds:
         self._second = np.insert(self._second, places, halves[:, 1])
         self._firsts = self._first.data
         self._recent = set()
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as JSON has them, and in the field sha256 the checksum of the others."""
+    fields: dict[str, Any] = json.loads(json.dumps({**content, "sha256": None}))
+    return {**fields, "sha256": hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()}
+
+
+def is_sealed(content: object) -> bool:
+    """Whether a value is what `sealed` returned, as JSON has it."""
+    return isinstance(content, dict) and "sha256" in content and content["sha256"] == sealed(content)["sha256"]
 
 
 def sha256(path: PathLike) -> str:

@@ -98,8 +98,10 @@ def input_paths(
             if not os.path.isdir(path):
                 raise InputError("input must be a regular file, got a special file", place=path)
             example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
-            hint = f"name its files, such as {example!r}"
-            raise InputError("input must be a regular file, got a folder", place=path, hint=hint)
+            kind, hint = "a folder", f"name its files, such as {example!r}"
+            if _is_run(path):
+                kind, hint = "the folder of a run", "name the scored files that it counts"
+            raise InputError(f"input must be a regular file, got {kind}", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths

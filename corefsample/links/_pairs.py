@@ -10,9 +10,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._results import HtmlTable, Result
 from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument

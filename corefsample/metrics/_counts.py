@@ -302,10 +302,13 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _blanc(links: Floats, mentions: Floats) -> Floats:
-    """Mean of the scores of coreference and of non-coreference links; the key may lack one kind or both."""
+    """Mean of the scores of coreference and of non-coreference links; the key may lack one kind or both.
+
+    A key without links has a score of 1 if the response has the same mentions, at least one, and 0 otherwise.
+    """
     together, apart = _link_scores(*links.T[:3]), _link_scores(*links.T[3:])
     has_together, has_apart = links[:, 1, None] > 0.0, links[:, 4, None] > 0.0
-    same = (mentions == mentions[:, 2, None]).all(axis=1, keepdims=True).astype(np.float64)
+    same = ((mentions == mentions[:, 2, None]) & (mentions > 0.0)).all(axis=1, keepdims=True).astype(np.float64)
     one_kind = np.where(has_together, together, np.where(has_apart, apart, same))
     return np.where(has_together & has_apart, (together + apart) / 2.0, one_kind)
 

@@ -31,10 +31,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
-from corefsample._results import Result
+from corefsample._results import HtmlTable, Result
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import (

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._results import fields_of
+from corefsample._results import HtmlTable, fields_of
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._draws import Interval
 from corefsample.calibration._error import binned_error

@@ -13,9 +13,10 @@ from corefsample._arrays import Floats, Ints
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.syntax._codes import Role
-from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._paths import follow
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 
 MOST_ARCS = 7
 ROLE_PATHS = "role paths"

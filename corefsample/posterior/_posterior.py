@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
@@ -73,6 +73,7 @@ def drawn_recalibration(
     return DrawnRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
 
 
+@dataclass(frozen=True, slots=True)
 class CorpusRecalibration:
     """What the documents of a corpus are recalibrated with.
 
@@ -80,85 +81,78 @@ class CorpusRecalibration:
     document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
     Documents share the draws of the fit, and those of one domain (a field of their metadata) the shift of the domain.
 
-    Parameters
+    Attributes
     ----------
-    given
-        A recalibration to apply, or None.
-    uncertainty
-        Of this recalibration, or of the one that the scores had; None: all that it has.
+    source
+        A recalibration to apply; or the one that the scores had, once the first document has decided; or None.
+    chosen
+        Uncertainty of this recalibration; None: all that it has.
     seed
-        Of the draws.
+        Seed of the draws.
     as_scored
-        Whether the scores stay as they are, without any uncertainty.
+        True if the scores stay as they are, without any uncertainty.
+    first
+        Recalibrations that the scores of the first document had, if they decided; None otherwise.
 
     Raises
     ------
     ParameterError
-        If the recalibration lacks the uncertainty.
+        On construction, if the recalibration lacks the uncertainty.
     """
 
-    def __init__(
-        self,
-        given: UncertainRecalibration | None = None,
-        uncertainty: Uncertainty | None = None,
-        seed: int = 0,
-        *,
-        as_scored: bool = False,
-    ) -> None:
-        self._chosen, self._seed = uncertainty, _checks.seed(seed)
-        self._source = given
-        self._takes_alike = given is None and not as_scored and uncertainty != "none"
-        self._first: str | None = None  # what the scores of the first document had, if they decide
-        if given is not None:
-            given.sampled(self._uncertainty_of(given), 1)
+    source: UncertainRecalibration | None = None
+    chosen: Uncertainty | None = None
+    seed: int = 0
+    as_scored: bool = field(default=False, kw_only=True)
+    first: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _checks.seed(self.seed)
+        if self.source is not None and self.first is None:
+            self.source.sampled(self._uncertainty_of(self.source), 1)
 
     def _uncertainty_of(self, source: UncertainRecalibration) -> Uncertainty:
-        return source.widest if self._chosen is None else self._chosen
+        return source.widest if self.chosen is None else self.chosen
 
     @property
     def uncertainty(self) -> Uncertainty | None:
         """Uncertainty in the samples of the documents so far; None: that of a recalibration was not considered."""
-        return self._chosen if self._source is None else self._uncertainty_of(self._source)
-
-    @property
-    def first(self) -> str:
-        """Recalibrations that the scores of the first document had, if they decided; "" otherwise."""
-        return self._first or ""
+        return self.chosen if self.source is None else self._uncertainty_of(self.source)
 
     @property
     def takes_alike(self) -> bool:
-        """Whether the scores of all documents must be like those of the first."""
-        return self._takes_alike
+        """True if the scores of all documents must be like those of the first."""
+        return self.first is not None or (self.source is None and not self.as_scored and self.chosen != "none")
 
     @property
     def takes_all(self) -> bool:
-        """Whether it takes scores with any recalibrations: they stay as they are."""
-        return self._source is None and not self._takes_alike
+        """True if scores with any recalibrations stay as they are."""
+        return self.source is None and not self.takes_alike
 
-    def begin(self, metadata: Mapping[str, Any]) -> None:
-        """Decide by the metadata of the first document; later calls have no effect.
+    def decided(self, metadata: Mapping[str, Any]) -> CorpusRecalibration:
+        """The same, decided by the metadata of the first document; later documents change nothing.
 
         Raises
         ------
         ParameterError
             If an uncertainty was chosen, and the recalibration of the scores is not known.
         """
-        if not self._takes_alike or self._first is not None:
-            return
+        if not self.takes_alike or self.first is not None:
+            return self
         applied = Recalibration.applied_to(metadata)
         known = known_recalibration(applied)
-        if known is None and self._chosen is not None:
+        if known is None and self.chosen is not None:
             rule = "needs a recalibration, or scores that had that of a model of the package"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
         if known is None and applied:
             _log_unknown(applied)
-        self._source, self._first = known, applied
+        return replace(self, source=known, first=applied)
 
     def for_scores(self, metadata: Mapping[str, Any]) -> DrawnRecalibration | None:
         """What one document is recalibrated with, or None, according to its metadata.
 
-        They name the recalibrations that its scores had, and its domain.
+        They name the recalibrations that its scores had, and its domain. Where no document has decided, this one does.
 
         Raises
         ------
@@ -168,17 +162,17 @@ class CorpusRecalibration:
         """
         if self.takes_all:
             return None
-        self.begin(metadata)
+        decided = self.decided(metadata)
         applied = Recalibration.applied_to(metadata)
         # Scores of one model had that of annotated mentions, or that of mentions of the parse.
-        source = known_recalibration(applied) if self._takes_alike else self._source
-        if (source is None) != (self._source is None):
-            raise unlike_scores(applied, self.first)
+        source = known_recalibration(applied) if decided.takes_alike else decided.source
+        if (source is None) != (decided.source is None):
+            raise unlike_scores(applied, decided.first or "")
         if source is None:
             return None
         uncertainty = self._uncertainty_of(source)
         domain = source.domain_of(metadata) if uncertainty == "domain" else ""
-        return drawn_recalibration(source, uncertainty, self._seed, domain, had_it=source.is_in(applied))
+        return drawn_recalibration(source, uncertainty, self.seed, domain, had_it=source.is_in(applied))
 
 
 @lru_cache(maxsize=64)  # once per process, not for each partition

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens

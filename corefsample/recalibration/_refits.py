@@ -9,9 +9,8 @@ from typing import Self
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._results import HtmlTable, Result
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._gold import GoldCounts

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
-from corefsample.scorers._names import DEFAULT, SHIPPED, data_file
+from corefsample.scorers._names import DEFAULT, SHIPPED, TRAINED, data_file
 from corefsample.scorers.log_linear import _model, _training
+from corefsample.scorers.log_linear.features import _templates
 from corefsample.scorers.protocol import MENTION_SOURCES, AntecedentScorer, MentionDocument, MentionSource
 
 
 class Kind(NamedTuple):
-    """How scorers of one kind are read from a file, and trained again."""
+    """How scorers of one kind are read from a file, trained, and trained again; and their templates of features."""
 
     load: Callable[[str], AntecedentScorer]
+    train: Callable[..., AntecedentScorer]
     retrain: Callable[..., AntecedentScorer]
+    templates: Callable[[Mapping[str, Sequence[str]]], Any]
 
 
-# By the name of the folder; files that are given by their paths are of the first kind.
-KINDS = {"log_linear": Kind(_model.load_model, _training.retrain)}
+KINDS = {"log_linear": Kind(_model.load_model, _training.train, _training.retrain, _templates.TemplateSet.of)}
 
 
 def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:
@@ -33,14 +35,14 @@ def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse")
     if text not in SHIPPED:
         return text
     kind, files = SHIPPED[text]
-    return data_file(kind, files[mentions])
+    return data_file(files[mentions], kind)
 
 
 def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
     """Load a scorer; those of the package are loaded once per process.
 
-    Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them, as
-    `score_english` does.
+    Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them: see
+    `read_recalibration`.
 
     Parameters
     ----------
@@ -59,7 +61,7 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
     file = scorer_file(text, mentions)
     if text in SHIPPED:
         return _of_package(SHIPPED[text][0], file)
-    return next(iter(KINDS.values())).load(file)
+    return KINDS[TRAINED].load(file)
 
 
 @cache
@@ -80,6 +82,16 @@ def scorer_record(name: PathLike | None = None) -> dict[str, str]:
     content = b"".join(Path(file).read_bytes() for file in files)
     path = "the English model of the package" if name is None else os.fspath(name)
     return {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def train_scorer(documents: Sequence[MentionDocument], **options: Any) -> AntecedentScorer:
+    """Train a scorer with the options of its kind; see `train` of its folder."""
+    return KINDS[TRAINED].train(documents, **options)
+
+
+def feature_templates(lists: Mapping[str, Sequence[str]]) -> Any:
+    """Templates of features by the names of their lists, for `train_scorer`; raise ParameterError if one is wrong."""
+    return KINDS[TRAINED].templates(lists)
 
 
 def retrain(

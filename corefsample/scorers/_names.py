@@ -13,9 +13,10 @@ SHIPPED: dict[str, tuple[str, dict[MentionSource, str]]] = {
     "es": ("log_linear", {"parse": "spanish.npz", "annotated": "spanish-annotated.npz"}),
 }
 DEFAULT = "en"
+TRAINED = "log_linear"  # the kind of files that are given by their paths, and that `corefsample train` makes
 
 
-def data_file(kind: str, name: str) -> str:
+def data_file(name: str, kind: str = TRAINED) -> str:
     """Path of a file that comes with a kind of scorer: a model or the recalibration of its scores."""
     return str(resources.files(f"corefsample.scorers.{kind}").joinpath("data", name))
 

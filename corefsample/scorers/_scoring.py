@@ -175,7 +175,7 @@ def score_parses(
     Returns
     -------
     list of (int32 (n_mentions, 3), Pruned)
-        Mentions of each parse, and what `AntecedentModel.pruned_score` returns for them.
+        Mentions of each parse, and the distribution of their antecedents.
 
     Raises
     ------

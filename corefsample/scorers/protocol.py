@@ -1,8 +1,9 @@
-"""What a scorer of antecedents is: words and mentions in, distributions over antecedents out."""
+"""What a scorer of antecedents is: words and mentions in, distributions over antecedents out; reports of training."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy.typing as npt
@@ -83,3 +84,45 @@ class AntecedentScorer(Protocol):
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write a file that `corefsample.scorers.load_scorer` reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutFigures:
+    """Losses of a model on documents with gold.
+
+    Attributes
+    ----------
+    n_mentions
+        Annotated mentions.
+    loss
+        Mean -log P(gold antecedents) per mention, in nats.
+    link_loss
+        Mean over documents of the log loss of link marginals, summed over pairs and divided by mentions, in nats.
+    """
+
+    n_mentions: int
+    loss: float
+    link_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """One pass over the training documents.
+
+    Attributes
+    ----------
+    l2
+        The penalty being tried.
+    epoch, n_epochs
+        From 1, and how many there are.
+    loss
+        Mean training loss per mention, in nats, costs included, while the weights moved; mean over the orders.
+    held_out
+        Figures on the held-out documents after the pass, or None without any.
+    """
+
+    l2: float
+    epoch: int
+    n_epochs: int
+    loss: float
+    held_out: HeldOutFigures | None

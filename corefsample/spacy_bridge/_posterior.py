@@ -15,8 +15,8 @@ import numpy.typing as npt
 import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from corefsample.spacy_bridge import _mention_results
 from corefsample.spacy_bridge._mention_results import JoinProbability, Members, SpanAntecedents

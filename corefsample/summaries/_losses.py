@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample._html import HtmlTable
+from corefsample._results import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.errors import ParameterError

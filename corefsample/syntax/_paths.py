@@ -27,130 +27,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
-import numpy as np
-
-from corefsample._arrays import Ints32
-from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.syntax._clauses import relabelled
-from corefsample.syntax._schemes import SCHEMES, Scheme
+from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 
-_PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
-_ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
-_NO_PARTICIPLE = frozenset({"verbform:inf", "verbform:ger", "tense:pres"})
 _LABEL = r"[A-Za-z]+(?::[A-Za-z]+)?"
 _LABELS = rf"(?:{_LABEL}\*?(?:\|{_LABEL}\*?)*|\*)"
 _CONDITIONS = r"\[[^\]]*\]"
 _STEP = re.compile(rf"([<>])({_LABELS})({_CONDITIONS})?(\+)?")
 _CONDITION = re.compile(rf"({_LABEL})(!?=)([^\s,=]+)|(has|no) >({_LABELS})|(active|passive|bare|root)")
 _FIELDS = ("lemma", "upos", "feats")
-# Features of Universal Dependencies that Penn tags stand for, of those that paths ask for.
-_PENN = {
-    "VB": "VerbForm=Inf",
-    "VBD": "Mood=Ind|Tense=Past|VerbForm=Fin",
-    "VBG": "Tense=Pres|VerbForm=Part",
-    "VBN": "Tense=Past|VerbForm=Part",
-    "VBP": "Mood=Ind|Tense=Pres|VerbForm=Fin",
-    "VBZ": "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin",
-    "MD": "VerbForm=Fin",
-    "NN": "Number=Sing",
-    "NNP": "Number=Sing",
-    "NNS": "Number=Plur",
-    "NNPS": "Number=Plur",
-}
-
 Test = Callable[["ParseView", int], bool]
-
-
-class Dependents:
-    """Dependents of each token of a parse in text order, and those of -1: the roots.
-
-    Parameters
-    ----------
-    heads
-        int32 (n,): the head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
-    n_tokens
-        Number of tokens; None: as many as there are dependents.
-    """
-
-    __slots__ = ("_bounds", "_tokens")
-
-    def __init__(self, heads: Ints32, n_tokens: int | None = None) -> None:
-        self._tokens: list[int] = np.argsort(heads, kind="stable").tolist()
-        counts = np.bincount(heads + 1, minlength=(len(heads) if n_tokens is None else n_tokens) + 1)
-        self._bounds: list[int] = [0, *counts.cumsum().tolist()]
-
-    def __getitem__(self, token: int) -> list[int]:
-        return self._tokens[self._bounds[token + 1] : self._bounds[token + 2]]
-
-
-class ParseView:
-    """A document's parse with its labels as one scheme reads them, and dependents by token."""
-
-    def __init__(self, tokens: Tokens, scheme: Scheme, language: Language | None = None) -> None:
-        self._is_english = language is None or language.resources == ENGLISH
-        self.text = tokens.text
-        self.lemma = tokens.lemma
-        self.upos = tokens.upos
-        self.heads: list[int] = tokens.head.tolist()
-        names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        self._head = tokens.head
-        self.labels = relabelled(
-            self.text,
-            self.upos,
-            self.heads,
-            list(map(names.__getitem__, tokens.dep)),
-            lambda token: self.dependents[token],
-            language or load_language(ENGLISH),
-        )
-        self._extra = tokens.extra
-
-    def features(self, token: int) -> frozenset[str]:
-        """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
-        feats, xpos = (str(self._extra[name][token] or "") if name in self._extra else "" for name in ("feats", "xpos"))
-        return _features(feats if "=" in feats else _PENN.get(xpos, ""))
-
-    @cached_property
-    def dependents(self) -> Dependents:
-        """Dependents of each token."""
-        return Dependents(self._head)
-
-    def is_passive(self, token: int) -> bool:
-        """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
-
-        A passive subject or auxiliary says so, and a subject, an auxiliary or a marker ("to") without these denies it.
-        A verb with none of them is passive if it is a past participle by its features; in an adjectival or adverbial
-        clause also if it is called finite, which taggers do ("men arrested by police"). Without features, a verb counts
-        as a past participle if it does not end in -ing, and is in such a clause or differs from its lemma. One
-        conjoined to another verb is passive if that verb is.
-        """
-        while True:
-            below = {self.labels[d] for d in self.dependents[token]}
-            if below & _PASSIVE_MARKERS:
-                return True
-            features = self.features(token)
-            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or features & _NO_PARTICIPLE:
-                return False
-            label = self.labels[token].partition(":")[0]
-            # Taggers of English call participles finite; where verbs agree, and subjects are dropped, they do not.
-            in_clause = label in ("acl", "advcl") and (self._is_english or "verbform:fin" not in features)
-            if "verbform:fin" in features and not in_clause:
-                return False
-            if not features and self.text[token].lower().endswith("ing"):
-                return False
-            if label != "conj" or self.heads[token] < 0:
-                break
-            token = self.heads[token]
-        return in_clause or bool(features) or self.text[token].lower() != self.lemma[token].lower()
-
-
-@lru_cache(maxsize=4096)
-def _features(feats: str) -> frozenset[str]:
-    named = (each.partition("=") for each in feats.lower().split("|") if "=" in each)
-    return frozenset(f"{name}:{value}" for name, _, values in named for value in values.split(","))
 
 
 @dataclass(frozen=True, slots=True)

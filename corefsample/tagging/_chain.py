@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import Result
+from corefsample._results import HtmlTable, Result
 from corefsample.errors import ParameterError
 from corefsample.tagging import _passes
 from corefsample.tagging._chain_kernels import best_sequences

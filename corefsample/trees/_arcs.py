@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import needed
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from corefsample.trees import _kernels
 

@@ -21,7 +21,7 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counting._periods import Calendar
+from events.counting._periods import NO_PERIOD, Calendar
 from events.counting._rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._run_tables import verified_record, verify_table
 from events.news._articles import separator_of
@@ -48,7 +48,7 @@ class AuditFrame:
     doc_ids
         str (n_documents,), distinct.
     dates
-        datetime64[D] (n_documents,).
+        datetime64[D] (n_documents,); NaT of documents without a date.
     targets
         Names of the targets: the event, or its actors.
     rows, columns, values
@@ -158,15 +158,24 @@ class AuditFrame:
         """Number of each document's period: int64 (n_documents,)."""
         return Calendar(self.period).numbers(self.dates)
 
-    def groups(self) -> tuple[list[tuple[str, datetime.date, Bools]], Ints]:
+    def date_texts(self) -> Names:
+        """ISO date of each document, empty of one without: str (n_documents,)."""
+        return np.where(np.isnat(self.dates), "", self.dates.astype(str))
+
+    def groups(self) -> tuple[list[tuple[str, datetime.date | None, Bools]], Ints]:
         """What counts are of: label, first day and documents of the total and of every period; and period of each.
 
-        The periods are those from the first to the last, numbered from 0.
+        The periods are those from the first to the last, numbered from 0; the last is that of documents without a date,
+        if there are any.
         """
         numbers = self.period_numbers()
-        number_of = numbers - numbers.min()
-        periods = Calendar(self.period).periods(np.arange(numbers.min(), numbers.max() + 1))
-        total = TOTAL, self.dates.min().item(), np.ones(len(self), np.bool_)
+        is_dated = numbers != NO_PERIOD
+        dated = numbers[is_dated]
+        every = np.arange(dated.min(), dated.max() + 1) if len(dated) else dated
+        number_of = np.where(is_dated, numbers - every[:1].sum(), len(every))
+        periods = Calendar(self.period).periods([*every, *([] if is_dated.all() else [NO_PERIOD])])
+        start = self.dates[is_dated].min().item() if len(dated) else None
+        total = TOTAL, start, np.ones(len(self), np.bool_)
         return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of
 
 
@@ -267,9 +276,11 @@ def _frame(
         names = np.where(is_total, of_rules, ANYBODY)
         known, actors = list(rules), rules
     else:
-        names = np.where(is_total, ANYBODY, of_rules + ": " + names if len(rules) > 1 else names)
-        known = sorted(set(names.tolist()) - {ANYBODY})
-    targets = tuple(known) if tuple(actors) == ("all",) else tuple(dict.fromkeys(actors))
+        names = of_rules + ": " + names if len(rules) > 1 else names
+        # "any: *" is the event of anybody, which has every document of its other targets too.
+        known = [*sorted(set(names[~is_total].tolist())), *sorted(set(names[is_total].tolist()))]
+        actors = sorted(set(names[~is_total].tolist())) if tuple(actors) == ("all",) else actors
+    targets = tuple(dict.fromkeys(actors))
     missing = [name for name in targets if name not in set(known)]
     if missing or not targets:
         raise _unknown_actors(missing, known)

@@ -12,9 +12,9 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._log import logger
+from corefsample._results import HtmlTable
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._plan import AuditPlan
@@ -80,7 +80,7 @@ class AuditCount:
     event: str
     actor: str
     period: str
-    period_start: datetime.date
+    period_start: datetime.date | None
     n_docs: int
     n_labelled: int
     n_positive: int
@@ -287,7 +287,7 @@ class _TargetCounts:
             for (label, start, inside), own in zip(groups, counts, strict=True)
         ]
 
-    def _row(self, label: str, start: datetime.date, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
+    def _row(self, label: str, start: datetime.date | None, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
         assumes = self._assume is not None and label != TOTAL
         bounds = self._stable(counts) if assumes else interval_of(counts, self._level, self._method)
         model = count_pmf(p[p > 0.0])

@@ -13,8 +13,8 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints8
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import simulated_interval
@@ -93,7 +93,7 @@ class LearnedCount:
     event: str
     actor: str
     period: str
-    period_start: datetime.date
+    period_start: datetime.date | None
     n_docs: int
     n_labels: int
     mean: float
@@ -278,7 +278,7 @@ class LearnedTarget:
         known = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
         return np.where(totals < 0, -1, np.maximum(totals - known, 0))
 
-    def _count(self, label: str, start: datetime.date, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
+    def _count(self, label: str, start: datetime.date | None, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
         lower, upper = np.quantile(counts, self._tails, method="inverted_cdf")
         of_draws = float(counts.mean()), float(counts.std()), int(lower), int(upper)
         of_run = float(p.sum()), *quantile_interval(count_pmf(p[p > 0.0]), self._level)
@@ -388,7 +388,7 @@ class LearnResult(HtmlTable):
         words = np.array(["no", "yes", "unsure", ""], dtype=object)
         sampled = np.full(len(frame), "chosen", dtype=object)
         sampled[plan.sample] = [plan.strata[h].name for h in plan.stratum_of[plan.sample].tolist()]
-        documents = pd.DataFrame({"doc_id": frame.doc_ids, "date": frame.dates.astype(str)})
+        documents = pd.DataFrame({"doc_id": frame.doc_ids, "date": frame.date_texts()})
         tables = []
         for target in self.targets:
             table = documents.assign(event=target.event, actor=target.actor, probability=target.probability)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Words
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._random import document_key
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.audit._documents import AuditFrame, Names, require_distinct
 from events.counting._periods import Calendar

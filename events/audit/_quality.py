@@ -154,7 +154,7 @@ def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list
         own = labels.labels[:, target]
         distance = np.where(own < UNSURE, np.abs((own == YES) - p), 0.0)
         for i in np.flatnonzero(distance >= _LEAST).tolist():
-            doc_id, date = (str(each[plan.sample[i]]) for each in (plan.frame.doc_ids, plan.frame.dates))
+            doc_id, date = (str(each[plan.sample[i]]) for each in (plan.frame.doc_ids, plan.frame.date_texts()))
             label, note = "yes" if own[i] == YES else "no", labels.notes.get(doc_id, "")
             row = Disagreement(doc_id, date, name, float(p[i]), label, note)
             found.append((-float(distance[i]), doc_id, i, target, row))

@@ -95,7 +95,7 @@ def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | N
         "plan": plan.identity,
         "round": round_number,
         "doc_id": doc_ids,
-        "date": plan.frame.dates[rows].astype(str),
+        "date": plan.frame.date_texts()[rows],
         "stratum": [h + 1 for h in strata],
         "inclusion_probability": [probability[h] for h in strata],
         "text": [(texts or {}).get(doc_id, "") for doc_id in doc_ids],
@@ -318,10 +318,10 @@ def label_table(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     pandas.DataFrame
         plan, doc_id, date; label as in a sheet ("unsure" where labellers disagree); note.
     """
-    rows = []
+    rows, dates = [], plan.frame.date_texts()
     for row, label in zip(plan.sample.tolist(), labels.labels, strict=True):
         if label[0] != MISSING:
             doc_id = str(plan.frame.doc_ids[row])
             note = labels.notes.get(doc_id, "")
-            rows.append((plan.identity, doc_id, str(plan.frame.dates[row]), label_text(plan, label), note))
+            rows.append((plan.identity, doc_id, dates[row], label_text(plan, label), note))
     return pd.DataFrame(rows, columns=list(LABEL_COLUMNS), dtype=str)

@@ -1,11 +1,12 @@
-"""What `corefsample doctor` says about files of documents: annotated ones, and scored mentions."""
+"""What `corefsample doctor` says about files of documents: annotated ones, scored mentions, and news."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import EMPTY_COLUMN
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import CorefsampleError, InputError, ParameterHint
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
@@ -23,9 +24,14 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
 from events.commands._reading import Report, batches
-from events.counting._notes import merging_text
+from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
+from events.news._articles import ArticleStream
+from events.news._corpus_files import corpus_paths
+from events.news._dates import Timeline
+from events.news._preparation import KINDS, prepared
+from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 
 
@@ -185,7 +191,7 @@ class CorpusReport(Report):
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
             several = [("parses", f"{documents}, on average {mean:.1f}")]
-        merging = [] if self.merged_actors is None else [("actors", merging_text(self.merged_actors))]
+        merging = [] if self.merged_actors is None else [("actors", CountNotes(self.merged_actors).merging())]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
         return [
@@ -274,3 +280,102 @@ def _add_schemes(report: CorpusReport, batch: DocumentBatch) -> None:
         report.n_parsed += 1
         distinct = labels[int(bounds[row]) : int(bounds[row + 1])].unique().to_pylist()
         report.schemes[" or ".join(fitting_schemes(distinct)) or "none"] += 1
+
+
+# --- news --------------------------------------------------------------------------------------------------
+
+_EXAMPLES = 5  # of each kind
+_EVERY = 100  # articles between reports of progress
+
+
+@dataclass(slots=True, kw_only=True)
+class NewsReport(Report):
+    """Content of files of news.
+
+    Attributes
+    ----------
+    n_articles
+        Good articles.
+    texts
+        Counts of their texts by what was recognised and what is wrong.
+    examples
+        By kind of what is not parsed, the first pieces as they are written; "capitals": the first paragraphs that are
+        parsed in another case, as they are parsed.
+    dates, first_ids
+        Articles by date, and the doc_id of the first of each.
+    """
+
+    n_articles: int = 0
+    texts: TextTally = field(default_factory=TextTally)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    dates: Counter[str] = field(default_factory=Counter)
+    first_ids: dict[str, str] = field(default_factory=dict)
+
+    def _more(self) -> dict[str, Any]:
+        return {"texts": asdict(self.texts)}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of name and value, to print."""
+        dates = sorted(self.dates)
+        numbers = np.array([self.dates[day] for day in dates], np.int64)
+        timeline = Timeline(np.array(dates, "datetime64[D]"), numbers)
+        outliers = timeline.notice(dates)
+        far = [self.first_ids[day] for day in compress(dates, timeline.outlying())] if outliers else []
+        examples = [(kind, " | ".join(self.examples[kind])) for kind in (*KINDS, "capitals") if kind in self.examples]
+        return [
+            ("articles", f"{self.n_articles:,} valid, {self.n_problems:,} bad"),
+            ("dates", f"{dates[0]} to {dates[-1]}" if dates else "none"),
+            *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
+            *examples,
+            *(("texts", notice) for notice in self.texts.notices()),
+        ]
+
+
+def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport:
+    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite.
+
+    A file that cannot be read as a whole is a problem of the report, unless it is the only one.
+    """
+    paths, report = corpus_paths(list(files)), NewsReport(title=", ".join(files))
+    problems: list[CorefsampleError] = []
+    while paths:
+        report = NewsReport(title=report.title)
+        try:
+            _read_news(report, paths, on_progress)
+            break
+        except InputError as error:
+            _name_option_of_score(error)
+            others = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(others) == len(paths) or (not others and not problems):
+                raise
+            paths, problems = others, [*problems, error]
+    for problem in report.problems:
+        _name_option_of_score(problem)
+    report.problems[:0] = problems
+    report.n_problems += len(problems)
+    return report
+
+
+def _name_option_of_score(error: CorefsampleError) -> None:
+    """Replace a hint at a parameter: `corefsample doctor` has no options for columns and dates of articles."""
+    if isinstance(error.hint, ParameterHint):
+        option = error.hint.parameter.replace("_", "-")
+        error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
+
+
+def _read_news(report: NewsReport, files: Sequence[str], on_progress: Progress | None) -> None:
+    stream = ArticleStream(list(files), on_rejected=report.reject)
+    knows = load_scorer(ENGLISH).knows
+    for article in stream:
+        text = prepared(article, knows, headline=True, paragraphs="blank-line")
+        report.n_articles += 1
+        report.texts += text.tally
+        report.dates[str(article.date)] += 1
+        report.first_ids.setdefault(str(article.date), article.doc_id)
+        changed = [("capitals", one) for one, other in zip(text.parsed, text.written, strict=True) if one != other]
+        for kind, piece in [*((note.kind, note.text) for note in text.notes), *changed]:
+            listed = report.examples.setdefault(kind, [])
+            if len(listed) < _EXAMPLES and piece not in listed:
+                listed.append(piece)
+        if on_progress is not None and report.n_articles % _EVERY == 0:
+            on_progress(stream.bytes_read, stream.total_bytes, report.n_articles)

@@ -13,12 +13,14 @@ import numpy as np
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
+from corefsample.posterior._posterior import CorpusRecalibration
 from events._options import Progress, Result
 from events.commands._reading import Report, batches
 from events.counting._evaluation import RuleFinder
-from events.counting._evidence import evidence_rows, parsed_mentions
+from events.counting._evidence import DocumentEvidence
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
+from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
 
@@ -29,8 +31,7 @@ _ROUNDING = 1e-9  # of the sum of the shares of parses
 def traced(
     stream: DocumentStream,
     rule: Rule,
-    lexicon: Lexicon,
-    scheme: str | None,
+    screen: Screen,
     on_progress: Progress | None,
     report: Report,
 ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentTrace]]]:
@@ -44,7 +45,7 @@ def traced(
         for row in range(len(batch)):
             try:
                 _, parses, place = max(batch.rows_of_parses(row), key=lambda parse: parse[0])
-                traces[row] = _trace(parses, place, rule, lexicon, scheme)
+                traces[row] = _trace(parses, place, rule, screen.lexicon, screen.scheme_of(batch, row, parses, place))
             except InputError as error:
                 faults[row] = error.message
         return traces, faults
@@ -52,8 +53,10 @@ def traced(
     return batches(stream, on_progress, inspect, report=report)
 
 
-def explained(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> Iterator[Explained]:
+def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Iterator[Explained]:
     """The triggers of a document in the order of the text, each with what it is in the parses.
+
+    A parse is read by the scheme that the screen says, as `events` reads it.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, sche
     found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
     for number, (weight, each, place) in enumerate(parses):
         try:
-            trace = _trace(each, place, rule, lexicon, scheme)
+            trace = _trace(each, place, rule, screen.lexicon, screen.scheme_of(batch, row, each, place))
         except InputError as error:
             prefix = f"parses[{number}]: " if len(parses) > 1 else ""
             raise batch.rejected(row, f"{prefix}{error.message}").error() from None
@@ -111,6 +114,8 @@ def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
 class EventShare(Result):
     """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
 
+    Before the actors is the name of the event where there are several rules.
+
     `reasons` says what happens in the samples without it, and `filled` how its roles are filled, as in the table of
     evidence.
     """
@@ -127,7 +132,9 @@ class EventShare(Result):
         return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
 
 
-def document_events(batch: DocumentBatch, row: int, finder: RuleFinder) -> tuple[EventShare, ...] | None:
+def document_events(
+    batch: DocumentBatch, row: int, finder: RuleFinder, recalibration: CorpusRecalibration
+) -> tuple[EventShare, ...] | None:
     """Events of a document with P > 0, the likeliest first, as `events` finds them.
 
     None if its labels fit several schemes that give different events; `events` rejects such a document.
@@ -136,8 +143,13 @@ def document_events(batch: DocumentBatch, row: int, finder: RuleFinder) -> tuple
     matches, faults = finder.match(document)
     if faults:
         return None
-    rows = evidence_rows(finder.events(document, 0, matches[0]), "", parsed_mentions(document, 0))
-    shares = [EventShare(EventKey(e.actors).name, e.probability, e.mc_se, e.reasons, e.filled) for e in rows]
+    events = finder.events(document, 0, matches[0], recalibration)
+    rows = DocumentEvidence.of(document, 0, events, "").rows()
+    several = bool(finder.outcomes)
+    names = [f"{e.event}: {EventKey(e.actors).name}" if several else EventKey(e.actors).name for e in rows]
+    shares = [
+        EventShare(name, e.probability, e.mc_se, e.reasons, e.filled) for name, e in zip(names, rows, strict=True)
+    ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.syntax._paths import ParseView, connecting_path, follow, leading_to
+from corefsample.syntax._paths import connecting_path, follow, leading_to
 from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import LemmaIndex, frame_triggers
 from events.rules._conditions import shipped_conditions
+from events.rules._outcomes import NOBODY
 from events.rules._rules import Frame, Phrase, load_rules
 
 DESCRIBED = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")
@@ -33,11 +35,14 @@ class DraftExample:
     tokens
         Its parse.
     trigger, words
-        The head word of the trigger, and the lemmas of the trigger in the order of the text.
+        The head word of the trigger, and the lemmas of the trigger in the order in which they were given.
+    upos, lemmas
+        Parts of speech of the trigger; for a trigger of one word its lemmas. A first word that is tagged as a name is
+        also a noun, with the lemma that it has there in lower case.
     name, code
-        Head word of the actor's name, and the actor's code.
+        Head word of the actor's name, and the actor's code; -1 and "-" for an event by nobody named.
     actor
-        Head word of the mention that fills the role.
+        Head word of the mention that fills the role, or -1.
     path
         Name of the path from the trigger to that word, or the path itself.
     is_named
@@ -47,6 +52,8 @@ class DraftExample:
     tokens: Tokens
     trigger: int
     words: tuple[str, ...]
+    upos: tuple[str, ...]
+    lemmas: tuple[str, ...]
     name: int
     code: str
     actor: int
@@ -55,7 +62,13 @@ class DraftExample:
 
 
 def draft_example(
-    tokens: Tokens, scheme: str, lexicon: Lexicon, trigger: str | None, actor: str | None
+    tokens: Tokens,
+    scheme: str,
+    lexicon: Lexicon,
+    trigger: str | None,
+    actor: str | None,
+    *,
+    lower: Callable[[], Tokens] | None = None,
 ) -> DraftExample:
     """Find the parts of the event in a sentence.
 
@@ -70,7 +83,9 @@ def draft_example(
     trigger
         Words of the trigger, as in the sentence or as lemmas; None: its only verb.
     actor
-        Words of the actor's name, as in the sentence; None: the only name of the lexicon.
+        Words of the actor's name, as in the sentence; "-" for nobody; None: the only name of the lexicon.
+    lower
+        Parses the sentence with its first letter in lower case.
 
     Raises
     ------
@@ -79,12 +94,15 @@ def draft_example(
     """
     view = ParseView(tokens, SCHEMES[scheme])
     head, words = _trigger(view, trigger)
+    of_trigger = head, words, *_as_noun(tokens, head, words, lower)
+    if actor == NOBODY:
+        return DraftExample(tokens, *of_trigger, -1, NOBODY, -1, "", True)
     name, code = _actor(tokens, view, lexicon, actor)
     nominal = [t for t in sorted(leading_to(_described(scheme), view, name)) if tokens.upos[t] in _NOMINAL] or [name]
     for path, ends in _named_paths(view, scheme, head):
         reached = [each for each in nominal if each in ends]
         if reached:
-            return DraftExample(tokens, head, words, name, code, reached[0], path, True)
+            return DraftExample(tokens, *of_trigger, name, code, reached[0], path, True)
     routes = {each: connecting_path(view, head, each) for each in nominal}
     known = [(route.count(">") + route.count("<"), each, route) for each, route in routes.items() if route is not None]
     if not known:
@@ -93,7 +111,20 @@ def draft_example(
             parameter="actor",
         )
     _, end, route = min(known)
-    return DraftExample(tokens, head, words, name, code, end, route, False)
+    return DraftExample(tokens, *of_trigger, name, code, end, route, False)
+
+
+def _as_noun(
+    tokens: Tokens, head: int, words: tuple[str, ...], lower: Callable[[], Tokens] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Parts of speech and lemmas of a trigger; those of a first word tagged as a name come from a second parse."""
+    upos = tokens.upos[head]
+    if upos != "PROPN" or len(words) > 1:
+        return (upos,), words
+    other = lower() if head == 0 and lower is not None else tokens
+    if len(other) != len(tokens) or other.upos[head] == "PROPN":
+        return ("NOUN", upos), words
+    return (other.upos[head], upos), tuple(dict.fromkeys([other.lemma[head].lower(), *words]))
 
 
 def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
@@ -108,7 +139,7 @@ def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
                 parameter="trigger",
             )
         return verbs[0], (view.lemma[verbs[0]].lower(),)
-    found = _find(view, given.split(), "trigger", view.lemma)
+    found = _find(view, given.split(), "trigger", view.lemma, in_order=False)
     lemmas = tuple(view.lemma[token].lower() for token in found)
     frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
     if len(lemmas) > 1:
@@ -129,7 +160,7 @@ def _actor(tokens: Tokens, view: ParseView, lexicon: Lexicon, given: str | None)
         found = ", ".join(" ".join(tokens.text[slice(*names.spans[t])]) for t in sorted(names.codes)) or "none"
         raise ParameterError(
             f"must be given unless the sentence names one actor of the lexicon, got {found}: "
-            "name the actor as the sentence does",
+            "name the actor as the sentence does, or - for nobody",
             parameter="actor",
         )
     words = _find(view, given.split(), "actor", view.text)
@@ -140,8 +171,13 @@ def _actor(tokens: Tokens, view: ParseView, lexicon: Lexicon, given: str | None)
     return head, re.sub(r"\W+", "_", given).upper()
 
 
-def _find(view: ParseView, words: Sequence[str], parameter: str, lemmas: Sequence[str]) -> list[int]:
-    """Tokens that are some words, each after the one before, by their texts or lemmas, in any case."""
+def _find(
+    view: ParseView, words: Sequence[str], parameter: str, lemmas: Sequence[str], *, in_order: bool = True
+) -> list[int]:
+    """Tokens that are some words by their texts or lemmas, in any case; each after the one before, if `in_order`.
+
+    The words of a passive have another order: "opened fire" in "fire was opened".
+    """
     found: list[int] = []
     for word in words:
         wanted = word.lower()
@@ -150,10 +186,17 @@ def _find(view: ParseView, words: Sequence[str], parameter: str, lemmas: Sequenc
             for token in range(found[-1] + 1 if found else 0, len(view.text))
             if wanted in (view.text[token].lower(), lemmas[token].lower())
         ]
+        if not after and not in_order:
+            after = [
+                token
+                for token in range(len(view.text))
+                if token not in found and wanted in (view.text[token].lower(), lemmas[token].lower())
+            ]
         if not after:
             sentence = " ".join(view.text)
             raise ParameterError(
-                f"must be words of the example in their order, got {word!r} for {sentence!r}", parameter=parameter
+                f"must be words of the example{' in their order' * in_order}, got {word!r} for {sentence!r}",
+                parameter=parameter,
             )
         found.append(after[0])
     if not found:
@@ -191,17 +234,20 @@ def rule_text(
     own = {each.path: "" for each in examples if not each.is_named}
     for number, path in enumerate(own, start=1):
         own[path] = "actor_path" if len(own) == 1 else f"actor_path_{number}"
-    by_upos: dict[str, list[DraftExample]] = {}
+    by_upos: dict[tuple[str, ...], list[DraftExample]] = {}
     for each in examples:
-        by_upos.setdefault(each.tokens.upos[each.trigger], []).append(each)
+        by_upos.setdefault(each.upos, []).append(each)
+    nobody = [each for each in examples if each.actor < 0]
+    event = "[]" if len(nobody) == len(examples) else "[agent]"
     excluding = [each for each in load_rules("attack", "asserted").unless if each in shipped_conditions()]
-    lines = ["version: 1", f"name: {name}", "event: [agent]", "frames:"]
+    optional = ["optional: [agent]"] if nobody and event != "[]" else []
+    lines = ["version: 1", f"name: {name}", f"event: {event}", *optional, "frames:"]
     for upos, several in by_upos.items():
-        roles = role_paths(each.path if each.is_named else own[each.path] for each in several)
+        roles = role_paths(each.path if each.is_named else own[each.path] for each in several if each.actor >= 0)
         lines += [
-            f"  - name: {upos.lower()}",
-            f"    trigger: {_flow({**_words(several), 'upos': [upos]})}",
-            f"    roles: {_flow({'agent': roles})}",
+            f"  - name: {'_'.join(upos).lower()}",
+            f"    trigger: {_flow({**_words(several), 'upos': [*upos]})}",
+            *([f"    roles: {_flow({'agent': roles})}"] if roles else []),
         ]
     if own:
         lines.append("paths:")
@@ -213,14 +259,15 @@ def rule_text(
         "examples:",
     ]
     for number, each in enumerate(examples):
-        found = {preset: expected.get((number, preset), [each.code]) for preset in ("extended", "asserted")}
+        code = "event" if event == "[]" else each.code
+        found = {preset: expected.get((number, preset), [code]) for preset in ("extended", "asserted")}
         lines += _example_lines(each, scheme, found)
     return "\n".join(lines) + "\n"
 
 
 def _words(examples: Sequence[DraftExample]) -> dict[str, list[str]]:
     """Triggers of one word and of several."""
-    single = dict.fromkeys(each.words[0] for each in examples if len(each.words) == 1)
+    single = dict.fromkeys(lemma for each in examples if len(each.words) == 1 for lemma in each.lemmas)
     several = dict.fromkeys(" ".join(each.words) for each in examples if len(each.words) > 1)
     return {key: list(words) for key, words in (("lemma", single), ("phrase", several)) if words}
 
@@ -239,7 +286,7 @@ def _example_lines(each: DraftExample, scheme: str, expected: Mapping[str, Seque
         *lines,
         f"    scheme: {scheme}",
         f"    expect: {_flow({preset: list(codes) for preset, codes in expected.items()})}",
-        f"    words: {_flow({tokens.text[each.name]: each.code})}",
+        *([f"    words: {_flow({tokens.text[each.name]: each.code})}"] if each.actor >= 0 else []),
     ]
 
 

@@ -12,12 +12,12 @@ from events._options import Progress
 from events.commands._explaining import traced
 from events.commands._reading import Report
 from events.commands._screen import counted, listed
-from events.counting._definitions import check_classes
 from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
-from events.lexicon._lexicon import Lexicon, load_lexicon
+from events.lexicon._lexicon import Lexicon
+from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
-from events.rules._rules import Rule, load_rules
+from events.rules._rules import Rule
 
 _LISTED = 12  # on the screen; all are in the JSON summary
 _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
@@ -112,10 +112,9 @@ class RuleHits(Report):
 
 def rule_hits(
     files: Sequence[str],
-    rule: str,
+    rule: Rule,
+    lexicon: Lexicon,
     *,
-    preset: str | None = None,
-    lexicon: str | None = None,
     scheme: str | None = None,
     on_progress: Progress | None = None,
 ) -> RuleHits:
@@ -125,30 +124,29 @@ def rule_hits(
     ----------
     files
         Files of scored mentions, globs, or "-".
-    rule, preset, lexicon, scheme
-        As for `events.runs.CountOptions`, of one rule.
+    rule, lexicon
+        What is looked for.
+    scheme
+        As for `events.runs.CountOptions`.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError, InputError
-        If the rule or the lexicon breaks its rules, or a file cannot be read. Bad documents are reported instead.
+        If a file cannot be read. Bad documents are reported instead.
     """
-    chosen = load_rules(rule, preset)
-    words = load_lexicon(lexicon, language=chosen.language)
-    check_classes(chosen, words)
-    hits = RuleHits(title=", ".join(files), rule=chosen.name, preset=chosen.preset, lexicon=words.source)
-    hits.triggers = {trigger: Counter() for trigger in _triggers(chosen)}
-    hits.conditions.update(dict.fromkeys(chosen.unless, 0))
+    hits = RuleHits(title=", ".join(files), rule=rule.name, preset=rule.preset, lexicon=lexicon.source)
+    hits.triggers = {trigger: Counter() for trigger in _triggers(rule)}
+    hits.conditions.update(dict.fromkeys(rule.unless, 0))
     stream = DocumentStream(files, needs=("tokens",), on_rejected=hits.reject, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
-    for batch, traces in traced(stream, chosen, words, scheme, on_progress, hits):
+    for batch, traces in traced(stream, rule, Screen(rule, lexicon, scheme), on_progress, hits):
         for row, trace in traces.items():
             hits.n_with_parses += batch.n_parses(row) > 1
             _add_names(hits, spellings, batch, row, trace)
             _add_triggers(hits, batch.doc_ids[row], trace)
-    hits.unused = _unused(words, spellings)
+    hits.unused = _unused(lexicon, spellings)
     hits.unmatched = dict(sorted(hits.unmatched.items(), key=lambda item: (-item[1][0], item[0])))
     return hits
 

@@ -20,7 +20,7 @@ from corefsample._log import ROOT, STEPS, logger
 from corefsample.errors import OutputError
 
 if TYPE_CHECKING:
-    from corefsample.scorers.log_linear._training import EpochReport
+    from corefsample.scorers.protocol import EpochReport
 
 
 COLUMNS = 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from corefsample._arrays import Ints
+from corefsample._checks import shown
 from corefsample.coreference._clusterings import ClusteringSamples, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
@@ -152,9 +154,19 @@ def _require_mentions(inputs: DocumentInputs) -> None:
 
 
 def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: GoldMentions, source: str) -> None:
-    if document.tokens is not None and gold.tokens is not None and len(document.tokens) != len(gold.tokens):
-        rule = f"must have the words of its gold document ({len(gold.tokens)})"
-        raise InputError(f"{rule}, got {len(document.tokens)}", place=f"{source}: doc_id {document.doc_id!r}")
+    if document.tokens is None or gold.tokens is None:
+        return
+    place, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
+    if len(document.tokens) != len(gold.tokens):
+        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=place)
+    for t, (word, of_gold) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
+        if _written(word) != _written(of_gold):
+            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=place)
+
+
+def _written(word: str) -> str:
+    """A word as CoNLL files have it: without blanks, and never empty."""
+    return re.sub(r"\s", "_", word) or "_"
 
 
 def _by_entity(document: AnnotatedDocument) -> Ints:

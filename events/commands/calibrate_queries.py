@@ -25,7 +25,6 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import FolderResult, Progress, declared, option
-from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_files, print_text
 from events.runs._output_folder import save_pictures
@@ -44,7 +43,7 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 
 @declared
 class CalibrateQueriesOptions(
-    shared.OutFolder, shared.Pictures, shared.Overwrite, FitOptions, shared.UncertainlyRecalibrated
+    shared.OutFolder, shared.Pictures, shared.Overwrite, shared.FitOptions, shared.UncertainlyRecalibrated
 ):
     """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
 
@@ -61,7 +60,7 @@ class CalibrateQueriesOptions(
         Draw reliability curves and coverage.
     """
 
-    form: Form = "global"
+    form: shared.Form = "global"
     objectives: tuple[str, ...] | None = option(default=None, flag="")
     n_resamples: int = 100
     group_by: tuple[str, ...] = option(default=_OPTIONAL_GROUPS, metavar="FIELD")
@@ -192,13 +191,12 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     from events.plots.queries import query_coverage, query_quantiles
     from events.queries._true_counts import LEVELS
 
-    intervals, curves = study.intervals(), study.reliability()
-    coverage, groups = study.coverage(intervals), study.misfit()
+    curves, coverage, quantiles = study.reliability(), study.coverage(), study.quantiles()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
     tables = {"scores": study.scores(), "recalibrations": study.recalibrations(), "coverage": coverage}
-    tables["quantiles"] = quantiles = study.quantiles()
-    tables |= {"intervals": intervals, "groups": groups, "reliability": reliability}
+    tables |= {"quantiles": quantiles, "intervals": study.intervals, "groups": study.misfit()}
+    tables["reliability"] = reliability
     for name, table in tables.items():
         table.to_csv(file(f"query_{name}.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)

@@ -105,10 +105,10 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample._extras import can_report
     from corefsample.files._atomic import write_json
     from corefsample.files._contents import read_json
+    from corefsample.files._digests import sealed
     from corefsample.files._remote import is_url
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
-    from events.counting._run_tables import sealed_record
     from events.counting._truth import TrueEvents
     from events.pages._report import write_report
     from events.runs._output_folder import RunFolder, save_pictures
@@ -149,7 +149,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, counting, on_progress=on_progress)
     record = read_json(run / _RECORD)
-    write_json(run / _RECORD, sealed_record({**record, "simulated": True}))
+    write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
     if can_report():

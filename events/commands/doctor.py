@@ -44,9 +44,8 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.commands._document_checks import AnnotatedReport, CorpusReport
+    from events.commands._document_checks import AnnotatedReport, CorpusReport, NewsReport
     from events.commands._file_check import FileReport
-    from events.commands._news_check import NewsReport
     from events.commands._rule_hits import RuleHits
 
 
@@ -134,11 +133,10 @@ def run_doctor(
         raise ParameterError("must be left out" if files else "are missing", parameter="files", hint=hint)
     if options.environment:
         return DoctorResult(environment=describe_environment())
-    from events.commands._document_checks import check_annotated, check_corpus
+    from events.commands._document_checks import check_annotated, check_corpus, check_news
     from events.commands._file_check import check_file, is_rule_or_lexicon
-    from events.commands._news_check import check_news
+    from events.counting._definitions import Definitions
     from events.lexicon._lexicon import load_lexicon
-    from events.rules._rules import load_rules
     from events.runs._document_inputs import annotated_kind
 
     found: list[Any] = [check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)]
@@ -155,14 +153,17 @@ def run_doctor(
     if options.rule is not None and "-" in corpus:
         raise ParameterError("needs files that can be read twice, got standard input", parameter="rule")
     if corpus:
-        is_asked = options.rule is not None or options.lexicon is not None
-        language = "" if options.rule is None else load_rules(options.rule, options.preset).language
-        lexicon = load_lexicon(options.lexicon, language=language) if is_asked else None
-        language = language or (lexicon.language if lexicon is not None else "")
+        definitions = None
+        lexicon = None if options.lexicon is None else load_lexicon(options.lexicon)
+        language = "" if lexicon is None else lexicon.language
+        if options.rule is not None:
+            definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
+            lexicon, language = definitions.lexicon, definitions.language or ""
         found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
-    if options.rule is not None:
-        against = options.chosen("preset", "lexicon", "scheme")
-        found.append(rule_hits(corpus, options.rule, **against, on_progress=on_progress))
+        if definitions is not None:
+            against: dict[str, Any] = {"scheme": options.scheme, "on_progress": on_progress}
+            words = definitions.lexicon
+            found += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
     return DoctorResult(tuple(found))
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -157,13 +158,15 @@ def run_evaluate(
     from events.runs._document_inputs import DocumentInputs
 
     options = options or EvaluateOptions()
-    files = [DocumentInputs(path, options.entity_fields) for path in (gold, system)]
+    # Mentions over the end of a sentence count, as in the reference scorer.
+    opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
+    files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
     chosen = options.chosen("match", "clustering", "singletons", "level", "seed")
     found = system_scores(files[1], keys, **chosen, n_samples=options.n_samples, on_progress=on_progress)
     systems = [list(found.by_document.values())]
     if options.against is not None:
-        other = system_scores(DocumentInputs(options.against, options.entity_fields), keys, **chosen, n_samples=0)
+        other = system_scores(opened(options.against), keys, **chosen, n_samples=0)
         systems.append(list(other.by_document.values()))
     draws = resampled_f1(systems, **options.chosen("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()

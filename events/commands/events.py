@@ -83,23 +83,27 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample._extras import can_report, install_hint
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
-    from events.counting._notes import exclusion_texts, merging_text, unsettled_text
-    from events.news._notices import outlying_text, scoring_notices
+    from events.counting._notes import CountNotes
+    from events.news._dates import Timeline
+    from events.news._quality import ScoredInputs
 
     folder, counts = summary.out, summary.counts
     print_text(
         f"{counted(summary.n_documents, 'document')}, {summary.periods[0]} to {summary.periods[1]}: "
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
+    if summary.n_undated:
+        print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
     if summary.n_quarantined:
         click.echo(
             f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
         )
-    for notice in scoring_notices(read_json(joined(folder, "run.json"))):
+    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).notices():
         print_text(notice)
-    if outliers := outlying_text(counts):
+    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
+    if outliers := Timeline.of_counts(periods).notice(periods["period"].tolist()):
         print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
@@ -113,12 +117,9 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
-    for text in exclusion_texts(summary.triggers):
+    notes = CountNotes(summary.merged_actors, summary.triggers)
+    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED), notes.unsettled()]):
         print_text(text)
-    if summary.merged_actors is not None and summary.merged_actors["probability"] > _MERGED:
-        print_text(merging_text(summary.merged_actors))
-    if summary.merged_actors is not None and (unsettled := unsettled_text(summary.merged_actors)):
-        print_text(unsettled)
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         missing = "" if can_report() else f" ({install_hint('report')})"

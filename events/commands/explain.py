@@ -21,7 +21,7 @@ import hashlib
 import heapq
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -63,7 +63,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     Attributes
     ----------
     rule
-        A shipped rule, or a YAML file of your own.
+        A shipped rule, or a YAML file of your own: of a rule, or of outcomes and the rules that they need.
     preset
         Preset of the rule. [default: asserted, or the only one of a file]
     doc_id
@@ -154,32 +154,30 @@ def run_explain(
     from events.commands._explaining import N_SAMPLES, document_events, explained
     from events.commands._reading import batches
     from events.counting._acceptance import Acceptance
-    from events.counting._definitions import Definitions, check_classes
+    from events.counting._definitions import Definitions
     from events.counting._evaluation import RuleFinder
-    from events.lexicon._lexicon import load_lexicon
     from events.matching._screening import Screen
     from events.matching._tracing import COUNTED
-    from events.rules._rules import load_rules
 
     options = options or ExplainOptions()
-    rule = load_rules(options.rule, options.preset)
-    lexicon = load_lexicon(options.lexicon, language=rule.language)
-    rule = dataclasses.replace(rule, filled=options.filled)
-    check_classes(rule, lexicon)
-    definitions, recalibration = Definitions((rule,), lexicon), CorpusRecalibration(seed=options.seed)
-    acceptance = Acceptance(needs=(), language=definitions.language, recalibration=recalibration)
-    screen = Screen(rule, lexicon, options.scheme)
-    finder = RuleFinder(screen, definitions.outcomes, recalibration, N_SAMPLES, options.seed)
-    lemma = _wanted_lemma(rule, options.trigger)
+    definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
+    definitions, recalibration = definitions.only(options.filled), CorpusRecalibration(seed=options.seed)
+    rules = definitions.whole_rules
+    acceptance = Acceptance(needs=(), language=definitions.language)
+    screen = Screen(definitions.rules, definitions.lexicon, options.scheme)
+    finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
+    lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
+    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
-        return {}, acceptance.faults(batch)
+        nonlocal recalibration
+        recalibration = recalibration.decided(batch.metadata(0))
+        return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
     for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
@@ -187,22 +185,15 @@ def run_explain(
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue
         is_found = True
-        events: tuple[EventShare, ...] | None = None
-        is_evaluated = False  # a document of which no trigger is chosen needs no samples
         has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
-        for each in explained(batch, row, rule, lexicon, options.scheme):
+        for each in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
             if lemma is not None and not _has_lemma(each, lemma):
                 continue
             n_triggers += 1
             outcomes[each.trace.outcome] += 1
             has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
             rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            if len(chosen) == limit and rank < chosen[0][0]:
-                continue
-            if not is_evaluated:
-                events = document_events(batch, row, finder)
-                is_evaluated = True
-            heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
+            heapq.heappush(chosen, (rank, n_triggers, each, batch, row))
             if len(chosen) > limit:
                 heapq.heappop(chosen)
         n_by_actor += has_event[True]
@@ -210,18 +201,40 @@ def run_explain(
         n_with_event += any(has_event.values())
     if not is_found:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
-    shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
+    events: dict[str, tuple[EventShare, ...] | None] = {}
+    for _, _, each, batch, row in chosen:
+        if each.doc_id not in events:
+            events[each.doc_id] = document_events(batch, row, finder, recalibration)
+    ordered = sorted(chosen, key=lambda item: item[1])
+    shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
-    return ExplainResult(rule.name, rule.preset, lexicon.source, *sums, shown, options.all_parses)
+    names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
+    return ExplainResult(names, presets, definitions.lexicon.source, *sums, shown, options.all_parses)
 
 
-def _wanted_lemma(rule: Rule, trigger: str | None) -> str | None:
-    """The lemma in lower case, if a trigger of the rule has it."""
+def _named(triggers: Iterable[Explained], rules: Sequence[Rule], rule: Rule) -> Iterator[Explained]:
+    """Triggers of a rule; where there are several rules, their frames are named RULE.FRAME."""
+    for each in triggers:
+        if len(rules) == 1:
+            yield each
+            continue
+        readings = [
+            dataclasses.replace(
+                reading, trace=dataclasses.replace(reading.trace, frame=f"{rule.name}.{reading.trace.frame}")
+            )
+            for reading in (each, *each.alternatives)
+        ]
+        yield dataclasses.replace(readings[0], alternatives=tuple(readings[1:]))
+
+
+def _wanted_lemma(rules: Sequence[Rule], trigger: str | None) -> str | None:
+    """The lemma in lower case, if a trigger of a rule has it."""
     if trigger is None:
         return None
-    words = {word for frame in rule.frames for word in frame.words}
+    words = {word for rule in rules for frame in rule.frames for word in frame.words}
     if trigger.lower() not in words:
-        rule_text = f"must be a trigger of the rule {rule.name}, preset {rule.preset} ({rule.triggers})"
+        described = "; ".join(f"{rule.name}, preset {rule.preset} ({rule.triggers})" for rule in rules)
+        rule_text = f"must be a trigger of the rule {described}"
         raise ParameterError(f"{rule_text}, got {trigger!r}", parameter="trigger")
     return trigger.lower()
 

@@ -24,7 +24,6 @@ from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import Progress, Result, declared, option
-from events.commands._fit_options import FitOptions, Form
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
 
@@ -45,7 +44,7 @@ RECORD_SUFFIX = ".recalibration.json"
 
 
 @declared
-class RecalibrateOptions(shared.Overwrite, FitOptions):
+class RecalibrateOptions(shared.Overwrite, shared.FitOptions):
     """What to fit, and how.
 
     Attributes
@@ -63,7 +62,7 @@ class RecalibrateOptions(shared.Overwrite, FitOptions):
 
     out: str = option(metavar="FILE")
     objective: Literal["joint", "queries", "queries-log", "links", "links-log", "likelihood"] = "joint"
-    form: Form = "kinds"
+    form: shared.Form = "kinds"
     n_resamples: int = option(default=200, at_least=2)
     shrink: bool = False
 

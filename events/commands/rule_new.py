@@ -7,11 +7,14 @@ Examples
 --------
   corefsample rule new raid --example "Iraq raided Iran." --actor Iraq --pipeline en_gum_ud
   corefsample rule new hit --pipeline en_gum_ud --actor We --example "We hit."
+  corefsample rule new blast --pipeline en_gum_ud --actor - --example "A bomb exploded."
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +23,9 @@ from events import _shared_options as shared
 from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_text
+
+if TYPE_CHECKING:
+    from corefsample.documents._tokens import Tokens
 
 
 @declared
@@ -36,7 +42,7 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
         Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
         [default: its only verb]
     actor
-        Words of the example that name who did it; repeatable. [default: the only name of the lexicon]
+        Words of the example that name who did it, or - for nobody; repeatable. [default: the only name of the lexicon]
     out
         File of the rule. [default: NAME.yaml]
     lexicon
@@ -114,7 +120,8 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     triggers, actors = _one_each(options, "trigger"), _one_each(options, "actor")
     for text, tokens, trigger, actor in zip(options.example, parses, triggers, actors, strict=True):
         try:
-            drafts.append(draft_example(tokens, scheme, lexicon, trigger, actor))
+            lower = partial(_parsed_in_lower_case, pipeline, text)
+            drafts.append(draft_example(tokens, scheme, lexicon, trigger, actor, lower=lower))
         except ParameterError as error:
             raise ParameterError(error.message, parameter=error.parameter, place=repr(text)) from None
 
@@ -125,17 +132,19 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         return {(each.number, each.preset): each.found for each in results}
 
     found = examined(rule_text(name, drafts, scheme, {}))
+    has_roles = any(draft.actor >= 0 for draft in drafts)
     for number, draft in enumerate(drafts):
-        if draft.code not in found[number, "extended"]:
+        code = draft.code if has_roles else "event"
+        if code not in found[number, "extended"]:
             names = ", ".join(found[number, "extended"]) or "nothing"
-            raise ParameterError(f"must have {draft.code} by its parse, got {names}", parameter="example")
+            raise ParameterError(f"must have {code} by its parse, got {names}", parameter="example")
     write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
     described = tuple(
         {
             "text": text,
             "trigger": " ".join(draft.words),
             "actor": draft.code,
-            "mention": draft.tokens.text[draft.actor],
+            "mention": draft.tokens.text[draft.actor] if draft.actor >= 0 else "",
             "path": draft.path,
             "extended": ", ".join(found[number, "extended"]),
             "asserted": ", ".join(found[number, "asserted"]),
@@ -143,6 +152,13 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
     )
     return RuleNewResult(out, name, scheme, described)
+
+
+def _parsed_in_lower_case(pipeline: Any, text: str) -> Tokens:
+    """The parse of a sentence whose first letter is in lower case, so that its first word is not tagged as a name."""
+    from corefsample.spacy_bridge.documents import tokens_of_doc
+
+    return tokens_of_doc(pipeline(text[:1].lower() + text[1:]))
 
 
 def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
@@ -161,7 +177,8 @@ def print_rule_new(result: RuleNewResult) -> None:
     for each in result.examples:
         print_text(each["text"])
         click.echo(f"  trigger   {each['trigger']}")
-        click.echo(f"  actor     {each['actor']}, at {each['mention']!r} by {each['path']}")
+        at = f", at {each['mention']!r} by {each['path']}" if each["mention"] else ": nobody named"
+        click.echo(f"  actor     {each['actor']}{at}")
         for preset in ("extended", "asserted"):
             click.echo(f"  {preset}  {each[preset] or 'nothing'}")
     click.echo(f"\nRule     {result.out} ({result.scheme})")

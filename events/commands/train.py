@@ -36,10 +36,7 @@ from events.commands._screen import counted, mention_counts, print_counts, print
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
-    from corefsample.scorers.log_linear._model import AntecedentModel
-    from corefsample.scorers.log_linear._training import EpochReport
-    from corefsample.scorers.log_linear.features._templates import TemplateSet
-    from corefsample.scorers.protocol import MentionDocument
+    from corefsample.scorers.protocol import AntecedentScorer, EpochReport, MentionDocument
     from events.runs._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
@@ -150,7 +147,7 @@ class TrainResult(Result):
 
     out: str
     record: str
-    model: AntecedentModel
+    model: AntecedentScorer
     reports: tuple[EpochReport, ...]
     l2: float
     epoch: int
@@ -218,7 +215,6 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._record import checksums, free_outputs, run_record
 
@@ -227,7 +223,7 @@ def run_train(
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
-    templates = DEFAULT_TEMPLATES if options.templates is None else load_templates(options.templates)
+    features = {} if options.templates is None else {"templates": load_templates(options.templates)}
     selection = Selection(options.where)
     with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
         paths = [corpora, options.held_out] if options.held_out else [corpora]
@@ -243,7 +239,7 @@ def run_train(
             held_out_documents,
             options,
             language=language,
-            templates=templates,
+            features=features,
             provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
             on_epoch=on_epoch,
         )
@@ -299,7 +295,7 @@ def _without_folders(sources: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "path": os.path.basename(row["path"])} for row in sources]
 
 
-def load_templates(path: PathLike) -> TemplateSet:
+def load_templates(path: PathLike) -> Any:
     """Read feature templates from a YAML file with the lists pronoun, phrase and new.
 
     Raises
@@ -307,16 +303,13 @@ def load_templates(path: PathLike) -> TemplateSet:
     InputError
         If the file cannot be read, has other content, or has a template that breaks its rules.
     """
-    from corefsample.scorers.log_linear.features._templates import TemplateSet
+    from corefsample.scorers._loading import feature_templates
     from events._yaml_file import file_bytes, read_yaml, typed
 
     name = os.fspath(path)
     lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
-    if set(lists) != {"pronoun", "phrase", "new"}:
-        names = ", ".join(lists) or "nothing"
-        raise InputError(f"templates must be in the lists pronoun, phrase and new, got {names}", place=name)
     try:
-        return TemplateSet(**lists)
+        return feature_templates(lists)
     except ParameterError as error:
         raise error.as_input_error(name) from None
 
@@ -390,20 +383,20 @@ def fit_model(
     options: Any,
     *,
     language: Language,
-    templates: TemplateSet,
+    features: Mapping[str, Any],
     provenance: Mapping[str, Any],
     on_epoch: Callable[[EpochReport], None] | None,
-) -> tuple[AntecedentModel, tuple[EpochReport, ...]]:
+) -> tuple[AntecedentScorer, tuple[EpochReport, ...]]:
     """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes.
 
     Returns
     -------
-    AntecedentModel
+    AntecedentScorer
         The model; its provenance has the chosen penalty and number of passes.
     tuple of EpochReport
         Reports of all passes.
     """
-    from corefsample.scorers.log_linear._training import SoftmaxMargin, train
+    from corefsample.scorers._loading import train_scorer
 
     reports: list[EpochReport] = []
 
@@ -412,11 +405,11 @@ def fit_model(
         if on_epoch is not None:
             on_epoch(epoch)
 
-    trained: Callable[..., AntecedentModel] = partial(
-        train,
-        costs=SoftmaxMargin(*options.margin),
+    trained: Callable[..., AntecedentScorer] = partial(
+        train_scorer,
+        costs=options.margin,
         language=language,
-        templates=templates,
+        **features,
         n_threads=options.threads,
         **{name: getattr(options, name) for name in _AS_GIVEN},
         on_epoch=report,

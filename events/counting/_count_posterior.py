@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._arrays import Floats
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
+from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
 from events.counting._evidence import evidence_schema

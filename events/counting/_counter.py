@@ -9,10 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar, get_args
 
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats import DocumentStream
@@ -24,12 +25,14 @@ from events.counting._definitions import Definitions
 from events.counting._document_events import DocumentEvents
 from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
+from events.counting._rows import CountedIds
 from events.counting._sums import Counted, CountedEvents
 from events.counting._tables import ACTOR, EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
+Undated = Literal["reject", "keep"]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -44,9 +47,9 @@ class EventCounter(CountedEvents):
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate
-        The user's own predicate on clusterings, instead of rule and lexicon: see
-        `evaluate_predicate`. If it returns whole numbers, the counts are their sums over documents, and
-        the probabilities of the evidence those of a number above 0.
+        The user's own predicate on clusterings, instead of rule and lexicon: see `PredicateFinder`. If it returns whole
+        numbers, the counts are their sums over documents, and the probabilities of the evidence those of a number
+        above 0.
     scheme
         Dependency scheme of the documents, or None to recognise each document's from its labels.
     period
@@ -57,11 +60,13 @@ class EventCounter(CountedEvents):
         In [0, 2**64).
     recalibration
         Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
-        `CorpusRecalibration`. None: the scores as
-        they are, with the uncertainty of the recalibration of a model of the package if it is the one that they had, as
-        those of `corefsample score` and `score_english`.
+        `CorpusRecalibration`. None: the scores as they are, with the uncertainty of the recalibration of a model of the
+        package if it is the one that they had, as those of `corefsample score`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+    undated
+        What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
+        in no period, in rows whose period is "undated".
     compared
         The events that will be compared; None: any.
     filled
@@ -113,6 +118,7 @@ class EventCounter(CountedEvents):
         seed: int = 0,
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
+        undated: Undated = "reject",
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -122,6 +128,8 @@ class EventCounter(CountedEvents):
             _checks.choice("scheme", scheme, scheme_names())
         if uncertainty is not None:
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
+        _checks.choice("undated", undated, get_args(Undated))
+        dated = ("date",) if undated == "reject" else ()
         sampling: dict[str, Any] = {"n_samples": _checks.n_samples(n_samples, 1), "seed": _checks.seed(seed)}
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
@@ -129,8 +137,8 @@ class EventCounter(CountedEvents):
         self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
-            self._finder = PredicateFinder(predicate, recalibration, **sampling)
-            self._acceptance = Acceptance(needs=("date",), recalibration=recalibration)
+            self._finder = PredicateFinder(predicate, **sampling)
+            self._acceptance = Acceptance(needs=dated)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
             counted = Counted({"event": ACTOR}, period=period, **sampling)
         else:
@@ -138,8 +146,8 @@ class EventCounter(CountedEvents):
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
-            self._finder = RuleFinder(screen, definitions.outcomes, recalibration, **sampling)
-            self._acceptance = Acceptance(language=definitions.language, recalibration=recalibration)
+            self._finder = RuleFinder(screen, definitions.outcomes, **sampling)
+            self._acceptance = Acceptance(needs=(*dated, "tokens"), language=definitions.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
@@ -181,8 +189,8 @@ class EventCounter(CountedEvents):
         ParameterError
             If `document` is not a ScoredDocument.
         InputError
-            If the document has no date or no tokens, its labels fit no scheme, its doc_id was added before, or its
-            date makes the periods more than 100,000. Then the document is not counted.
+            If the document has no date (unless undated ones are kept) or no tokens, its labels fit no scheme, its
+            doc_id was added before, or its date makes the periods more than 100,000. Then the document is not counted.
         """
         batches = self._checked(DocumentBatch.of([require_document(document)]))
         return tuple(events for several in self._added(batches) for events in several)
@@ -231,18 +239,27 @@ class EventCounter(CountedEvents):
 
     def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
-        counted, again = self.ids if self.n_documents else None, set[str]()  # doc_ids that another file has
+        counted = self.ids if self.n_documents else ()
+        again = set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
             again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._acceptance.faults(valid, counted, again)
+            faults |= self._faults(valid, counted, again)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
+
+    def _faults(
+        self, batch: DocumentBatch, counted: CountedIds | tuple[()], repeated: Collection[str] = ()
+    ) -> dict[int, Fault]:
+        """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
+        if len(batch):
+            self._recalibration = self._recalibration.decided(batch.metadata(0))
+        return self._acceptance.faults(batch, self._recalibration, counted, repeated)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a batch; if one is invalid one by one, so that those before it are counted."""
         try:
-            require_none(batch, self._acceptance.faults(batch, self.ids))
+            require_none(batch, self._faults(batch, self.ids))
             matches, faults = self._finder.match(batch)
             require_none(batch, faults)
             is_valid = not self.is_outlying(batch)
@@ -257,41 +274,42 @@ class EventCounter(CountedEvents):
             yield from self._checked(batch.take([row]))
 
     def _added(
-        self, batches: Iterable[tuple[DocumentBatch, Matches]], n_threads: int = 1
+        self, batches: Iterator[tuple[DocumentBatch, Matches]], n_threads: int = 1
     ) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""
-        begun: deque[_BegunBatch] = deque()
-        errors: list[Exception] = []
+        begun: deque[tuple[DocumentBatch, list[Period], Matches, dict[int, Task[list[DocumentEvents]]]]] = deque()
+        error: Exception | None = None
+
+        def finished() -> list[DocumentEvents]:
+            batch, periods, matches, tasks = begun.popleft()
+            events_of = {row: task.result() for row, task in tasks.items()}
+            self.add_events(batch, periods, matches, events_of)
+            return [events for several in events_of.values() for events in several]
+
         with Threads(n_threads if self._is_threaded else 1) as threads:
-            for batch, matches in _until_error(batches, errors):
+            while True:
+                try:
+                    batch, matches = next(batches)
+                except StopIteration:
+                    break
+                except Exception as raised:
+                    error = raised
+                    break
                 tasks = {
-                    row: threads.begin(partial(self._finder.events, batch, row, each))
+                    row: threads.begin(partial(self._finder.events, batch, row, each, self._recalibration))
                     for row, each in matches.items()
                     if self._finder.is_possible(each)
                 }
-                begun.append(_BegunBatch(batch, self.add_documents(batch), matches, tasks))
-                self.scores_had, self.uncertainty = self._recalibration.first, self._recalibration.uncertainty
-                yield self._finished(begun.popleft()) if len(begun) > _AHEAD else []
-            while begun:
-                yield self._finished(begun.popleft())
-        for error in errors:  # the documents before it are counted
+                begun.append((batch, self.add_documents(batch), matches, tasks))
+                self.scores_had, self.uncertainty = self._recalibration.first or "", self._recalibration.uncertainty
+                yield finished() if len(begun) > _AHEAD else []
+            while begun:  # the documents before an error are counted
+                yield finished()
+        if error is not None:
             raise error
-
-    def _finished(self, begun: _BegunBatch) -> list[DocumentEvents]:
-        events_of = {row: task.result() for row, task in begun.tasks.items()}
-        self.add_events(begun.batch, begun.periods, begun.matches, events_of)
-        return [events for several in events_of.values() for events in several]
 
 
 T = TypeVar("T")
-
-
-def _until_error(items: Iterable[T], errors: list[Exception]) -> Iterator[T]:
-    """The items up to the first error, which is noted."""
-    try:
-        yield from items
-    except Exception as error:
-        errors.append(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,16 +345,6 @@ class Threads:
     def begin(self, work: Callable[[], T]) -> Task[T]:
         """Give work to the threads."""
         return Task(work, None if self._pool is None else self._pool.submit(work))
-
-
-@dataclass(frozen=True, slots=True)
-class _BegunBatch:
-    """A batch whose documents are being sampled."""
-
-    batch: DocumentBatch
-    periods: list[Period]
-    matches: Matches
-    tasks: dict[int, Task[list[DocumentEvents]]]  # by row, of the documents in which an event is possible
 
 
 def _require_predicate(predicate: object, rule: object, lexicon: object) -> None:

@@ -22,7 +22,7 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import N_DRAWS
 from events.counting import _kernels
-from events.counting._periods import Calendar, Period
+from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._tables import ACTOR, COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
 from events.counting._tally import Cell, CountTally
 
@@ -123,25 +123,26 @@ class EventCounts:
         -------
         pandas.DataFrame
             event (name of the rule); `actor`, and `target` of rules with two roles; period
-            ("1999Q2"); period_start (timestamp of its first day); n_docs (documents in the period); mean and sd of the
+            ("1999Q2", and "undated" of documents without a date, which are in no period); period_start (timestamp of
+            its first day); n_docs (documents in the period); mean and sd of the
             count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
             recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
             actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
         """
-        return self.rows(self.tally.keys(), self.periods())
+        return self.rows(self.tally.keys(), [*self.periods(), *self._undated()])
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
-        """The rows of `to_frame` of some events, which need no evidence, and of adjacent periods."""
+        """The rows of `to_frame` of some events, which need no evidence, and of some periods."""
         roles = [key.values(self.columns) for key in keys]
-        first = periods[0].number if periods else 0
+        column = {period.number: t for t, period in enumerate(periods)}
         n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
         place = {key: k for k, key in enumerate(keys)}
         for (key, period), cell in self.tally.cells():
-            if key in place and 0 <= period - first < len(periods):
-                values[:, place[key], period - first] = self._of_cell(cell)
+            if key in place and period in column:
+                values[:, place[key], column[period]] = self._of_cell(cell)
         columns: dict[str, Any] = {
             "event": self.event,
             **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
@@ -203,9 +204,13 @@ class EventCounts:
         """Every period from the first with a document to the last."""
         return self.calendar.periods(self.tally.periods())
 
+    def _undated(self) -> list[Period]:
+        """The period that stands for documents without a date, if there are any."""
+        return self.calendar.periods([NO_PERIOD]) if self.tally.documents(NO_PERIOD) else []
+
     def period(self, label: str) -> Period:
-        """Return the period with a label ("1999Q2"), or raise ParameterError."""
-        periods = {period.label: period for period in self.periods()}
+        """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
+        periods = {period.label: period for period in [*self.periods(), *self._undated()]}
         if label not in periods:
             labels = list(periods)
             rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
@@ -324,7 +329,7 @@ class CountsOfRules:
         """
         rows, sampled = [], [np.zeros(0, np.int32)]
         for counts in self.of_rules:
-            labels = {period.number: period.label for period in counts.periods()}
+            labels = {period.number: period.label for period in (*counts.periods(), *counts._undated())}
             for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
                 if cell.has_evidence:
                     values = key.cells(counts.columns, self.roles)

@@ -45,9 +45,11 @@ class Definitions:
         cls,
         rule: Rule | Sequence[Rule] | None = None,
         lexicon: Lexicon | None = None,
-        outcomes: Sequence[str] = (),
+        outcomes: Sequence[str | Outcome] = (),
     ) -> Self:
         """Check rules, a lexicon and outcomes, beside those of the rules; None stands for the shipped ones.
+
+        An event RULE.FRAME of an outcome is that of a rule of its own, which has one frame.
 
         Raises
         ------
@@ -79,12 +81,9 @@ class Definitions:
         for each in rules:
             check_classes(each, lexicon)
             _check_defaults(each, lexicon)
-        read = [*map(Outcome.parsed, outcomes)]
-        for each in rules:
-            try:
-                read += map(Outcome.parsed, each.outcomes)
-            except ParameterError as error:
-                raise error.as_input_error(each.source) from None
+        read = [each if isinstance(each, Outcome) else Outcome.parsed(each) for each in outcomes]
+        read += [outcome for each in rules for outcome in each.outcomes]
+        rules += _frames_of(read, rules)
         check_outcomes(read, rules, lexicon)
         return cls(rules, lexicon, tuple(read))
 
@@ -96,12 +95,19 @@ class Definitions:
 
     @classmethod
     def named(
-        cls, rules: Sequence[str], preset: str | None, lexicon: str | None = None, outcomes: Sequence[str] = ()
+        cls,
+        rules: Sequence[str],
+        preset: str | None,
+        lexicon: str | None = None,
+        outcomes: Sequence[str] = (),
+        *,
+        examples: bool = True,
     ) -> Self:
-        """Load and check rules, their examples and a lexicon by their names or paths."""
+        """Load and check rules, their `examples` and a lexicon by their names or paths."""
         words = None if lexicon is None else load_lexicon(lexicon)
         loaded, of_files = rules_and_outcomes(rules, preset)
-        return cls.of(loaded, words, [*of_files, *outcomes]).with_examples()
+        definitions = cls.of(loaded, words, [*of_files, *outcomes])
+        return definitions.with_examples() if examples else definitions
 
     def only(self, filled: Filled) -> Self:
         """The same, for actors that are named, by default, or either."""
@@ -125,6 +131,16 @@ class Definitions:
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Columns of the roles of each rule, by its name, and of the actors of each outcome."""
         return {rule.name: rule.columns for rule in self.rules} | {each.name: ACTOR for each in self.outcomes}
+
+    @property
+    def whole_rules(self) -> tuple[Rule, ...]:
+        """The rules without those of one frame that outcomes name."""
+        return tuple(rule for rule in self.rules if "." not in rule.name)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names of actors by their codes, and the titles of outcomes."""
+        return {**self.lexicon.names, **{each.name: each.title for each in self.outcomes if each.title}}
 
     @property
     def actors_of_outcomes(self) -> dict[str, list[str]]:
@@ -191,6 +207,14 @@ def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
         ):
             message = f"defaults.{role}.actor must be an actor of a lexicon, got {default.actor!r}"
             raise InputError(message, place=rule.source)
+
+
+def _frames_of(outcomes: Sequence[Outcome], rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Rules of one frame each, which outcomes name RULE.FRAME."""
+    by_name = {rule.name: rule for rule in rules}
+    names = dict.fromkeys(event for outcome in outcomes for event in outcome.events if event not in by_name)
+    parts = [name.partition(".") for name in names]
+    return tuple(by_name[rule].with_frame(frame) for rule, _, frame in parts if frame and rule in by_name)
 
 
 def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:

@@ -12,35 +12,11 @@ from corefsample._arrays import Bools, Bytes, Floats, Ints
 from corefsample._monte_carlo import monte_carlo_errors
 from corefsample.coreference._conditioning import WAYS, Conditioned
 from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
+from events.counting._reasons import Reasons
 from events.counting._tables import EventKey
 from events.matching._matches import MentionMatches
 
 _FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
-# In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one
-# of the role that is farthest from it; from far to close: another actor, no actor, several actors.
-SEVERAL = "several actors"
-REASONS = ("another actor", "no actor", SEVERAL, "no event in the parse")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reasons:
-    """What happens in the samples in which an event is not true.
-
-    Attributes
-    ----------
-    counts
-        int64 (4,): samples by reason, in the order of `REASONS`.
-    others
-        Of samples with several actors: parse, mention of the entity that names one of the others, number of samples.
-    """
-
-    counts: Ints
-    others: tuple[tuple[int, int, int], ...]
-
-    def shares(self) -> list[tuple[str, int]]:
-        """Reasons that some samples have, with the number of these, the most frequent first."""
-        named = zip(REASONS, self.counts.tolist(), strict=True)
-        return sorted((each for each in named if each[1]), key=lambda each: -each[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +97,7 @@ class DocumentEvents:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     keys: tuple[EventKey, ...]
     hits: Bytes
     one_best: Bools | Ints

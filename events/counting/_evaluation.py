@@ -11,65 +11,31 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import document_draws
-from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import (
     CorpusRecalibration,
     DocumentPosterior,
-    DrawnRecalibration,
     ParseSamples,
-    WeightedParse,
 )
-from events.counting._document_events import REASONS, DocumentEvents, ParseEvents, Part, Reasons
-from events.counting._kernel_inputs import Hits, KernelInputs, certain_hits, reasons_in_parse, with_common_descriptions
+from events.counting._document_events import DocumentEvents, ParseEvents, Part
+from events.counting._kernel_inputs import Hits, KernelInputs
 from events.counting._kernels import NAMED, STANDS_FOR
+from events.counting._reasons import Reasons
 from events.counting._tables import EventKey
 from events.counting._tally import MOST
-from events.matching._matches import MentionMatches, with_virtual_mentions
+from events.matching._matches import MentionMatches
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._outcomes import Outcome
-
-
-def evaluate_matches(
-    antecedents: AntecedentDistribution,
-    matches: MentionMatches,
-    doc_id: str,
-    date: datetime.date,
-    *,
-    n_samples: int = 1000,
-    seed: int = 0,
-) -> DocumentEvents:
-    """Sample clusterings of a document with one parse and evaluate the event of a rule in each.
-
-    An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
-    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
-    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
-
-    Parameters
-    ----------
-    antecedents
-        Distribution over antecedents of the document.
-    matches
-        From `match_document`.
-    doc_id, date
-        The document; doc_id and seed fix the samples.
-    n_samples
-        At least 1.
-    seed
-        In [0, 2**64).
-    """
-    posterior = DocumentPosterior(doc_id, (WeightedParse(antecedents),))
-    return evaluate_document(posterior, {0: [matches]}, date, n_samples=n_samples, seed=seed)[0]
 
 
 def evaluate_document(
     posterior: DocumentPosterior,
     matches: Mapping[int, Sequence[MentionMatches]],
-    date: datetime.date,
+    date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
@@ -91,7 +57,13 @@ def evaluate_document(
     Returns
     -------
     list of DocumentEvents
-        Of each rule whose event is possible in some parse, as `evaluate_matches` describes them.
+        Of each rule whose event is possible in some parse.
+
+    Notes
+    -----
+    An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
+    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
+    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
     """
     samples = posterior.sample(n_samples=n_samples, seed=seed)
     counts = samples.parse_counts
@@ -130,21 +102,19 @@ def _given_parse(
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
     for rule, each in enumerate(several):
         if _is_certain(each):
-            certain = certain_hits(each, len(given.samples))
-            found[rule] = certain, certain_hits(each, 1).events
+            found[rule] = Hits.certain(each, len(given.samples)), Hits.certain(each, 1).events
     likeliest = np.ascontiguousarray(given.likeliest[:, None])
-    for group in with_common_descriptions(several, [rule for rule in range(len(several)) if rule not in found]):
-        inputs = KernelInputs([several[rule] for rule in group])
-        own = with_virtual_mentions(given.labels, inputs.inferred, draws) if inputs.inferred else given.labels
-        likely = with_virtual_mentions(likeliest, inputs.inferred, None) if inputs.inferred else likeliest
+    for group in KernelInputs.groups(several, [rule for rule in range(len(several)) if rule not in found]):
+        inputs, described = KernelInputs.of([several[rule] for rule in group]), several[group[0]]
+        own = described.with_virtual_mentions(given.labels, draws)
         every = inputs.evaluated(own)
-        if any(each.possessor is None for each in inputs.inferred):
-            plain = inputs.evaluated(with_virtual_mentions(given.labels, inputs.inferred, draws, stand_ins=False))
+        if any(each.possessor is None for each in described.inferred):
+            plain = inputs.evaluated(described.with_virtual_mentions(given.labels, draws, stand_ins=False))
             for hits, of_named in zip(every, plain, strict=True):
                 hits.events[:] = of_named.events | (STANDS_FOR * ((hits.events != 0) & (of_named.events == 0)))
             without |= {rule: of_named.instances for rule, of_named in zip(group, plain, strict=True)}
-        together = zip(group, every, inputs.evaluated(likely), strict=True)
-        found |= {rule: (hits, one_best.events) for rule, hits, one_best in together}
+        best = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
+        found |= {rule: (hits, one.events) for rule, hits, one in zip(group, every, best, strict=True)}
         labels |= dict.fromkeys(group, own)
     return [
         (
@@ -166,7 +136,7 @@ def _given_parse(
 
 
 def _of_all_parses(
-    doc_id: str, date: datetime.date, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+    doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, from those of each parse with the clusterings."""
     parses = tuple(each for each, _ in given)
@@ -182,7 +152,16 @@ def _of_all_parses(
         if each.parse == 0:
             one_best[own] = each.one_best
     hits, ways = hits_and_ways(every)
-    event, reasons = parses[0].matches.event, _reasons(tuple(rows), hits, given)
+    reasons = {}
+    for (key, row), n_hits in zip(rows.items(), np.count_nonzero(hits, axis=1).tolist(), strict=True):
+        if 0 < n_hits < hits.shape[1]:
+            with_key = [
+                (each.parse, each.matches, each.hits[each.keys.index(key)], labels)
+                for each, labels in given
+                if key in each.keys and each.samples.size
+            ]
+            reasons[row] = Reasons.of_parses(key, hits.shape[1] - n_hits, with_key)
+    event = parses[0].matches.event
     return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, parses, counts, reasons, ways)
 
 
@@ -191,25 +170,6 @@ def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
     if ways.max(initial=0) <= NAMED:
         return ways, None
     return (ways != 0).astype(np.uint8), ways
-
-
-def _reasons(keys: Sequence[EventKey], hits: Bytes, given: Sequence[tuple[ParseEvents, Ints32]]) -> dict[int, Reasons]:
-    """Why the events that are true in some samples are not in others."""
-    found: dict[int, Reasons] = {}
-    n_samples = hits.shape[1]
-    for e, n in enumerate(np.count_nonzero(hits, axis=1).tolist()):
-        if not 0 < n < n_samples:
-            continue
-        counts, others = np.zeros(len(REASONS), np.int64), []
-        for each, labels in given:
-            if keys[e] in each.keys and each.samples.size:
-                own = each.hits[each.keys.index(keys[e])]
-                in_parse, mentions = reasons_in_parse(each.matches, keys[e], own, labels)
-                counts[: len(in_parse)] += in_parse
-                others += [(each.parse, *item) for item in mentions.items()]
-        counts[-1] = n_samples - n - counts.sum()
-        found[e] = Reasons(counts, tuple(others))
-    return found
 
 
 def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple[EventKey, ...]:
@@ -227,8 +187,8 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     tuple of tuple of str
         For each event its codes of actors, one for each role; sorted.
     """
-    inputs = KernelInputs([matches])
-    (hits,) = inputs.evaluated(with_virtual_mentions(canonical_labels(labels)[:, None], inputs.inferred, None))
+    clustering = matches.with_virtual_mentions(canonical_labels(labels)[:, None], None)
+    (hits,) = KernelInputs.of([matches]).evaluated(clustering)
     return tuple(EventKey(key) for key, hit in zip(matches.keys, hits.events[:, 0], strict=True) if hit)
 
 
@@ -301,15 +261,12 @@ class RuleFinder:
         Selects the documents in which an event is possible, and matches the rules with their parses.
     outcomes
         Unions of events of the rules.
-    recalibration
-        What the scores of the documents are recalibrated with.
     n_samples, seed
         Of the samples of each document.
     """
 
     screen: Screen
     outcomes: Sequence[Outcome]
-    recalibration: CorpusRecalibration
     n_samples: int
     seed: int
 
@@ -321,13 +278,14 @@ class RuleFinder:
         """Whether some clustering can have an event."""
         return bool(matches.parses)
 
-    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
+    def events(
+        self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
+    ) -> list[DocumentEvents]:
         """Events of one document, and its outcomes, by their names."""
         try:
-            recalibrated = self.recalibration.for_scores(batch.metadata(row))
+            recalibrated = recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
-            # No sample depends on the date.
-            date = datetime.date.min if np.isnat(batch.dates[row]) else batch.dates[row].item()
+            date = batch.dates[row].item()
             of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
             return of_rules + outcome_events(of_rules, self.outcomes, self.screen.lexicon.kinds)
         except Exception as error:
@@ -337,99 +295,65 @@ class RuleFinder:
 
 @dataclass(frozen=True, slots=True)
 class PredicateFinder:
-    """Finds the events of a user's own predicate; attributes as of `RuleFinder` and `evaluate_predicate`."""
+    """Finds the events of a user's own predicate.
+
+    Attributes
+    ----------
+    predicate
+        Called with a document of one parse and labels, int32 (n_samples, n_mentions); returns for each event name a
+        bool array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is
+        called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
+    n_samples, seed
+        Of the samples of each document.
+    """
 
     predicate: Predicate
-    recalibration: CorpusRecalibration
     n_samples: int
     seed: int
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """Nothing is found before sampling; documents with several parses are rejected."""
         counts = {row: batch.n_parses(row) for row in range(len(batch))}
-        faults = {row: Fault(f"{_ONE_PARSE}, got {n}") for row, n in counts.items() if n > 1}
+        rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
+        faults = {row: Fault(f"{rule}, got {n}") for row, n in counts.items() if n > 1}
         return {row: DocumentMatches() for row in counts}, faults
 
     def is_possible(self, matches: DocumentMatches) -> bool:
         """Any document can have an event."""
         return True
 
-    def events(self, batch: DocumentBatch, row: int, matches: DocumentMatches) -> list[DocumentEvents]:
-        """Events of one document."""
-        recalibrated = self.recalibration.for_scores(batch.metadata(row))
-        document, sampling = batch.document(row), {"n_samples": self.n_samples, "seed": self.seed}
-        return [evaluate_predicate(document, self.predicate, recalibrated=recalibrated, **sampling)]
+    def events(
+        self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
+    ) -> list[DocumentEvents]:
+        """Events of one document; ParameterError if the predicate returns anything but booleans or numbers."""
+        document, recalibrated = batch.document(row), recalibration.for_scores(batch.metadata(row))
+        posterior = DocumentPosterior.of(document, recalibrated)
+        samples = posterior.sample(n_samples=self.n_samples, seed=self.seed).of_parse(0)
+        by_sample = self._answers(document, samples.labels.T)
+        by_best = self._answers(document, samples.likeliest[None, :])
+        names = sorted({*by_sample, *by_best})
+        are_numbers = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
+        numbers = np.zeros((len(names), self.n_samples), np.int64)
+        one_best: Bools | Ints = np.zeros(len(names), np.int64 if are_numbers else np.bool_)
+        for e, name in enumerate(names):
+            numbers[e] = by_sample.get(name, 0)
+            one_best[e] = by_best.get(name, [0])[0]
+        events = document.doc_id, document.date, tuple(map(EventKey.of, names)), (numbers > 0).astype(np.uint8)
+        return [DocumentEvents(*events, one_best, numbers=numbers if are_numbers else None)]
 
-
-_ONE_PARSE = "parses must be one for a predicate, which is called with one clustering of the mentions"
-
-
-def evaluate_predicate(
-    document: ScoredDocument,
-    predicate: Predicate,
-    *,
-    n_samples: int = 1000,
-    seed: int = 0,
-    recalibrated: DrawnRecalibration | None = None,
-) -> DocumentEvents:
-    """Sample clusterings of a document with one parse and evaluate a user's own predicate in each.
-
-    Parameters
-    ----------
-    document
-        With a date.
-    predicate
-        Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
-        array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
-        once more with the likeliest-antecedent clustering, labels (1, n_mentions).
-    n_samples
-        At least 1.
-    seed
-        In [0, 2**64).
-    recalibrated
-        A recalibration whose draws share the samples; None: the scores as they are.
-
-    Raises
-    ------
-    ParameterError
-        If the document has no date, or the predicate returns anything else.
-    InputError
-        If the document has several parses.
-    """
-    place = f"doc_id {document.doc_id!r}"
-    if document.date is None:
-        raise ParameterError("date is required for events", place=place)
-    if document.parses:
-        raise InputError(f"{_ONE_PARSE}, got {len(document.parses)}", place=place)
-    samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
-    by_sample = _answers(predicate, document, samples.labels.T)
-    by_best = _answers(predicate, document, samples.likeliest[None, :])
-    names = sorted({*by_sample, *by_best})
-    is_number = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
-    numbers = np.zeros((len(names), n_samples), np.int64)
-    one_best: Bools | Ints = np.zeros(len(names), np.int64 if is_number else np.bool_)
-    for e, name in enumerate(names):
-        numbers[e] = by_sample.get(name, 0)
-        one_best[e] = by_best.get(name, [0])[0]
-    hits = (numbers > 0).astype(np.uint8)
-    keys = tuple(map(EventKey.of, names))
-    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
-
-
-def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
-    returned = predicate(document, labels)
-    if not isinstance(returned, Mapping):
-        found = type(returned).__name__
-        rule = "must return a mapping of names to booleans or whole numbers"
-        raise ParameterError(f"{rule}, got {found}", parameter="predicate")
-    answers: dict[str, Bools | Ints] = {}
-    for name, values in returned.items():
-        array = np.asarray(values)
-        if array.shape != (len(labels),) or array.dtype.kind not in "biu":
-            rule = f"must return bool or int ({len(labels)},) for {name!r}"
-            raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
-        if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
-            rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
-            raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
-        answers[str(name)] = array
-    return answers
+    def _answers(self, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
+        returned = self.predicate(document, labels)
+        if not isinstance(returned, Mapping):
+            rule = "must return a mapping of names to booleans or whole numbers"
+            raise ParameterError(f"{rule}, got {type(returned).__name__}", parameter="predicate")
+        answers: dict[str, Bools | Ints] = {}
+        for name, values in returned.items():
+            array = np.asarray(values)
+            if array.shape != (len(labels),) or array.dtype.kind not in "biu":
+                rule = f"must return bool or int ({len(labels)},) for {name!r}"
+                raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
+            if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
+                rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
+                raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
+            answers[str(name)] = array
+        return answers

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,8 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from events.counting._document_events import SEVERAL, DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
+from events.counting._document_events import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
+from events.counting._reasons import SEVERAL
 from events.counting._tables import rows_schema
 from events.lexicon._content import OF
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
@@ -86,7 +87,7 @@ class EvidenceRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
@@ -125,17 +126,11 @@ class ParsedMentions(NamedTuple):
     spans: Ints32
 
 
-def parsed_mentions(batch: DocumentBatch, row: int) -> list[ParsedMentions]:
-    """All parses of one document of a batch."""
-    return [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in batch.rows_of_parses(row)]
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DocumentEvidence:
+    """What makes the events of one document true.
 
-
-def evidence_rows(
-    several: Sequence[DocumentEvents], period: str, parses: Sequence[ParsedMentions]
-) -> list[EvidenceRow]:
-    """Rows of one document, one for each event with P > 0.
-
-    Parameters
+    Attributes
     ----------
     several
         Events of the document, of one rule or several, and outcomes after the rules whose events they are.
@@ -144,17 +139,58 @@ def evidence_rows(
     parses
         All parses of the document, in order; without tokens the texts are empty.
     """
-    texts = None if parses[0].tokens is None else _Texts(parses[0].tokens)
-    rows = []
-    mentions, of_rules = _Mentions(parses), dict[str, _Sources]()
-    for events in several:
-        likely = np.flatnonzero(events.n_hits).tolist()
-        if likely:
-            errors, sources = events.mc_errors.tolist(), _Sources(events, parses, mentions, of_rules)
-            of_rules[events.event] = sources
-            excluded = _excluded(events, parses)
-            rows += [_row(events, e, period, errors[e], sources, texts, excluded) for e in likely]
-    return rows
+
+    several: Sequence[DocumentEvents]
+    period: str
+    parses: Sequence[ParsedMentions]
+
+    @classmethod
+    def of(cls, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents], period: str) -> Self:
+        """The evidence of one document of a batch."""
+        parses = [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in batch.rows_of_parses(row)]
+        return cls(several, period, parses)
+
+    def rows(self) -> list[EvidenceRow]:
+        """A row for each event with P > 0."""
+        tokens = self.parses[0].tokens
+        texts = None if tokens is None else _Texts(tokens)
+        rows = []
+        mentions, of_rules = _Mentions(self.parses), dict[str, _Sources]()
+        for events in self.several:
+            likely = np.flatnonzero(events.n_hits).tolist()
+            if likely:
+                errors, sources = events.mc_errors.tolist(), _Sources(events, self.parses, mentions, of_rules)
+                of_rules[events.event] = sources
+                excluded = _excluded(events, self.parses)
+                rows += [_row(events, e, self.period, errors[e], sources, texts, excluded) for e in likely]
+        return rows
+
+    def trigger_rows(self) -> list[EventRow]:
+        """A row for each trigger and event of a rule; none without tokens, which a predicate does not need."""
+        rows: list[EventRow] = []
+        tokens = self.parses[0].tokens
+        if tokens is None:
+            return rows
+        bounds = tokens.sentences()
+        for events in self.several:
+            if events.parts:
+                continue
+            found: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
+            for each in events.parses:
+                for place, in_parse in _in_parse(each).items():
+                    found.setdefault(place, []).append(in_parse)
+            for (token, key), parses in sorted(found.items()):
+                sentence = " ".join(tokens.written[slice(*bounds[int(tokens.sent[token])])])
+                probability = sum(each.n_hits for each in parses) / events.n_samples
+                filled = {each.filled for each in parses}
+                text = filled.pop() if len(filled) == 1 else "both"
+                rows.append(
+                    EventRow(
+                        *(events.doc_id, events.date, self.period, events.event, key, probability, text),
+                        *(sentence, tokens.written[token], token, parses[0].frame),
+                    )
+                )
+        return rows
 
 
 def _row(
@@ -449,7 +485,7 @@ class EventRow:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     period: str
     event: str
     actors: tuple[str, ...]
@@ -459,33 +495,6 @@ class EventRow:
     trigger: str
     token: int
     frame: str
-
-
-def event_rows(several: Sequence[DocumentEvents], period: str, tokens: Tokens | None) -> list[EventRow]:
-    """Rows of one document; none of outcomes, and none without tokens, which a predicate does not need."""
-    rows: list[EventRow] = []
-    if tokens is None:
-        return rows
-    bounds = tokens.sentences()
-    for events in several:
-        if events.parts:
-            continue
-        found: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
-        for each in events.parses:
-            for place, in_parse in _in_parse(each).items():
-                found.setdefault(place, []).append(in_parse)
-        for (token, key), parses in sorted(found.items()):
-            sentence = " ".join(tokens.written[slice(*bounds[int(tokens.sent[token])])])
-            probability = sum(each.n_hits for each in parses) / events.n_samples
-            filled = {each.filled for each in parses}
-            text = filled.pop() if len(filled) == 1 else "both"
-            rows.append(
-                EventRow(
-                    *(events.doc_id, events.date, period, events.event, key, probability, text),
-                    *(sentence, tokens.written[token], token, parses[0].frame),
-                )
-            )
-    return rows
 
 
 class _InParse(NamedTuple):

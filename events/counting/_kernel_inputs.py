@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from itertools import repeat
-from operator import or_
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.counting import _kernels
 from events.lexicon._content import COMPOSITE, INNER, OF, OUTER
-from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # of actors that an entity can be described as; more are as several of which none counts
 _COMMON = ("actors", "inner", "inner_counts_as")  # must be equal in rules that are evaluated together
@@ -32,17 +30,120 @@ class Hits(NamedTuple):
     instances: Ints  # (n_instances, n_keys)
     descriptions: Ints  # (n_descriptions,)
 
+    @classmethod
+    def certain(cls, matches: MentionMatches, n_samples: int) -> Hits:
+        """Hits of an event that is true without named actors in every clustering."""
+        keys = matches.keys
+        made: Bools = np.ones((len(matches.instances), len(keys)), np.bool_)
+        for role in range(matches.instances.shape[1]):
+            codes = np.array([key[role] for key in keys])
+            default = matches.defaults[role] if matches.defaults else NO_ACTOR
+            is_default = matches.instances[:, role] == DEFAULT
+            made &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
+        by_default = matches.by_default
+        events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
+        events[(made & ~by_default).any(axis=0)] |= _kernels.NAMED
+        events[(made & by_default).any(axis=0)] |= _kernels.BY_DEFAULT
+        descriptions = np.zeros(len(matches.described_mentions), np.int64)
+        return cls(events, made * np.int64(n_samples), descriptions).chosen(matches)
 
-def with_common_descriptions(several: Sequence[MentionMatches], chosen: Iterable[int]) -> list[list[int]]:
-    """Numbers of the chosen matches of several rules, those together that `KernelInputs` can take together."""
-    groups: list[list[int]] = []
-    for rule in chosen:
-        group = next((each for each in groups if _shares_descriptions(several[each[0]], several[rule])), None)
-        if group is None:
-            groups.append([rule])
-        else:
-            group.append(rule)
-    return groups
+    def chosen(self, matches: MentionMatches) -> Hits:
+        """The same as the rule wants them: of actors by default alone, and of nobody, if it leaves out those named."""
+        if matches.only_default:
+            has_actor = np.array([any(key) for key in matches.keys], np.bool_)
+            self.events[has_actor] &= _kernels.BY_DEFAULT
+            self.instances[:, has_actor] *= matches.by_default[:, has_actor]
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelInputs:
+    """The arrays of the rules of one document whose matches have the same descriptions.
+
+    Attributes
+    ----------
+    several
+        Matches of the rules.
+    n_events
+        Number of the possible events of each rule.
+    described_as, joined, members, rules
+        As of the kernel.
+    instances
+        int32 (n_instances of all rules, n_roles of the rule with most).
+    """
+
+    several: tuple[MentionMatches, ...]
+    n_events: tuple[int, ...]
+    described_as: Ints32
+    joined: Ints32
+    members: Ints32
+    instances: Ints32
+    rules: _kernels.Rules
+
+    @classmethod
+    def of(cls, several: Sequence[MentionMatches]) -> Self:
+        """The arrays of rules of one group of `groups`."""
+        first, width = several[0], max(each.instances.shape[1] for each in several)
+        n_events = tuple(math.prod(map(len, each.codes_of_roles)) for each in several)
+        numbers: dict[tuple[str, ...], int] = {}  # codes that roles can have, with the number of their group
+        groups, sizes, absent, defaults = (np.full((len(several), width), -1, np.int32) for _ in range(4))
+        for q, matches in enumerate(several):
+            for role, every in enumerate(matches.codes_of_roles):
+                own = every[: every.index(NO_ACTOR)] if NO_ACTOR in every else every
+                groups[q, role] = numbers.setdefault(own, len(numbers))
+                sizes[q, role] = len(every)
+                if NO_ACTOR in every:
+                    absent[q, role] = len(own)
+                if any(matches.defaults) and matches.defaults[role]:
+                    defaults[q, role] = every.index(matches.defaults[role])
+        bounds = np.cumsum([0, *(len(each.instances) for each in several)], dtype=np.int32)
+        n_roles = np.array([each.instances.shape[1] for each in several], np.int32)
+        events = np.cumsum([0, *n_events], dtype=np.int32)
+        instances = np.full((int(bounds[-1]), width), ABSENT, np.int32)
+        for each, start, end in zip(several, bounds[:-1], bounds[1:], strict=True):
+            instances[start:end, : each.instances.shape[1]] = each.instances
+        sets = [_Sets(codes, first) for codes in numbers or [()]]
+        return cls(
+            tuple(several),
+            n_events,
+            np.stack([each.described_as for each in sets]),
+            _stacked([each.joined() for each in sets]),
+            _stacked([each.members() for each in sets]),
+            instances,
+            _kernels.Rules(bounds, events, n_roles, groups, sizes, absent, defaults),
+        )
+
+    @staticmethod
+    def groups(several: Sequence[MentionMatches], chosen: Iterable[int]) -> list[list[int]]:
+        """Numbers of the chosen matches of several rules, in groups with the same descriptions."""
+        groups: list[list[int]] = []
+        for rule in chosen:
+            group = next((each for each in groups if _shares_descriptions(several[each[0]], several[rule])), None)
+            if group is None:
+                groups.append([rule])
+            else:
+                group.append(rule)
+        return groups
+
+    def evaluated(self, labels: Ints32) -> list[Hits]:
+        """Hits of each rule; labels as of `MentionMatches.with_virtual_mentions`."""
+        labels = labels.view()
+        labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
+        described = self.several[0].rows_of_descriptions(len(labels))
+        hits = np.zeros((sum(self.n_events), labels.shape[1]), np.uint8)
+        instance_hits = np.zeros((len(self.instances), max(self.n_events)), np.int64)
+        description_hits = np.zeros((len(self.several), len(described)), np.int64)
+        block = len(labels), min(labels.shape[1], _kernels.BLOCK)
+        scratch = _kernels.Scratch(np.zeros((len(self.described_as), *block), np.int32), np.zeros(block, np.uint8))
+        arrays = self.described_as, self.joined, self.members, self.instances, self.rules
+        _kernels.evaluate(labels, described, *arrays, scratch, hits, instance_hits, description_hits)
+        of_events = np.split(hits, self.rules.first_events[1:-1])
+        of_instances = np.split(instance_hits, self.rules.first_instances[1:-1])
+        each_rule = zip(self.several, of_events, of_instances, self.n_events, description_hits, strict=True)
+        return [
+            Hits(events, instances[:, :n_events], descriptions).chosen(matches)
+            for matches, events, instances, n_events, descriptions in each_rule
+        ]
 
 
 def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
@@ -50,118 +151,6 @@ def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
     same_arrays = one.described_mentions is other.described_mentions and one.described_actors is other.described_actors
     joint = (one.apart is None) == (other.apart is None)
     return same_arrays and joint and all(getattr(one, name) == getattr(other, name) for name in _COMMON)
-
-
-def certain_hits(matches: MentionMatches, n_samples: int) -> Hits:
-    """Hits of an event that is true without named actors in every clustering."""
-    keys = matches.keys
-    made: Bools = np.ones((len(matches.instances), len(keys)), np.bool_)
-    for role in range(matches.instances.shape[1]):
-        codes = np.array([key[role] for key in keys])
-        default = matches.defaults[role] if matches.defaults else NO_ACTOR
-        is_default = matches.instances[:, role] == DEFAULT
-        made &= (codes == NO_ACTOR) | np.outer(is_default, codes == default)
-    by_default = matches.by_default
-    events: Bytes = np.zeros((len(keys), n_samples), np.uint8)
-    events[(made & ~by_default).any(axis=0)] |= _kernels.NAMED
-    events[(made & by_default).any(axis=0)] |= _kernels.BY_DEFAULT
-    descriptions = np.zeros(len(matches.described_mentions), np.int64)
-    return _chosen(matches, Hits(events, made * np.int64(n_samples), descriptions))
-
-
-class KernelInputs:
-    """The arrays of the rules of one document whose matches have the same descriptions."""
-
-    def __init__(self, several: Sequence[MentionMatches]) -> None:
-        self._several = several
-        first = several[0]
-        self._codes: dict[tuple[str, ...], int] = {}  # codes that roles can have, with the number of their group
-        self._n_events = [math.prod(map(len, each.codes_of_roles)) for each in several]
-        width = max(each.instances.shape[1] for each in several)
-        rules = self._rules(width)
-        sets = [_Sets(codes, first) for codes in self._codes or [()]]
-        instances = np.full((int(rules.first_instances[-1]), width), ABSENT, np.int32)
-        for q, each in enumerate(several):
-            rows = slice(rules.first_instances[q], rules.first_instances[q + 1])
-            instances[rows, : each.instances.shape[1]] = each.instances
-        self._arrays = (
-            first.described_mentions,
-            np.stack([each.described_as for each in sets]),
-            _stacked([each.joined() for each in sets]),
-            _stacked([each.members() for each in sets]),
-            instances,
-            rules,
-        )
-
-    def _rules(self, width: int) -> _kernels.Rules:
-        several = self._several
-        groups, sizes, absent, defaults = (np.full((len(several), width), -1, np.int32) for _ in range(4))
-        for q, matches in enumerate(several):
-            for role, every in enumerate(matches.codes_of_roles):
-                own = every[: every.index(NO_ACTOR)] if NO_ACTOR in every else every
-                groups[q, role] = self._codes.setdefault(own, len(self._codes))
-                sizes[q, role] = len(every)
-                if NO_ACTOR in every:
-                    absent[q, role] = len(own)
-                if any(matches.defaults) and matches.defaults[role]:
-                    defaults[q, role] = every.index(matches.defaults[role])
-        return _kernels.Rules(
-            np.cumsum([0, *(len(each.instances) for each in several)], dtype=np.int32),
-            np.cumsum([0, *self._n_events], dtype=np.int32),
-            np.array([each.instances.shape[1] for each in several], np.int32),
-            groups,
-            sizes,
-            absent,
-            defaults,
-        )
-
-    @property
-    def inferred(self) -> tuple[InferredDescription, ...]:
-        """The descriptions that hold in some samples."""
-        return self._several[0].inferred
-
-    def evaluated(self, labels: Ints32) -> list[Hits]:
-        """Hits of each rule; labels int32 (n_mentions + n_inferred, n_samples), as of `with_virtual_mentions`."""
-        labels = labels.view()
-        labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-        _, codes, *_, instances, rules = self._arrays
-        described = rows_of_descriptions(self._several[0], len(labels))
-        hits = np.zeros((sum(self._n_events), labels.shape[1]), np.uint8)
-        instance_hits = np.zeros((len(instances), max(self._n_events)), np.int64)
-        description_hits = np.zeros((len(self._several), len(described)), np.int64)
-        block = len(labels), min(labels.shape[1], _kernels.BLOCK)
-        scratch = _kernels.Scratch(np.zeros((len(codes), *block), np.int32), np.zeros(block, np.uint8))
-        _kernels.evaluate(labels, described, *self._arrays[1:], scratch, hits, instance_hits, description_hits)
-        bounds, events = rules.first_instances.tolist(), rules.first_events.tolist()
-        return [
-            _chosen(
-                matches,
-                Hits(
-                    hits[events[q] : events[q + 1]],
-                    instance_hits[bounds[q] : bounds[q + 1], : self._n_events[q]],
-                    description_hits[q],
-                ),
-            )
-            for q, matches in enumerate(self._several)
-        ]
-
-
-def rows_of_descriptions(matches: MentionMatches, n_rows: int) -> Ints32:
-    """Rows of clusterings with the entity that each description is of: of inferred ones that of the virtual mention."""
-    n_inferred = len(matches.inferred)
-    if not n_inferred:
-        return matches.described_mentions
-    virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
-    return np.append(matches.described_mentions[:-n_inferred], virtual)
-
-
-def _chosen(matches: MentionMatches, hits: Hits) -> Hits:
-    """Hits as the rule wants them: of actors by default alone, and of nobody, if it leaves out those that are named."""
-    if matches.only_default:
-        has_actor = np.array([any(key) for key in matches.keys], np.bool_)
-        hits.events[has_actor] &= _kernels.BY_DEFAULT
-        hits.instances[:, has_actor] *= matches.by_default[:, has_actor]
-    return hits
 
 
 class _Sets:
@@ -257,80 +246,3 @@ def _stacked(tables: Sequence[Ints32]) -> Ints32:
     """Tables of several sizes as one array, filled up with -1."""
     shape = np.max([table.shape for table in tables], axis=0)
     return np.stack([np.pad(table, [(0, n) for n in shape - table.shape], constant_values=-1) for table in tables])
-
-
-_OTHERS = 63  # bits of a word beside the first
-
-
-def reasons_in_parse(
-    matches: MentionMatches, key: tuple[str, ...], hits: Bytes, labels: Ints32
-) -> tuple[Ints, dict[int, int]]:
-    """Samples of a parse without an event by reason, int64 (3,); and by mention those in which it names another actor.
-
-    Parameters
-    ----------
-    matches
-        Of the rule in this parse, in which the event is possible.
-    key
-        The event.
-    hits
-        uint8 (n,): whether it is true in each sample.
-    labels
-        int32 (n_mentions, n): the clusterings.
-    """
-    counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
-    bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
-    needed, first, other = np.array(masks, np.uint64)
-    labels = labels.view()
-    labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
-    _kernels.reasons(
-        labels,
-        hits,
-        rows_of_descriptions(matches, len(labels)),
-        np.array(bits, np.uint64)[:, matches.described_actors],
-        needed,
-        first,
-        other,
-        np.array([code != NO_ACTOR for code in key], np.bool_),
-        matches.apart is not None,
-        matches.instances,
-        np.empty(len(hits), np.uint64),
-        np.empty((4, len(hits)), np.int32),
-        counts,
-        others,
-    )
-    by_mention: dict[int, int] = {}
-    for mention, n in zip(matches.described_mentions.tolist(), others.tolist(), strict=True):
-        if n:
-            by_mention[mention] = max(n, by_mention.get(mention, 0))
-    return counts, by_mention
-
-
-def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
-    """For each actor the bit that stands for it in a role, and what `closeness` in the kernels needs of the role.
-
-    The first bits are those of the actors that the event needs. A role cannot have an actor without a bit. From 63
-    actors on some share a bit.
-    """
-    actors, counts_as = matches.actors, matches.inner_counts_as
-    made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in code.split(OF))
-    possible = {*codes, *made_of}
-    needed = (own,) if own in actors else own.split(OF)
-    n, bits = len(needed), dict.fromkeys(actors, 0)
-    for c, code in enumerate(actors):
-        if code in possible:
-            bits[code] = 1 << needed.index(code) if code in needed else 1 << n + c % (_OTHERS + 1 - n)
-    inner = reduce(or_, (bits[code] for code in matches.inner & bits.keys()), 0)
-    outer = reduce(or_, (bits[code] for code in bits.keys() - matches.inner), 0)
-    first, other = inner, 0
-    if n > 1:
-        first = inner | outer
-    elif own == NO_ACTOR:
-        other = outer if OUTER in counts_as else 0
-    elif own in matches.inner:
-        other = 0 if INNER in counts_as else outer
-    elif OUTER in counts_as:
-        first = outer
-    elif counts_as != {INNER}:
-        other = inner
-    return list(bits.values()), (1 << n) - 1, first, other

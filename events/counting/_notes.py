@@ -1,57 +1,64 @@
-"""Sentences about counts: how often coreference alone would merge distinct actors, and what a preset leaves out."""
+"""Sentences about counts: what a preset leaves out, and how often coreference alone would merge distinct actors."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from events.counting._tally import CountTally
 
+@dataclass(frozen=True, slots=True)
+class CountNotes:
+    """What the record of a run says about its counts, in sentences.
 
-def excluded_triggers(preset: str, tally: CountTally) -> dict[str, Any]:
-    """For the record of a run, as docs/file-formats.md says."""
-    by_condition: Counter[str] = Counter()
-    for conditions, n in tally.triggers.items():
-        by_condition.update(dict.fromkeys(conditions, n))
-    return {
-        "preset": preset,
-        "n_triggers": tally.triggers.total(),
-        "n_excluded": tally.triggers.total() - tally.triggers[()],
-        "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
-    }
+    Attributes
+    ----------
+    merged_actors
+        The result of `MergedActors.summary`.
+    triggers
+        The results of `CountTally.excluded_triggers` by name of the rule.
+    """
 
+    merged_actors: Mapping[str, Any] | None
+    triggers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-def exclusion_texts(by_rule: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence about each result of `excluded_triggers` by name of the rule, of those that leave any out."""
-    return [_text(f"{rule}: " * (len(by_rule) > 1), found) for rule, found in by_rule.items() if found["n_excluded"]]
+    def exclusions(self) -> list[str]:
+        """A sentence for each rule whose preset leaves triggers out."""
+        sentences = []
+        for rule, counts in self.triggers.items():
+            n, n_excluded = counts["n_triggers"], counts["n_excluded"]
+            conditions = ", ".join(f"{name} {count:,}" for name, count in counts["conditions"].items())
+            several = " (one with several conditions counts for each)" * (
+                sum(counts["conditions"].values()) > n_excluded
+            )
+            subject = f"{rule}: " * (len(self.triggers) > 1) + counts["preset"]
+            noun = "trigger" if n == 1 else "triggers"
+            if n_excluded:
+                sentences.append(f"{subject} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}.")
+        return sentences
 
+    def merging(self, above: float = -1.0) -> str:
+        """How often coreference merges distinct actors; "" if the probability is not above a bound."""
+        merged = self.merged_actors
+        if merged is None or merged["probability"] <= above:
+            return ""
+        worst = "; ".join(
+            f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in merged["worst"]
+        )
+        return (
+            f"Coreference merges different actors with probability {merged['probability']:.3f} per mention that names "
+            f"one, before the samples are conditioned: above .2 for {100 * merged['share_above_0.2']:.1f}% of "
+            f"{merged['n_mentions']:,.0f} mentions" + f"; most for {worst}" * bool(worst) + "."
+        )
 
-def _text(start: str, found: Mapping[str, Any]) -> str:
-    n, n_excluded = found["n_triggers"], found["n_excluded"]
-    conditions = ", ".join(f"{name} {count:,}" for name, count in found["conditions"].items())
-    several = " (one with several conditions counts for each)" * (sum(found["conditions"].values()) > n_excluded)
-    noun = "trigger" if n == 1 else "triggers"
-    return f"{start}{found['preset']} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}."
-
-
-def unsettled_text(merged_actors: Mapping[str, Any]) -> str:
-    """A sentence about documents whose Markov chains disagree, by the result of `MergedActors.summary`; "" if none."""
-    n, doc_ids = merged_actors["n_documents"]["unsettled chain"], merged_actors["unsettled"]
-    if not n:
-        return ""
-    names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
-    return (
-        f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of distinct "
-        f"actors: {names}. Probabilities there are not reliable."
-    )
-
-
-def merging_text(found: Mapping[str, Any]) -> str:
-    """A sentence about the result of `MergedActors.summary`."""
-    worst = "; ".join(f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in found["worst"])
-    return (
-        f"Coreference merges different actors with probability {found['probability']:.3f} per mention that names one, "
-        f"before the samples are conditioned: above .2 for {100 * found['share_above_0.2']:.1f}% of "
-        f"{found['n_mentions']:,.0f} mentions" + f"; most for {worst}" * bool(worst) + "."
-    )
+    def unsettled(self) -> str:
+        """Which documents have Markov chains that disagree; "" if none has."""
+        n = 0 if self.merged_actors is None else self.merged_actors["n_documents"]["unsettled chain"]
+        if self.merged_actors is None or not n:
+            return ""
+        doc_ids = self.merged_actors["unsettled"]
+        names = ", ".join(doc_ids) + f" and {n - len(doc_ids):,} more" * (n > len(doc_ids))
+        return (
+            f"Conditioned samples did not settle in {n:,} document{'s' * (n > 1)}, where many mentions may be of "
+            f"distinct actors: {names}. Probabilities there are not reliable."
+        )

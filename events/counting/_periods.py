@@ -15,16 +15,18 @@ from corefsample._arrays import Ints
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 
+NO_PERIOD = int(np.iinfo(np.int64).min)  # number of the period of a document without a date
+UNDATED = "undated"  # its label
 _FIRST_DAY = np.datetime64(datetime.date.min, "D")
 _NAMES = {"year": "Y", "quarter": "Q", "month": "M", "week": "W", "day": "D"}
 
 
 class Period(NamedTuple):
-    """One period: its number, its label ("1999Q2") and its first day."""
+    """One period: its number, its label ("1999Q2") and its first day, None for documents without a date."""
 
     number: int
     label: str
-    start: datetime.date
+    start: datetime.date | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,7 +65,7 @@ class Calendar:
         return f"Calendar({self.period!r})"
 
     def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> Ints:
-        """Number of the period of each date: int64 (n,)."""
+        """Number of the period of each date: int64 (n,); `NO_PERIOD` of a date that is missing."""
         days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
         periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))
@@ -81,6 +83,7 @@ class Calendar:
             If a period starts before year 1.
         """
         wanted = np.asarray(numbers).tolist()
+        self._known.setdefault(NO_PERIOD, Period(NO_PERIOD, UNDATED, None))
         new = sorted({*wanted}.difference(self._known))
         if new:
             index = self.index(new)

@@ -132,7 +132,7 @@ def document_rows(
     Parameters
     ----------
     batch
-        The documents, all of which have dates.
+        The documents.
     periods
         Their periods.
     matches
@@ -309,9 +309,9 @@ class SortedRows:
                 yield _ordered(pa.Table.from_batches(taken, self.schema), self._keys)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
-        """Key of a row; Arrow sorts text by its bytes."""
+        """Key of a row; Arrow sorts text by its bytes, and dates that are missing last."""
         values = (batch.column(name)[row].as_py() for name in self._keys)
-        return tuple(value.encode() if isinstance(value, str) else value for value in values)
+        return tuple((value is None, value.encode() if isinstance(value, str) else value) for value in values)
 
 
 def _batches(source: Any) -> Iterator[pa.RecordBatch]:

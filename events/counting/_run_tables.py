@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
-from corefsample.files._digests import sha256
+from corefsample.files._digests import is_sealed, sha256
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source
 from events.counting._tables import TABLE_METADATA, Columns
 
@@ -23,20 +21,13 @@ RECORD = "run.json"
 SAMPLES = "count_samples"
 
 
-def sealed_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a run as JSON has it, with the checksum of its other fields in the field sha256."""
-    content: dict[str, Any] = json.loads(json.dumps({**record, "sha256": None}))
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    return {**content, "sha256": digest}
-
-
 def verified_record(run: PathLike) -> dict[str, Any]:
     """Content of run.json; raise InputError if it is missing, or other than a run wrote it."""
     path = joined(run, RECORD)
     if not is_file(path):
         raise InputError(f"{RECORD} is missing in the run's folder", place=os.fspath(run))
-    record: Any = read_json(path)
-    if not isinstance(record, dict) or record.get("sha256") != sealed_record(record)["sha256"]:
+    record: dict[str, Any] = read_json(path)
+    if not is_sealed(record):
         hint = "repeat the run with this version"
         raise InputError("record must be as a run wrote it, got other content", place=path, hint=hint)
     return record

@@ -25,8 +25,8 @@ from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._document_events import DocumentEvents
-from events.counting._evidence import event_rows, evidence_rows, evidence_schema, parsed_mentions
-from events.counting._periods import Calendar, Period
+from events.counting._evidence import DocumentEvidence, evidence_schema
+from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
@@ -249,26 +249,16 @@ class CountedEvents:
 
     def __repr__(self) -> str:
         tallies = "".join(f"\n  {tally!r}" for tally in self.tallies.values())
-        return f"{type(self).__name__}({self._description}, seed {self.seed}){tallies}"
+        return f"{type(self).__name__}({self._description}, seed {self._counted.seed}){tallies}"
 
     @property
     def _description(self) -> str:
         return ", ".join(self._counted.columns)
 
     @property
-    def seed(self) -> int:
-        """Seed of the samples."""
-        return self._counted.seed
-
-    @property
     def n_samples(self) -> int:
         """Samples of each document."""
         return self._counted.n_samples
-
-    @property
-    def has_defaults(self) -> bool:
-        """Whether roles can be filled by default actors."""
-        return self._counted.has_defaults
 
     @property
     def tally(self) -> CountTally:
@@ -303,8 +293,9 @@ class CountedEvents:
             tally.add_documents(numbers)
         self.ids.add(batch)
         self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
-        if len(batch):
-            rows = int(np.argmin(batch.dates)), int(np.argmax(batch.dates))
+        dated = np.flatnonzero(numbers != NO_PERIOD)
+        if len(dated):
+            rows = [int(dated[choose(batch.dates[dated])]) for choose in (np.argmin, np.argmax)]
             self._add_extremes([(str(batch.dates[row]), batch.place(row)) for row in rows])
         return self.calendar.periods(numbers)
 
@@ -342,9 +333,9 @@ class CountedEvents:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in several):
                 with_events.append(row)
-                parses = parsed_mentions(batch, row)
-                evidence += evidence_rows(several, periods[row].label, parses)
-                of_triggers += event_rows(several, periods[row].label, parses[0].tokens)
+                of_document = DocumentEvidence.of(batch, row, several, periods[row].label)
+                evidence += of_document.rows()
+                of_triggers += of_document.trigger_rows()
         self.n_with_events += len(with_events)
         if with_events:
             for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):
@@ -394,8 +385,8 @@ class CountedEvents:
 
     @property
     def _source(self) -> str:
-        """File of the first document, or its name."""
-        return self._extremes[0][1].partition(": ")[0]
+        """File of the first document, or its name; empty if no document has a date."""
+        return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into an existing folder, for `load`; the folder of a counter is one."""
@@ -457,7 +448,7 @@ class CountedEvents:
             event=event,
             columns=tuple(self._counted.columns[event]),
             uncertainty=self.uncertainty,
-            has_defaults=self.has_defaults,
+            has_defaults=self._counted.has_defaults,
         )
 
     def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> CountsOfRules:
@@ -479,38 +470,31 @@ class CountedEvents:
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles.
         """
-        return _frame(self._table(self.rows.evidence).select(self.evidence_schema.names))
+        return self._frame(self.rows.evidence, self.evidence_schema)
 
     @property
     def evidence_schema(self) -> pa.Schema:
         """Schema of `evidence`."""
-        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
+        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self._counted.has_defaults)
 
     def events(self) -> pd.DataFrame:
         """Tidy table, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """
-        return _frame(self._table(self.rows.events))
+        return self._frame(self.rows.events)
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
-        return _frame(self.table_of_all_documents())
-
-    def table_of_all_documents(self) -> pa.Table:
-        """The same as an Arrow table."""
-        return self._table(self.rows.all_documents)
+        return self._frame(self.rows.all_documents)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)
 
-    def _table(self, rows: SortedRows) -> pa.Table:
-        return pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table of pandas, with dates as timestamps."""
-    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
-    return frame
+    def _frame(self, rows: SortedRows, schema: pa.Schema | None = None) -> pd.DataFrame:
+        """Rows as a table of pandas, with dates as timestamps, and with the columns of a schema."""
+        table = pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
+        frame: pd.DataFrame = table.select((schema or rows.schema).names).to_pandas(date_as_object=False)
+        return frame

@@ -129,7 +129,8 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
     columns: dict[str, str] = {}
     for field in dataclasses.fields(kind):
         names = roles if field.name == "actors" else [field.name]
-        columns |= dict.fromkeys(names, "str" if field.name == "actors" else field.type.removeprefix("datetime."))
+        kind_of_value = field.type.removeprefix("datetime.").removesuffix(" | None")
+        columns |= dict.fromkeys(names, "str" if field.name == "actors" else kind_of_value)
     return Columns({name: column for name, column in columns.items() if name not in without}).arrow
 
 
@@ -173,7 +174,7 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
 
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:
-    """Names of the actors of an event or an outcome, after its own name where a run has several rules.
+    """Names of the actors of an event or an outcome, after its own name or title where a run has several rules.
 
     Examples
     --------
@@ -188,4 +189,4 @@ def shown_name(code: str, names: Mapping[str, str]) -> str:
         " > ".join(str(known.get(part, CLASS.sub(r"any \1", part))) for part in each.split(">"))
         for each in actors.split("|")
     ]
-    return event + colon + " or ".join(alternatives)
+    return names.get(event, event) + colon + " or ".join(alternatives)

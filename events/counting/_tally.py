@@ -18,6 +18,7 @@ from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError
 from events.counting._document_events import DocumentEvents
+from events.counting._periods import NO_PERIOD
 from events.counting._tables import EventKey
 
 MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
@@ -293,10 +294,11 @@ class CountTally:
 
         Such a number of periods indicates a wrong date, or a period that is too short for the corpus.
         """
-        every = np.concatenate((self._span, np.asarray(periods, np.int64)))
+        dated = np.flatnonzero(np.asarray(periods) != NO_PERIOD)
+        every = np.concatenate((self._span, np.asarray(periods, np.int64)[dated]))
         extent = np.maximum.accumulate(every) - np.minimum.accumulate(every)
         found = np.flatnonzero(extent >= MOST_PERIODS)
-        return int(found[0]) - len(self._span) if found.size else None
+        return int(dated[found[0] - len(self._span)]) if found.size else None
 
     def add_events(self, events: DocumentEvents, period: int) -> None:
         """Add the events of one document; `add_documents` counts the document itself."""
@@ -350,12 +352,12 @@ class CountTally:
 
     def _extend(self, periods: Ints) -> None:
         """Extend the span of periods to include these; raise if it becomes too long."""
+        every = np.concatenate((self._span, periods[periods != NO_PERIOD]))
         if self.first_outlier(periods) is not None:
-            extent = int(np.ptp(np.concatenate((self._span, periods)))) + 1
+            extent = int(np.ptp(every)) + 1
             raise ParameterError(
                 f"must divide the dates into at most {MOST_PERIODS:,}, got {extent:,}", parameter="period"
             )
-        every = np.concatenate((self._span, periods))
         self._span = np.array([every.min(), every.max()]) if every.size else every
 
     def cell(self, key: EventKey, period: int) -> Cell:
@@ -426,13 +428,24 @@ class CountTally:
             ],
         }
 
+    def excluded_triggers(self, preset: str) -> dict[str, Any]:
+        """For the record of a run, as docs/file-formats.md says."""
+        by_condition: Counter[str] = Counter()
+        for conditions, n in self.triggers.items():
+            by_condition.update(dict.fromkeys(conditions, n))
+        return {
+            "preset": preset,
+            "n_triggers": self.triggers.total(),
+            "n_excluded": self.triggers.total() - self.triggers[()],
+            "conditions": dict(sorted(by_condition.items(), key=lambda item: (-item[1], item[0]))),
+        }
+
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> CountTally:
         """The tally that `to_json` described."""
         tally = cls(content["n_samples"])
         tally._documents = Counter(dict(content["documents"]))
-        if tally._documents:
-            tally._span = np.array([min(tally._documents), max(tally._documents)], np.int64)
+        tally._extend(np.array(list(tally._documents), np.int64))
         tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
         for key, period, cell in content["cells"]:
             tally._cells[EventKey(key), period] = Cell.from_json(tally.n_samples, cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -50,32 +49,6 @@ class InferredDescription:
             return same
         stands: Bools = ~same & (draws >= self.start) & (draws < self.start + self.chance)
         return stands
-
-
-def with_virtual_mentions(
-    labels: Ints32, inferred: Sequence[InferredDescription], draws: Floats | None, *, stand_ins: bool = True
-) -> Ints32:
-    """Clusterings with a row for the virtual mention of each inferred description, after those of the mentions.
-
-    Parameters
-    ----------
-    labels
-        int32 (n_mentions, n_samples).
-    inferred
-        The descriptions.
-    draws
-        float64 (n_samples,): uniform draws of the document; None: each description holds if it is likely.
-    stand_ins
-        Whether class nouns stand for names.
-    """
-    draws = np.full(labels.shape[1], _LIKELIEST) if draws is None else draws
-    rows = [labels]
-    for row, description in enumerate(inferred, len(labels)):
-        virtual = np.full((1, labels.shape[1]), row, np.int32)
-        if stand_ins or description.possessor is not None:
-            virtual[0] = np.where(description.holds(labels, draws), labels[description.mention], virtual[0])
-        rows.append(virtual)
-    return np.ascontiguousarray(np.concatenate(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +156,35 @@ class MentionMatches:
             if default:
                 found |= np.outer(self.instances[:, role] == DEFAULT, [key[role] == default for key in self.keys])
         return found
+
+    def with_virtual_mentions(self, labels: Ints32, draws: Floats | None, *, stand_ins: bool = True) -> Ints32:
+        """Clusterings with a row for the virtual mention of each inferred description, after those of the mentions.
+
+        Parameters
+        ----------
+        labels
+            int32 (n_mentions, n_samples).
+        draws
+            float64 (n_samples,): uniform draws of the document; None: each description holds if it is likely.
+        stand_ins
+            Whether class nouns stand for names.
+        """
+        draws = np.full(labels.shape[1], _LIKELIEST) if draws is None else draws
+        rows = [labels]
+        for row, description in enumerate(self.inferred, len(labels)):
+            virtual = np.full((1, labels.shape[1]), row, np.int32)
+            if stand_ins or description.possessor is not None:
+                virtual[0] = np.where(description.holds(labels, draws), labels[description.mention], virtual[0])
+            rows.append(virtual)
+        return np.ascontiguousarray(np.concatenate(rows)) if self.inferred else labels
+
+    def rows_of_descriptions(self, n_rows: int) -> Ints32:
+        """Rows of clusterings with virtual mentions that have the entity of each description."""
+        n_inferred = len(self.inferred)
+        if not n_inferred:
+            return self.described_mentions
+        virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
+        return np.append(self.described_mentions[:-n_inferred], virtual)
 
     def _compared(self) -> tuple[object, ...]:
         pairs = zip(self.described_mentions.tolist(), self.described_actors.tolist(), strict=True)

@@ -18,8 +18,9 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.syntax._paths import Dependents, ParseView, follow_each, leading_to
+from corefsample.syntax._paths import follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, SchemeChoice
+from corefsample.syntax._views import Dependents, ParseView
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
@@ -189,7 +190,7 @@ class Reading:
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex(self.view, words)
-        self.by_head = Dependents(mentions[:, 2], len(tokens))  # mentions by the token that is their head
+        self.by_head = Dependents.of(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}

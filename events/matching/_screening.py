@@ -153,9 +153,7 @@ class Screen:
             parse = place - int(firsts[row])
             chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
             try:
-                found = self._match(
-                    every, place, chosen or self._rules, self._scheme or self._settled(batch, row, every, place)
-                )
+                found = self._match(every, place, chosen or self._rules, self.scheme_of(batch, row, every, place))
             except InputError as error:
                 prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
                 reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
@@ -184,8 +182,13 @@ class Screen:
             promising.append(rows)
         return of_documents != 0, named, promising
 
-    def _settled(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
-        """The scheme of a parse whose labels fit several: the document's, or that of all documents of its file."""
+    def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
+        """The scheme by which a parse is read; None if its labels say it, or cannot be told apart.
+
+        Where its labels fit several, it is that of the document, or of all documents of its file.
+        """
+        if self._scheme is not None:
+            return self._scheme
         tokens = parses.tokens(place)
         if tokens is None or not SchemeChoice.is_open(tokens.dep):
             return None

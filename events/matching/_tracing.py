@@ -12,7 +12,8 @@ from typing import Any
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
-from corefsample.syntax._paths import FailedStep, ParseView, connecting_path, nearest_failure
+from corefsample.syntax._paths import FailedStep, connecting_path, nearest_failure
+from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import (
     Candidate,

@@ -37,6 +37,7 @@ from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, new
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
 from events.news._markup import archive_records, xml_records
 
+_DATE = "date"  # the column, unless another is named
 _ROWS = 256  # read from Parquet at a time
 _SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
 
@@ -51,12 +52,15 @@ class Columns:
         Names of columns. A table may lack `title`.
     doc_id
         Name of a column; None: articles are numbered, as "news.csv#1".
+    needs_date
+        Whether a table must have the column "date"; another name of the column is always required.
     """
 
     text: str = "text"
-    date: str = "date"
+    date: str = _DATE
     doc_id: str | None = "doc_id"
     title: str = "title"
+    needs_date: bool = True
 
     def __post_init__(self) -> None:
         own = {
@@ -75,6 +79,8 @@ class Columns:
     def required(self) -> dict[str, str]:
         """Columns that every table must have, each with the parameter that names it."""
         columns = {self.doc_id: "id_column", self.date: "date_column", self.text: "text_column"}
+        if not self.needs_date and self.date == _DATE:
+            del columns[self.date]
         return {name: parameter for name, parameter in columns.items() if name is not None}
 
     def require_in(self, path: str, names: Sequence[str]) -> None:
@@ -319,6 +325,8 @@ class ArticleStream(FileSeries):
     date_format
         Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
         (in names also 20010911). The time of day and the time zone are ignored.
+    undated
+        What happens with articles without a date: "reject" or "keep".
     on_rejected
         Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
         A file that is damaged (gzip data, archive, CSV, Parquet) always raises.
@@ -343,14 +351,15 @@ class ArticleStream(FileSeries):
         inputs: Inputs,
         *,
         text_column: str = "text",
-        date_column: str = "date",
+        date_column: str = _DATE,
         id_column: str | None = "doc_id",
         title_column: str = "title",
         date_format: str | None = None,
+        undated: str = "reject",
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
-        self._columns = Columns(text_column, date_column, id_column, title_column)
-        self._rules = FieldRules(date_format)
+        self._columns = Columns(text_column, date_column, id_column, title_column, needs_date=undated == "reject")
+        self._rules = FieldRules(date_format, undated)
         self._on_rejected = on_rejected
         super().__init__(corpus_paths(inputs))
 
@@ -375,7 +384,7 @@ class ArticleStream(FileSeries):
         if suffix in MARKUP:
             return xml_records(path, reader, by_name=self._columns.doc_id is None)
         if suffix in TEXTS:
-            return text_records(path, self._rules.date_format, reader)
+            return text_records(path, self._rules, reader)
         if suffix == ".xlsx":
             return workbook_records(path, self._columns, reader)
         if suffix == ".parquet":
@@ -401,15 +410,15 @@ _WORD = r"[^\W\d_]+"
 _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "j": r"\d{1,3}", "b": _WORD, "B": _WORD}
 
 
-def text_records(path: str, date_format: str | None, progress: ReadProgress) -> Iterator[Record]:
+def text_records(path: str, rules: FieldRules, progress: ReadProgress) -> Iterator[Record]:
     """Read the article of one text file: its name is the doc_id, and contains the date.
 
     Parameters
     ----------
     path
         A UTF-8 file that ends in .txt or .txt.gz.
-    date_format
-        Format of the date within the name, for `datetime.datetime.strptime`; None: an ISO date, or 20010911.
+    rules
+        Format of the date within the name (by default an ISO date, or 20010911), and whether it may be missing.
     progress
         How far the file is read.
     """
@@ -425,21 +434,24 @@ def text_records(path: str, date_format: str | None, progress: ReadProgress) -> 
         if len(content) > max_line_bytes():
             message, hint = too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
-        date, text = _date_in(stem, date_format), decoded(content.removeprefix(_BYTE_ORDER_MARK), "text", stem)
+        date, text = _date_in(stem, rules), decoded(content.removeprefix(_BYTE_ORDER_MARK), "text", stem)
     except ArticleFault as fault:
         yield Record("line 1", original, fault=fault)
     else:
         yield Record("line 1", original, text=text, date=date, doc_id=stem)
 
 
-def _date_in(stem: str, date_format: str | None) -> datetime.date:
-    """The first date in the name of a file."""
+def _date_in(stem: str, rules: FieldRules) -> datetime.date | None:
+    """The first date in the name of a file; None without one, where that is allowed."""
+    date_format = rules.date_format
     pattern = _ISO_DATE if date_format is None else _pattern(date_format)
     for match in pattern.finditer(stem):
         with suppress(ValueError):
             if date_format is None:
                 return datetime.date(int(match[1]), int(match[3]), int(match[4]))
             return datetime.datetime.strptime(match[0], date_format).date()
+    if rules.undated == "keep":
+        return None
     if date_format is not None:
         raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)
     hint = ParameterHint("date_format", "says how names contain dates, such as %d.%m.%Y")

@@ -14,6 +14,7 @@ from corefsample._checks import shown
 from corefsample.errors import ParameterError, ParameterHint
 
 _MOST_CHARS = 1_000_000  # of a text: spaCy's parsers reject longer ones
+_NO_DATE_HINT = ParameterHint("undated", "keep reads articles without a date")
 _DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
 
 
@@ -26,7 +27,7 @@ class Article:
     doc_id
         Not empty, unique in the corpus.
     date
-        Day of publication.
+        Day of publication; None if the file does not say.
     text
         As in the file, without the headline; may be empty.
     title
@@ -36,7 +37,7 @@ class Article:
     """
 
     doc_id: str
-    date: datetime.date
+    date: datetime.date | None
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -97,9 +98,12 @@ class FieldRules:
     ----------
     date_format
         Format of dates in tables, for `datetime.datetime.strptime`; None for ISO dates.
+    undated
+        What happens with articles without a date: "reject" or "keep".
     """
 
     date_format: str | None = None
+    undated: str = "reject"
 
     def __post_init__(self) -> None:
         if self.date_format is not None and (not isinstance(self.date_format, str) or "%" not in self.date_format):
@@ -125,10 +129,12 @@ class FieldRules:
             fault.doc_id = doc_id
             raise
 
-    def _date(self, record: Record) -> datetime.date:
+    def _date(self, record: Record) -> datetime.date | None:
         name, value = record.name("date"), record.date
-        if value is None or value == "":
-            raise ArticleFault(f"{name} is missing")
+        if value is None or (isinstance(value, str) and not value.strip()):
+            if self.undated == "keep":
+                return None
+            raise ArticleFault(f"{name} is missing", hint=_NO_DATE_HINT)
         if isinstance(value, datetime.datetime):
             return value.date()
         if isinstance(value, datetime.date):

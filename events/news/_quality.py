@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from operator import add
@@ -114,6 +114,38 @@ class TextTally:
 
     def _of_all(self, count: int) -> str:
         return f"{count:,} of {counted(self.n_texts, 'document')} ({count / self.n_texts:.1%})"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredInputs:
+    """How the inputs of a run were scored.
+
+    Attributes
+    ----------
+    n_quarantined
+        By path of an input the articles that were set aside, where there are any.
+    texts
+        What was wrong with the texts, and changed in them.
+    """
+
+    n_quarantined: Mapping[str, int]
+    texts: TextTally
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Self:
+        """From the content of run.json."""
+        scored = {row["path"]: row["scoring"] for row in record["inputs"] if "scoring" in row}
+        quarantined = {path: scoring["n_quarantined"] for path, scoring in scored.items() if scoring["n_quarantined"]}
+        return cls(quarantined, sum((TextTally(**scoring["texts"]) for scoring in scored.values()), TextTally()))
+
+    def notices(self) -> Iterator[str]:
+        """Sentences on articles that were set aside, and on what was changed in texts."""
+        for path, n_quarantined in self.n_quarantined.items():
+            yield (
+                f"{counted(n_quarantined, 'article')} set aside when texts were scored, and counted nowhere: "
+                f"{path}.quarantine.jsonl says why."
+            )
+        yield from self.texts.notices()
 
 
 def is_lower_case(text: str) -> bool:

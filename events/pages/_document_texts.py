@@ -79,7 +79,7 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
 
     def contents() -> Iterator[dict[str, Any]]:
         batch: DocumentBatch
-        for batch in DocumentStream(path, needs=("date", "tokens")) if wanted else ():
+        for batch in DocumentStream(path, needs=("tokens",)) if wanted else ():
             for row, doc_id in enumerate(batch.doc_ids):
                 if doc_id in wanted:
                     numbers[doc_id] = len(numbers)
@@ -327,12 +327,13 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
 
 
 def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
-    """The rules and the lexicon of a run, read again from their files; None where one moved or is damaged."""
+    """The rules, lexicon and outcomes of a run, read again from their files; None where one moved or is damaged."""
     try:
         names = arguments["rule"]
-        rules, _ = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
+        rules, outcomes = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
         name = arguments["lexicon"]
-        return Definitions.of(rules, None if name is None else load_lexicon(name))
+        lexicon = None if name is None else load_lexicon(name)
+        return Definitions.of(rules, lexicon, [*outcomes, *arguments.get("outcome", ())])
     except (CorefsampleError, KeyError, TypeError):
         return None
 

@@ -7,7 +7,7 @@ the lexicon, and the conditions that the preset excludes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from events.audit import AuditFrame
@@ -17,6 +17,7 @@ from events.counting._tables import shown_name
 from events.lexicon._file import lexicon_content
 from events.pages._document_texts import spaced
 from events.rules._format import Example
+from events.rules._outcomes import ANYBODY, CLASS, Outcome
 from events.rules._rules import Rule
 
 _NOBODY = "-"  # in the name of a target: no actor of the lexicon fills the role
@@ -75,10 +76,17 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
         The rules and the lexicon of the run.
     """
     asked = [(rule, codes) for rule in definitions.rules if (codes := _codes(frame, rule)) is not None]
-    if not asked:  # an outcome that is not the event of a rule
-        return Question(default_question(frame))
+    unions = [
+        outcome
+        for outcome in definitions.outcomes
+        if {outcome.name, f"{outcome.name}: {outcome.actors}"} & {*frame.targets}
+    ]
     wording = _Wording(definitions)
-    as_fact = ", as a fact" if all(_ONLY_SAYS.keys() & {*rule.unless} for rule, _ in asked) else ""
+    if unions:
+        return _of_unions(wording, asked, unions, definitions.rules)
+    if not asked:
+        return Question(default_question(frame))
+    as_fact = _as_fact(rule for rule, _ in asked)
     (rule, codes), *others = asked
     several = len(frame.targets) > 1
     if others or (several and not codes):
@@ -95,6 +103,34 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
         for paragraph in ([f"{rule.name}: {wording.asked(rule, ())}."] * bool(others) + [*wording.about(rule, codes)])
     ]
     return Question(text, tuple(dict.fromkeys(paragraphs)))
+
+
+def _as_fact(rules: Iterable[Rule]) -> str:
+    return ", as a fact" if all(_ONLY_SAYS.keys() & {*rule.unless} for rule in rules) else ""
+
+
+def _of_unions(
+    wording: _Wording,
+    asked: Sequence[tuple[Rule, tuple[str, ...]]],
+    unions: Sequence[Outcome],
+    rules: Sequence[Rule],
+) -> Question:
+    """The question about outcomes, and perhaps events of rules beside them; what each of these is, in the codebook."""
+    by_name = {rule.name: rule for rule in rules}
+    clauses = {rule.name: wording.asked(rule, codes) for rule, codes in asked}
+    for each in unions:
+        clause = each.question or _either(wording.alternatives(each, by_name))
+        name = each.title or each.name
+        clauses[name] = f"{clauses[name]} or {clause}" if name in clauses and clause != clauses[name] else clause
+    names = dict.fromkeys([*(rule.name for rule, _ in asked), *(name for each in unions for name in each.events)])
+    parts = [by_name[name] for name in names]
+    as_fact = _as_fact(parts)
+    paragraphs = [paragraph for rule in parts for paragraph in wording.about(rule, ())]
+    if len(clauses) == 1:
+        (clause,) = clauses.values()
+        return Question(f"Does the article say that {clause}{as_fact}?", tuple(dict.fromkeys(paragraphs)))
+    described = [f"{name}: {clause}." for name, clause in clauses.items()]
+    return Question(f"Which of these does the article say{as_fact}?", tuple(dict.fromkeys([*described, *paragraphs])))
 
 
 def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
@@ -144,6 +180,21 @@ class _Wording:
             return f"{anyone}, and not that {any_actor} did it"
         other = f"someone who is not {any_actor}"
         return self.clause(rule, [other if part == _NOBODY else self.name(part) for part in codes[0].split(">")])
+
+    def alternatives(self, outcome: Outcome, rules: Mapping[str, Rule]) -> list[str]:
+        """A clause for each event and actor of an outcome."""
+        found: dict[str, None] = {}
+        for name in outcome.events:
+            for actors in outcome.actors.split("|"):
+                rule, of_class = rules[name], CLASS.fullmatch(actors)
+                if of_class:
+                    found[self.clause(rule, [f"someone of the class {of_class[1]}", "someone"])] = None
+                elif actors == ANYBODY or not rule.event:
+                    found[self.asked(rule, ())] = None
+                else:
+                    others = ["-"] * (len(rule.event) - 1 - actors.count(">"))
+                    found[self.asked(rule, (">".join([actors, *others]),))] = None
+        return list(found)
 
     def about(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
         """Paragraphs of the codebook of a rule: its text, what the preset excludes, who is meant, and two examples."""

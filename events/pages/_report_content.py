@@ -19,15 +19,16 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._random import document_key
+from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
-from events.counting._notes import exclusion_texts, merging_text, unsettled_text
-from events.counting._periods import Calendar
+from events.counting._notes import CountNotes
+from events.counting._periods import UNDATED, Calendar
 from events.counting._rows import ALL_DOCUMENTS_SCHEMA
 from events.counting._run_tables import checked_table, table_path
 from events.counting._tables import Columns, shown_name
-from events.news._dates import outlying
-from events.news._notices import outlying_notice, scoring_notices
+from events.news._dates import Timeline
+from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
@@ -83,15 +84,19 @@ class Report:
     def notices(self) -> list[str]:
         """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
         periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
-        days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-        n_documents = np.array([period["n"] for period in periods])
-        outliers = outlying_notice(days, n_documents, [period["label"] for period in periods])
+        outliers = _timeline(periods).notice([period["label"] for period in periods])
         bad = (
             f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
             if n_quarantined
             else ""
         )
-        return [notice for notice in (bad, *scoring_notices(self.record), outliers) if notice]
+        n_undated = self.record["summary"].get("n_undated", 0)
+        undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
+        return [
+            notice
+            for notice in (bad, undated if n_undated else "", *ScoredInputs.of(self.record).notices(), outliers)
+            if notice
+        ]
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -156,7 +161,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     outcomes = {text.partition("=")[0] for text in run.record["rule"].get("outcomes", ())}
     actors = _ordered_actors(run.counts, outcomes)
     actor_codes = {name: a for a, name in enumerate(actors)}
-    period_codes = {label: i for i, label in enumerate(run.counts["period"].unique())}
+    period_codes = {label: i for i, label in enumerate(_dated(run.counts)["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
     document_codes = {doc_id: d for d, doc_id in enumerate(doc_ids)}
     with_text = _documents_with_text(evidence, n_documents)
@@ -172,26 +177,28 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
         "actors": [_actor(run, name, outcomes) for name in actors],
         "documents": {
             "id": doc_ids,
-            "date": [str(dates[doc_id]) for doc_id in doc_ids],
+            "date": [_date_text(dates[doc_id]) for doc_id in doc_ids],
             "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
             "perPart": PER_PART,
         },
         "evidence": {
             "document": [document_codes[doc_id] for doc_id in evidence["doc_id"]],
             "actor": [actor_codes[name] for name in evidence["name"]],
-            "period": [period_codes[label] for label in evidence["period"]],
+            "period": [period_codes.get(label, -1) for label in evidence["period"]],
             "probability": _rounded(evidence["probability"]),
             "error": _rounded(evidence["mc_se"]),
             "oneBest": [int(value) for value in evidence["one_best"]],
         },
     }
     summary = run.record["summary"]
-    merged = summary.get("merged_actors")
-    merging = "" if merged is None else f"{merging_text(merged)} {unsettled_text(merged)}"
-    exclusions = exclusion_texts(summary.get("triggers", {}))
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, exclusions)
+    notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}))
+    merging = f"{notes.merging()} {notes.unsettled()}" if notes.merging() else ""
+    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
     counts["shared"] = report.is_recalibration_covered
-    counts["pairs"] = None if run.samples is None else sampled_pairs(run.samples, actor_codes, period_codes)
+    counts["pairs"] = None
+    if run.samples is not None:
+        of_periods = run.samples[run.samples["period"].isin(list(period_codes))]
+        counts["pairs"] = sampled_pairs(of_periods, actor_codes, period_codes)
     return report
 
 
@@ -247,6 +254,16 @@ def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> lis
     return sorted(events, key=rank)
 
 
+def _dated(counts: pd.DataFrame) -> pd.DataFrame:
+    """The counts of periods; of documents without a date, if none has one."""
+    dated = counts[counts["period_start"].notna()]
+    return counts if dated.empty else dated
+
+
+def _date_text(date: object) -> str:
+    return UNDATED if pd.isna(date) else str(date)  # type: ignore[call-overload]
+
+
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
     """The documents with their text in the page; see `read_report`."""
     probabilities = evidence["probability"].to_numpy()
@@ -259,6 +276,9 @@ def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
 
 def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     """Label, first millisecond, end, and number of documents of each period."""
+    if dates.isna().all():  # a chart needs a period
+        return [{"label": UNDATED, "start": 0, "end": _DAY, "n": len(dates)}]
+    dates = dates.dropna()
     number_of = calendar.numbers(dates.to_numpy().astype("datetime64[D]"))
     n_docs = np.bincount(number_of - number_of.min())
     numbers = number_of.min() + np.arange(len(n_docs))
@@ -274,13 +294,17 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
 
 def _shown(periods: list[dict[str, Any]]) -> list[int]:
     """The first and the last period that charts show: all but those with few documents, far from the others."""
-    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-    shown = np.flatnonzero(~outlying(days, np.array([period["n"] for period in periods])))
+    shown = np.flatnonzero(~_timeline(periods).outlying())
     return [int(shown[0]), int(shown[-1])]
 
 
+def _timeline(periods: list[dict[str, Any]]) -> Timeline:
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    return Timeline(days, np.array([period["n"] for period in periods]))
+
+
 def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:
-    rows = run.counts[run.counts["name"] == code]
+    rows = _dated(run.counts[run.counts["name"] == code])
     named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
@@ -408,7 +432,7 @@ def other_documents(
     found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
     content = {
         "id": doc_ids,
-        "date": [str(date) for date in rows["date"]],
+        "date": [_date_text(date) for date in rows["date"]],
         "kind": kinds[chosen].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in doc_ids],
         "perPart": PER_PART,

@@ -54,6 +54,7 @@ def audit_bands(
     """
     most = _checks.whole("most", most, 1)
     table = counts.assign(actor=counts["actor"].fillna(""))
+    table = table[table["period_start"].notna() | (table["period"] == "total")]
     totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")
     totals = totals.iloc[:most]
     figure = figure_of(fig, (7.0, 2.3 * max(1, len(totals)) + 0.8))
@@ -71,7 +72,14 @@ def audit_bands(
         _draw(ax, rows, total, name, known, covers)
         if learned is not None:
             of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
-            _draw_interval(ax, learned[of_target & (learned["period"] != "total")], "mean", LEARNED, "learned", 0.6)
+            _draw_interval(
+                ax,
+                learned[of_target & (learned["period"] != "total") & learned["period_start"].notna()],
+                "mean",
+                LEARNED,
+                "learned",
+                0.6,
+            )
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)

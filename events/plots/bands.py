@@ -16,7 +16,7 @@ from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
 from events.counting._count_posterior import CountDistribution
 from events.counting._tables import row_names, shown_name
-from events.news._dates import outlying
+from events.news._dates import Timeline
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -56,11 +56,12 @@ def middles_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
 
 def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
     """Rows of all periods but those with few documents, far from the others, which would leave the picture empty."""
+    counts = counts[counts["period_start"].notna()]  # documents without a date are in no period
     if "n_docs" not in counts:
         return counts
     periods = counts.drop_duplicates("period_start").sort_values("period_start")
-    days = starts_of(periods)
-    return counts[np.isin(starts_of(counts), days[~outlying(days, periods["n_docs"].to_numpy(np.int64))])]
+    timeline = Timeline(starts_of(periods), periods["n_docs"].to_numpy(np.int64))
+    return counts[np.isin(starts_of(counts), starts_of(periods)[~timeline.outlying()])]
 
 
 def stepped(values: Any) -> npt.NDArray[np.float64]:

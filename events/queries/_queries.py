@@ -22,9 +22,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._html import HtmlTable
 from corefsample._lazy import pd
 from corefsample._machine import processors
+from corefsample._results import HtmlTable
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels, sample_clusterings
 from corefsample.documents._scored import ScoredDocument
@@ -33,8 +33,9 @@ from corefsample.errors import ParameterError
 from corefsample.languages._language import Language
 from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._model import Recalibration, document_kinds
-from corefsample.syntax._paths import ParseView, follow
+from corefsample.syntax._paths import follow
 from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 from events.matching._matching import ambiguous_labels, readable_schemes
 from events.queries import _kernels
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import msgspec
 
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import code_of
 from corefsample.syntax._codes import UPOS
 from corefsample.syntax._schemes import SCHEMES
 from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
+from events.rules._outcomes import Outcome
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -110,7 +111,15 @@ class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anyone: str = ""
 
 
-Outcomes = dict[Name, Text | Words]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
+class OutcomeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An outcome with a title for pictures and pages, and a clause as of `QuestionClauses`."""
+
+    events: Text | Words
+    title: str = ""
+    question: str = ""
+
+
+Outcomes = dict[Name, Text | Words | OutcomeEntry]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
 
 
 class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -123,10 +132,17 @@ class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
     description: str = ""
 
 
-def outcome_texts(outcomes: Outcomes) -> tuple[str, ...]:
-    """Outcomes of a file in the notation of one each."""
-    several = {name: [texts] if isinstance(texts, str) else texts for name, texts in outcomes.items()}
-    return tuple(f"{name}={text}" for name, texts in several.items() for text in texts)
+def outcomes_of(outcomes: Outcomes, source: str) -> tuple[Outcome, ...]:
+    """Outcomes of a file; InputError if one breaks the notation."""
+    found = []
+    for name, value in outcomes.items():
+        entry = value if isinstance(value, OutcomeEntry) else OutcomeEntry(value)
+        for text in [entry.events] if isinstance(entry.events, str) else entry.events:
+            try:
+                found.append(Outcome.parsed(f"{name}={text}", title=entry.title, question=entry.question))
+            except ParameterError as error:
+                raise error.as_input_error(source) from None
+    return tuple(found)
 
 
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):

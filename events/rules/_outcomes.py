@@ -1,8 +1,8 @@
 """Outcomes: unions of events, such as any of three events by the police, or an arrest by the police or by nobody named.
 
-``NAME=EVENTS:ACTORS`` has alternatives with ``|`` between them: names of rules, and actors: a code, ``-`` for nobody
-named, ``{class}`` for any actor of a class of the lexicon, ``*`` for anybody or nobody. For two roles an actor is
-``IRQ>KWT``, or ``IRQ`` for any target. Without ``:ACTORS`` they are ``*``.
+``NAME=EVENTS:ACTORS`` has alternatives with ``|`` between them: names of rules, or RULE.FRAME for one frame of a rule;
+and actors: a code, ``-`` for nobody named, ``{class}`` for any actor of a class of the lexicon, ``*`` for anybody or
+nobody. For two roles an actor is ``IRQ>KWT``, or ``IRQ`` for any target. Without ``:ACTORS`` they are ``*``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,20 @@ class Outcome:
         Names of the rules.
     actors
         The actors, in the notation above; in tables the actor.
+    title
+        Name in pictures and on pages; by default `name`.
+    question
+        Clause that completes "Does the article say that ...?", for who labels documents.
     """
 
     name: str
     events: tuple[str, ...]
     actors: str = ANYBODY
+    title: str = ""
+    question: str = ""
 
     @classmethod
-    def parsed(cls, text: str) -> Outcome:
+    def parsed(cls, text: str, *, title: str = "", question: str = "") -> Outcome:
         """Read the notation; ParameterError if it is another."""
         name, is_named, union = text.partition("=") if isinstance(text, str) else ("", "", "")
         events, has_actors, actors = union.partition(":")
@@ -50,7 +56,7 @@ class Outcome:
         if not is_named or not _NAME.fullmatch(name.strip()) or not all(part for each in alternatives for part in each):
             rule = "must be NAME=EVENTS:ACTORS, as police_action=arrest|kill:POLICE"
             raise ParameterError(f"{rule}, got {_checks.shown(text)}", parameter="outcome")
-        return cls(name.strip(), tuple(alternatives[0]), "|".join(alternatives[1]))
+        return cls(name.strip(), tuple(alternatives[0]), "|".join(alternatives[1]), title, question)
 
     def __str__(self) -> str:
         return f"{self.name}={'|'.join(self.events)}:{self.actors}"

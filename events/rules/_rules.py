@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +24,9 @@ from events.rules._format import (
     QuestionClauses,
     RuleFile,
     check_rule_file,
-    outcome_texts,
+    outcomes_of,
 )
+from events.rules._outcomes import Outcome
 
 _FOLDER = "data/rules"
 _SHARED = ("senses",)  # shipped files of conditions and words that are no rules
@@ -137,7 +138,7 @@ class Rule:
     stands_for
         With distinct actors: whether words of a class ("the guerrillas") can stand for a named actor of the class.
     outcomes
-        Outcomes that the file declares, as `events.rules._outcomes.Outcome` reads them.
+        Outcomes that the file declares.
     examples
         Inline examples of the rule file, for all presets.
     description
@@ -164,7 +165,7 @@ class Rule:
     unless: tuple[str, ...] = ()
     distinct_actors: bool = False
     stands_for: bool = True
-    outcomes: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
     examples: tuple[Example, ...] = ()
     description: str = ""
     question: QuestionClauses = field(default_factory=QuestionClauses)
@@ -176,6 +177,14 @@ class Rule:
     def columns(self) -> tuple[str, ...]:
         """Columns of the roles of the event in tables."""
         return ROLE_COLUMNS[: len(self.event)]
+
+    def with_frame(self, name: str) -> Rule:
+        """The rule with one of its frames alone, named RULE.FRAME; ParameterError for another frame."""
+        frames = {frame.name: frame for frame in self.frames}
+        if name not in frames:
+            rule = f"must name a frame of {self.name}, preset {self.preset} ({', '.join(frames)})"
+            raise ParameterError(f"{rule}, got {name!r}", parameter="outcome")
+        return replace(self, name=f"{self.name}.{name}", frames=(frames[name],), outcomes=(), examples=())
 
     def __repr__(self) -> str:
         event = " > ".join(self.event) or "no role"
@@ -275,19 +284,19 @@ def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
 
 def rules_and_outcomes(
     names: Sequence[str | os.PathLike[str]], preset: str | None = None
-) -> tuple[list[Rule], tuple[str, ...]]:
+) -> tuple[list[Rule], tuple[Outcome, ...]]:
     """Load rules, each once, and the outcomes of files that have nothing else; parameters and errors as `load_rules`.
 
     A path of a rule in such a file is relative to the file.
     """
     rules: list[Rule] = []
-    outcomes: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
     for name in names:
         file, sources = _read(name, ())
         if isinstance(file, OutcomeFile):
             inner, _ = rules_and_outcomes(_rules_of(file, sources), preset)
             rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
-            outcomes += outcome_texts(file.outcomes)
+            outcomes += outcomes_of(file.outcomes, sources[0])
         else:
             rules.append(_rule(file, preset, sources))
     return rules, outcomes
@@ -315,6 +324,11 @@ def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
     return file, sources
 
 
+def is_outcome_file(content: object) -> bool:
+    """Whether the YAML of a file is that of outcomes alone."""
+    return isinstance(content, dict) and ("rules" in content or ("outcomes" in content and "name" not in content))
+
+
 def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile | OutcomeFile, tuple[str, ...]]:
     """Read a file of a rule, which is extended by the files `extending`, the last of them directly, or of outcomes."""
     if not isinstance(rule, (str, os.PathLike)):
@@ -328,7 +342,7 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
     content = read_yaml(source, data)
-    if isinstance(content, dict) and ("rules" in content or ("outcomes" in content and "name" not in content)):
+    if is_outcome_file(content):
         return typed(source, content, OutcomeFile), (source,)
     bases: tuple[str, ...] = ()
     if isinstance(content, dict) and "shares" in content:
@@ -421,7 +435,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
         unless=tuple(dict.fromkeys(chosen.unless or ())),
         distinct_actors=bool(chosen.distinct_actors),
         stands_for=chosen.stands_for is not False,
-        outcomes=outcome_texts(file.outcomes),
+        outcomes=outcomes_of(file.outcomes, source),
         examples=file.examples,
         description=file.description,
         question=file.question,

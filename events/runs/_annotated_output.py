@@ -14,10 +14,9 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._brackets import OnFault
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.formats.annotated._corefud import write_corefud
-from corefsample.formats.annotated._stream import kept_mentions
+from corefsample.formats.annotated._stream import OnUnwritable, kept_mentions
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.summaries import point_estimate
 from corefsample.summaries._losses import LOSSES, MARGINAL
@@ -42,7 +41,7 @@ def write_annotated(
     seed: int = 0,
     singletons: bool = True,
     entity_fields: str | None = None,
-    on_unwritable: OnFault = "refuse",
+    on_unwritable: OnUnwritable = "refuse",
     on_rejected: QuarantineFile | None = None,
     on_progress: Progress | None = None,
 ) -> WrittenEntities:
@@ -108,7 +107,7 @@ class _Documents:
     inputs: DocumentInputs
     clustering: str | None
     seed: int
-    on_unwritable: OnFault
+    on_unwritable: OnUnwritable
     on_rejected: QuarantineFile | None
     on_progress: Progress | None
     skipped: Counter[str] = field(init=False, default_factory=Counter)

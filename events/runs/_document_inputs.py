@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument
     from corefsample.documents._faults import Rejected
     from corefsample.documents._scored import ScoredDocument
+    from corefsample.formats.annotated._brackets import OnCrossing
     from events.news._fields import Article
     from events.news._quality import Duplicates
 
@@ -183,7 +184,7 @@ class RepeatedTexts:
     def __init__(self, duplicates: Duplicates = "keep") -> None:
         self._duplicates = duplicates
         self._first: dict[bytes, str] = {}
-        self.rows: list[tuple[str, datetime.date, str]] = []
+        self.rows: list[tuple[str, datetime.date | None, str]] = []
 
     def taken(self, article: Article) -> Article | None:
         """The article as it is used; None if it is left out."""
@@ -217,6 +218,8 @@ class DocumentInputs:
         mentions if they have mentions, else news); .csv, .xlsx, .txt, .xml, .tgz ... (news).
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
+    on_crossing_sentences
+        What becomes of mentions of annotated corpora over the end of a sentence: see `read_conll2012`.
     article_options
         Keywords of `ArticleStream`.
     prefer_news
@@ -244,6 +247,7 @@ class DocumentInputs:
 
     inputs: PathLike | Iterable[PathLike]
     entity_fields: str | None = None
+    on_crossing_sentences: OnCrossing = "skip"
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
     selected: Callable[[str, Mapping[str, Any]], bool] | None = None
@@ -315,10 +319,11 @@ class DocumentInputs:
         from corefsample.formats.annotated._conll2012 import read_conll2012
         from corefsample.formats.annotated._corefud import read_corefud
 
+        options: Any = {"on_crossing_sentences": self.on_crossing_sentences, "on_rejected": on_rejected}
         if self.kind_of[path] == "corefud":
-            stream = read_corefud(path, entity_fields=self.entity_fields, on_rejected=on_rejected)
+            stream = read_corefud(path, entity_fields=self.entity_fields, **options)
         else:
-            stream = read_conll2012(path, on_rejected=on_rejected)
+            stream = read_conll2012(path, **options)
         self._bytes_of = lambda: stream.bytes_read
         for number, document in enumerate(stream, start=1):
             self.skipped.update(document.skipped)

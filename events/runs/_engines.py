@@ -26,6 +26,7 @@ _MOST_DEATHS = 3  # of workers that compute the same task
 _QUEUED = 3  # tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # on a cluster whose workers are still to come
 _POLL = 0.2  # seconds between two looks at the scheduler
+_GRACE = 5.0  # seconds in which the executor tells that a worker died
 _RECOUNTED = 2.0  # seconds after which the threads of a cluster are counted again
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
@@ -207,17 +208,28 @@ class _Processes(_Pool[T, R]):
 
     def _result(self, task: T, future: Future[R]) -> R:
         with suppress(BrokenProcessPool):
-            return future.result()
+            return self._answer(future)
         for _ in range(_MOST_DEATHS):
             self.stop()
             self._start()
             with suppress(BrokenProcessPool):
-                result = self._begun(task).result()  # alone: if its process ends, it is the task's fault
+                result = self._answer(self._begun(task))  # alone: if its process ends, it is the task's fault
                 rest = list(self.waiting)[1:]
                 again = ((each, begun if _is_good(begun) else self._begun(each)) for each, begun in rest)
                 self.waiting = deque([self.waiting[0], *again])
                 return result
         raise _deaths(task)
+
+    def _answer(self, future: Future[R]) -> R:
+        """Wait for a task as long as all workers live.
+
+        The executor tells that a worker died, but not while it waits for the rest of a result whose sender was killed.
+        """
+        while not wait([future], timeout=_POLL).done:
+            workers = [*(getattr(self._executor, "_processes", None) or {}).values()]
+            if any(worker.exitcode is not None for worker in workers) and not wait([future], timeout=_GRACE).done:
+                raise BrokenProcessPool
+        return future.result()
 
     def stop(self) -> None:
         for process in {*multiprocessing.active_children()} - self._others:

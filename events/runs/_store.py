@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import corefsample
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
-from corefsample.files._digests import sha256
+from corefsample.files._digests import is_sealed, sealed, sha256
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
@@ -278,20 +278,15 @@ def _output_errors(path: Path, out: str) -> Iterator[None]:
         raise unwritable(out, error) from None
 
 
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
 def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file of JSON with the checksum of its content, in place of an earlier one."""
-    content = json.loads(json.dumps(content))  # as it is read back
-    write_json(path, {**content, "sha256": _digest(content)}, indent=None)
+    write_json(path, sealed(content), indent=None)
 
 
 def read_sealed(path: Path) -> dict[str, Any] | None:
     """Content of a file that `write_sealed` wrote; None if it is missing or damaged."""
     try:
-        content = dict(json.loads(path.read_text(encoding="utf-8")))
-        return content if content.pop("sha256") == _digest(content) else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
+    return {name: value for name, value in content.items() if name != "sha256"} if is_sealed(content) else None

@@ -193,6 +193,7 @@ def corpus_scores(documents: Sequence[tuple[Clustering, Clustering]]) -> dict[st
     per_document_links = [blanc_counts(key, response) for key, response in documents]
     links = [sum(row[column] for row in per_document_links) for column in range(6)]
     same = all(mentions_of(key) == mentions_of(response) for key, response in documents)
+    same = same and any(mentions_of(key) for key, _ in documents)
     found["blanc"] = blanc_triple(links, same)
     recall, precision, f1 = (
         sum((found[metric][part] for metric in ("muc", "b3", "ceafe")), Fraction(0)) / 3 for part in range(3)

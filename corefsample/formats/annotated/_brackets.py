@@ -7,20 +7,15 @@ may nest, cross or share a span, and mentions of one entity may nest or share a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterHint
 
-OnFault = Literal["skip", "refuse"]
-OnDiscontinuous = Literal["head", "skip", "refuse"]
-ON_FAULT = ("skip", "refuse")
-_RULES = {
-    "discontinuous": "a mention must be in one piece",
-    "crossing_sentences": "a mention must lie in one sentence",
-}
+OnCrossing = Literal["skip", "keep"]
+ON_CROSSING = ("skip", "keep")
 
 
 class DocumentFaultError(Exception):
@@ -88,21 +83,20 @@ class Found:
 
 @dataclass
 class MentionCollector:
-    """Matches the brackets of one document; mentions that are no span of words in a sentence are skipped or rejected.
+    """Matches the brackets of one document.
 
     Parameters
     ----------
     column
         Name of the annotation in the file, for messages.
-    on_fault
-        "skip" or "refuse", for each of "discontinuous", "crossing_sentences"; "head" keeps all parts of a discontinuous
-        mention.
+    on_crossing
+        Mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps them.
     sentences
         Each sentence in words, for messages; it grows while the document is read.
     """
 
     column: str
-    on_fault: Mapping[str, OnDiscontinuous]
+    on_crossing: OnCrossing
     sentences: Sequence[str]
     found: list[Found] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -154,18 +148,11 @@ class MentionCollector:
         joined = [spans[0]]
         for start, end in spans[1:]:
             joined[-1:] = [(joined[-1][0], end)] if start == joined[-1][1] else [joined[-1], (start, end)]
-        if len(joined) > 1 and self.on_fault["discontinuous"] != "head":
-            self._skip("discontinuous", bracket)
-        elif bracket.place.sentence != parts[-1][1].sentence:
-            self._skip("crossing_sentences", bracket)
+        if self.on_crossing == "skip" and bracket.place.sentence != parts[-1][1].sentence:
+            self.skipped["crossing_sentences"] += 1
         else:
             nodes = [node for opened, place in parts for node in range(opened.place.node, place.node + 1)]
             self.found.append(Found(bracket, joined, nodes))
-
-    def _skip(self, reason: str, bracket: Bracket) -> None:
-        if self.on_fault[reason] == "refuse":
-            raise self._fault(bracket.place, f"{_RULES[reason]}, got {shown(bracket.text)}")
-        self.skipped[reason] += 1
 
     def _fault(self, place: Place, reason: str) -> DocumentFaultError:
         return DocumentFaultError(place.line, self.sentences[place.sentence], f"{self.column}: {reason}")

@@ -25,7 +25,7 @@ appendix A, of noun phrases alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -37,9 +37,22 @@ from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated import _brackets
-from corefsample.formats.annotated._brackets import Bracket, DocumentFaultError, MentionCollector, OnFault, Place
-from corefsample.formats.annotated._stream import AnnotatedStream, Lines, Written, layout, write_annotated
+from corefsample.formats.annotated._brackets import (
+    ON_CROSSING,
+    Bracket,
+    DocumentFaultError,
+    MentionCollector,
+    OnCrossing,
+    Place,
+)
+from corefsample.formats.annotated._stream import (
+    AnnotatedStream,
+    Lines,
+    OnUnwritable,
+    Written,
+    layout,
+    write_annotated,
+)
 
 _MISSING = {"named_entity": "*"}
 
@@ -47,7 +60,7 @@ _MISSING = {"named_entity": "*"}
 def read_conll2012(
     inputs: PathLike | Iterable[PathLike],
     *,
-    on_crossing_sentences: OnFault = "skip",
+    on_crossing_sentences: OnCrossing = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
     """Read documents one after another, in constant memory.
@@ -57,8 +70,8 @@ def read_conll2012(
     inputs
         Files, plain or gzip, globs, or "-" for standard input.
     on_crossing_sentences
-        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`,
-        "refuse" rejects the document.
+        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`, "keep"
+        keeps it.
     on_rejected
         Called with each bad document, which is then left out. By default the first one raises.
 
@@ -77,9 +90,8 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, _brackets.ON_FAULT)
-    on_fault = {"crossing_sentences": on_crossing_sentences}
-    return AnnotatedStream(inputs, partial(split_conll2012, on_fault=on_fault), on_rejected)
+    choice("on_crossing_sentences", on_crossing_sentences, ON_CROSSING)
+    return AnnotatedStream(inputs, partial(split_conll2012, on_crossing=on_crossing_sentences), on_rejected)
 
 
 def write_conll2012(
@@ -87,7 +99,7 @@ def write_conll2012(
     path: PathLike,
     *,
     singletons: bool = True,
-    on_unwritable: OnFault = "refuse",
+    on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
 ) -> Written:
     """Write documents to a new file, which the usual scorers of coreference read.
@@ -195,9 +207,7 @@ def document_name(name: str, part: str | None) -> str:
     return name if part is None else f"{name}_{int(part)}"
 
 
-def split_conll2012(
-    path: str, lines: Iterable[tuple[int, str]], on_fault: Mapping[str, OnFault]
-) -> Iterator[_RawDocument]:
+def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[_RawDocument]:
     """Yield the documents of a file; rows outside of all documents make one that is invalid."""
     raw: _RawDocument | None = None
     for number, text in lines:
@@ -206,7 +216,7 @@ def split_conll2012(
             if raw is not None:
                 yield raw
             name = _NAME.fullmatch(begin[1])
-            raw = _RawDocument(name[1] if name else begin[1], name[2] if name else None, on_fault, [(number, text)])
+            raw = _RawDocument(name[1] if name else begin[1], name[2] if name else None, on_crossing, [(number, text)])
         elif raw is not None:
             raw.lines.append((number, text))
             if _END.fullmatch(text):
@@ -214,7 +224,7 @@ def split_conll2012(
                 yield raw
                 raw = None
         elif text.strip() and not text.startswith("#"):
-            raw = _RawDocument("", None, on_fault, [(number, text)])
+            raw = _RawDocument("", None, on_crossing, [(number, text)])
     if raw is not None:
         yield raw
 
@@ -225,7 +235,7 @@ class _RawDocument:
 
     name: str
     part: str | None
-    on_fault: Mapping[str, OnFault]
+    on_crossing: OnCrossing
     lines: Lines
     is_ended: bool = False
 
@@ -240,7 +250,7 @@ class _RawDocument:
             rule = "a row must be between #begin document (name); and #end document"
             raise DocumentFaultError(number, "", f"{rule}, got {shown(text)}")
         names: list[str] = []
-        rows = _Rows(MentionCollector("coreference", self.on_fault, names), names)
+        rows = _Rows(MentionCollector("coreference", self.on_crossing, names), names)
         cells_of = _row_reader([text for _, text in self.lines[1:] if text.strip() and not text.startswith("#")])
         sentence: list[tuple[int, list[str]]] = []
         for number, text in self.lines[1:]:

@@ -37,27 +37,26 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated import _corefud_reading
-from corefsample.formats.annotated._brackets import ON_FAULT, OnDiscontinuous, OnFault
+from corefsample.formats.annotated._brackets import ON_CROSSING, OnCrossing
 from corefsample.formats.annotated._conllu import COMMENT, META, conllu_lines, metadata_name
-from corefsample.formats.annotated._corefud_reading import CorefudOptions
-from corefsample.formats.annotated._stream import AnnotatedStream, Written, layout, write_annotated
-
-DATE_KEYS = ("meta::dateCreated", "meta::date", "date")
+from corefsample.formats.annotated._corefud_reading import DATE_KEYS, CorefudOptions
+from corefsample.formats.annotated._stream import AnnotatedStream, OnUnwritable, Written, layout, write_annotated
 
 
 def read_corefud(
     inputs: PathLike | Iterable[PathLike],
     *,
     entity_fields: str | None = None,
-    date_keys: Sequence[str] = DATE_KEYS,
-    on_discontinuous: OnDiscontinuous = "head",
-    on_crossing_sentences: OnFault = "skip",
+    on_crossing_sentences: OnCrossing = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
     """Read documents one after another, in constant memory.
 
     A document begins at ``# newdoc id``. A document without an id is named after the file and its number in it, and a
-    file without ``# newdoc`` is one document, named after the file.
+    file without ``# newdoc`` is one document, named after the file. Its date is in the comment meta::dateCreated,
+    meta::date or date of its first sentence, and must be an ISO date. The span of a mention in parts that do not adjoin
+    is the part with its head, and the attribute `parts` has all, so that they are written back. The span of a mention
+    of words and empty nodes that are no tokens is the words.
 
     Parameters
     ----------
@@ -66,15 +65,9 @@ def read_corefud(
     entity_fields
         Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". None: such a file
         is rejected.
-    date_keys
-        Comments of a document's first sentence that contain its date; the first one present is used, and must be an ISO
-        date. A document without any has no date.
-    on_discontinuous
-        A mention in parts that do not adjoin. "head": its span is the part with its head, and the attribute `parts` has
-        all, so that they are written back; others as for the next.
     on_crossing_sentences
-        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`,
-        "refuse" rejects the document. The span of a mention of words and empty nodes that are no tokens is the words.
+        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`, "keep"
+        keeps it.
     on_rejected
         Called with each bad document, which is then left out. By default the first one raises.
 
@@ -93,15 +86,10 @@ def read_corefud(
     >>> document.mention_text(0), document.entities[0]  # doctest: +SKIP
     ('Introduction', '1')
     """
-    choice("on_discontinuous", on_discontinuous, ("head", *ON_FAULT))
-    choice("on_crossing_sentences", on_crossing_sentences, ON_FAULT)
-    on_fault: dict[str, OnDiscontinuous] = {
-        "discontinuous": on_discontinuous,
-        "crossing_sentences": on_crossing_sentences,
-    }
+    choice("on_crossing_sentences", on_crossing_sentences, ON_CROSSING)
     if entity_fields is not None:
         _corefud_reading.require_fields(entity_fields)
-    options = CorefudOptions(entity_fields, tuple(date_keys), on_fault)
+    options = CorefudOptions(entity_fields, on_crossing_sentences)
     return AnnotatedStream(inputs, partial(_corefud_reading.split_corefud, options=options), on_rejected)
 
 
@@ -111,8 +99,7 @@ def write_corefud(
     *,
     entity_fields: str | None = None,
     singletons: bool = True,
-    on_unwritable: OnFault = "refuse",
-    date_keys: Sequence[str] = DATE_KEYS,
+    on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
 ) -> Written:
     """Write documents to a new file; they are equal when they are read back.
@@ -139,8 +126,6 @@ def write_corefud(
         Whether entities of one mention are written.
     on_unwritable
         As of `write_conll2012`.
-    date_keys
-        The first of these comments that a document has gets its date; if it has none, the first is added.
     overwrite
         Whether an existing file may be replaced.
 
@@ -154,7 +139,7 @@ def write_corefud(
     """
     if entity_fields is not None:
         _corefud_reading.require_fields(entity_fields)
-    lines = CorefudLines(entity_fields, date_keys)
+    lines = CorefudLines(entity_fields)
     return write_annotated(
         documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
     )
@@ -171,14 +156,11 @@ class CorefudLines:
     ----------
     entity_fields
         Fields of ``Entity=``; None: those of the first document.
-    date_keys
-        Comments that may contain the date.
     """
 
-    def __init__(self, entity_fields: str | None, date_keys: Sequence[str]) -> None:
+    def __init__(self, entity_fields: str | None) -> None:
         self._fields = entity_fields or ""
         self._is_chosen = entity_fields is not None
-        self._date_keys = date_keys
         self._used: set[str] = set()
         self._n_documents = 0
 
@@ -195,7 +177,7 @@ class CorefudLines:
             )
         fields = self._fields.split("-")
         ids = self._ids(document, kept, unique="GRP" not in fields)
-        dated, header = _dated(document, self._date_keys)
+        dated, header = _dated(document)
         extra = dict(document.tokens.extra)
         if "misc" in extra:
             written = {_encoded(entity): name for entity, name in ids.items()}
@@ -274,12 +256,12 @@ def _opened(
     return texts
 
 
-def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[AnnotatedDocument, list[str]]:
+def _dated(document: AnnotatedDocument) -> tuple[AnnotatedDocument, list[str]]:
     """Return the document with its date in the comment that contains it, or a new comment if there is none."""
-    if document.date is None or not date_keys:
+    if document.date is None:
         return document, []
     iso = document.date.isoformat()
-    for key in date_keys:
+    for key in DATE_KEYS:
         name = metadata_name(key)
         if key.startswith(META) and name in document.metadata:
             if str(document.metadata[name]).strip() == iso:
@@ -294,7 +276,7 @@ def _dated(document: AnnotatedDocument, date_keys: Sequence[str]) -> tuple[Annot
                     document.sentences[0], comments=(*comments[:k], changed, *comments[k + 1 :])
                 )
                 return dataclasses.replace(document, sentences=(first, *document.sentences[1:])), []
-    return document, [f"# {date_keys[0]} = {iso}"]
+    return document, [f"# {DATE_KEYS[0]} = {iso}"]
 
 
 def _with_references(ids: Mapping[str, str], misc: Any) -> Any:

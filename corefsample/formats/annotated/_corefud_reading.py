@@ -19,7 +19,7 @@ from corefsample.formats.annotated._brackets import (
     DocumentFaultError,
     Found,
     MentionCollector,
-    OnDiscontinuous,
+    OnCrossing,
     Place,
 )
 from corefsample.formats.annotated._conllu import (
@@ -34,6 +34,7 @@ from corefsample.formats.annotated._conllu import (
 from corefsample.formats.annotated._stream import Lines
 
 DEFAULT_FIELDS = "eid-etype-head-other"
+DATE_KEYS = ("meta::dateCreated", "meta::date", "date")  # of a document's first sentence; the first one counts
 IDS = ("eid", "GRP")
 PARTS = "parts"  # attribute of discontinuous mentions
 _DECLARATION = "global.Entity"
@@ -44,11 +45,10 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class CorefudOptions:
-    """Fields for files that declare none, comments that contain the date, and which faults reject a document."""
+    """Fields for files that declare none, and what becomes of mentions over the end of a sentence."""
 
     entity_fields: str | None
-    date_keys: Sequence[str]
-    on_fault: Mapping[str, OnDiscontinuous]
+    on_crossing: OnCrossing
 
 
 @dataclass
@@ -67,13 +67,13 @@ class _RawDocument:
 
     def document(self) -> AnnotatedDocument:
         """Parse the lines."""
-        comments = _Comments(self.options.date_keys, self.declared)
+        comments = _Comments(self.declared)
         rows = ConlluRows(has_zeros(text for _, text in self.lines if not text.startswith("#")))
         for k, block in enumerate(self.blocks):
             name, kept = comments.of_sentence(k, block)
             rows.add(block, kept, name)
         fields = self._fields(comments, rows)
-        found, skipped = _mentions(rows, fields, self.options.on_fault) if fields else ([], {})
+        found, skipped = _mentions(rows, fields, self.options.on_crossing) if fields else ([], {})
         tokens = rows.tokens()
         heads = tokens.head.tolist()
         heads_of = [_head(each, fields, rows, heads) for each in found]
@@ -157,7 +157,6 @@ def attribute_name(name: str) -> str:
 class _Comments:
     """Information that the comments of a document contain."""
 
-    date_keys: Sequence[str]
     declared: str | None
     declared_line: int = 0
     metadata: dict[str, str] = field(default_factory=dict)
@@ -181,9 +180,9 @@ class _Comments:
                 self.metadata[metadata_name(key)] = value
             elif not NEWDOC.fullmatch(text):
                 own.append(text)
-            if k == 0 and key in self.date_keys:
+            if k == 0 and key in DATE_KEYS:
                 dates.setdefault(key, (number, value.strip()))
-        key = next((key for key in self.date_keys if key in dates), None)
+        key = next((key for key in DATE_KEYS if key in dates), None)
         if key is not None:
             number, value = dates[key]
             self.date = iso_date(value)
@@ -214,10 +213,10 @@ def require_fields(entity_fields: str) -> None:
 
 
 def _mentions(
-    rows: ConlluRows, fields: Sequence[str], on_fault: Mapping[str, OnDiscontinuous]
+    rows: ConlluRows, fields: Sequence[str], on_crossing: OnCrossing
 ) -> tuple[list[Found], Mapping[str, int]]:
     """Match the brackets of a document."""
-    collector = MentionCollector("Entity", on_fault, rows.sentences)
+    collector = MentionCollector("Entity", on_crossing, rows.sentences)
     id_field = next(i for i, name in enumerate(fields) if name in IDS)
     for value, place in rows.annotations:
         chunks = _CHUNK.findall(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from corefsample._arrays import Ints32
 from corefsample._checks import choice, shown
@@ -16,9 +16,10 @@ from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths
 from corefsample.files._reading import FileSeries, LineReader
-from corefsample.formats.annotated._brackets import ON_FAULT, DocumentFaultError, OnFault
+from corefsample.formats.annotated._brackets import DocumentFaultError
 
 Lines = list[tuple[int, str]]  # number from 1, and text
+OnUnwritable = Literal["refuse", "skip"]
 
 
 class RawDocument(Protocol):
@@ -132,11 +133,11 @@ def write_annotated(
     lines_of: Callable[[AnnotatedDocument, list[int]], Iterable[str]],
     *,
     singletons: bool,
-    on_unwritable: OnFault,
+    on_unwritable: OnUnwritable,
     overwrite: bool,
 ) -> Written:
     """Write documents to a new file; `lines_of` makes the lines of a document with the mentions to write."""
-    choice("on_unwritable", on_unwritable, ON_FAULT)
+    choice("on_unwritable", on_unwritable, get_args(OnUnwritable))
     written = Written()
     with new_text_file(path, overwrite=overwrite) as write:
         for document in documents:
@@ -171,7 +172,7 @@ def layout(mentions: Ints32) -> dict[int, TokenBrackets]:
 
 
 def kept_mentions(
-    document: AnnotatedDocument, *, singletons: bool, on_unwritable: OnFault, left_out: Counter[str]
+    document: AnnotatedDocument, *, singletons: bool, on_unwritable: OnUnwritable, left_out: Counter[str]
 ) -> list[int]:
     """Return the mentions to write; the others are counted by reason.
 

@@ -37,7 +37,7 @@ from corefsample.files._paths import PathLike
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear.features._encoding import Encoder, features_hash
-from corefsample.scorers.log_linear.features._templates import TemplateSet
+from corefsample.scorers.log_linear.features._templates import LISTS, TemplateSet
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._words import WordTable
 
@@ -46,7 +46,6 @@ FORMAT = "corefsample antecedent model"
 VERSION = 1
 _LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabulary.npy": 1 << 26}
 _RECIPE = ("bits", "costs", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows")
-_LISTS = ("pronoun", "phrase", "new")
 _STEPS = 127
 _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 _ROOM = 16  # candidates kept for each mention before the arrays grow
@@ -215,7 +214,7 @@ class AntecedentModel:
             "version": VERSION,
             "language": self.language.to_json(),
             "features": features_hash(self.language),
-            "templates": {name: list(getattr(self.templates, name)) for name in _LISTS},
+            "templates": {name: list(getattr(self.templates, name)) for name in LISTS},
             "scale": scale,
             "provenance": dict(self.provenance),
         }
@@ -305,8 +304,8 @@ def _header(content: bytes) -> tuple[dict[str, Any], Language]:
             hint="train the model again",
         )
     lists, scale = header.get("templates"), header.get("scale")
-    if not isinstance(lists, dict) or set(lists) != set(_LISTS) or not all(map(_are_strings, lists.values())):
-        fail("templates", f"lists of strings ({', '.join(_LISTS)})")
+    if not isinstance(lists, dict) or set(lists) != set(LISTS) or not all(map(_are_strings, lists.values())):
+        fail("templates", f"lists of strings ({', '.join(LISTS)})")
     if not isinstance(scale, float) or not 0.0 < scale <= _LARGEST_SCALE:
         fail("scale", "a number above 0")
     if not isinstance(header.get("provenance"), dict):

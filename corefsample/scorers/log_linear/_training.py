@@ -32,7 +32,7 @@ from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.scorers.protocol import MentionDocument
+from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument
 from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
@@ -40,48 +40,8 @@ BATCH = 2  # documents per step; each has a gradient buffer of its own, so that 
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutFigures:
-    """Losses of a model on documents with gold.
-
-    Attributes
-    ----------
-    n_mentions
-        Annotated mentions.
-    loss
-        Mean -log P(gold antecedents) per mention, in nats.
-    link_loss
-        Mean over documents of the log loss of link marginals, summed over pairs and divided by mentions, in nats.
-    """
-
-    n_mentions: int
-    loss: float
-    link_loss: float
-
-
-@dataclass(frozen=True, slots=True)
-class EpochReport:
-    """One pass over the training documents.
-
-    Attributes
-    ----------
-    l2
-        The penalty being tried.
-    epoch, n_epochs
-        From 1, and how many there are.
-    loss
-        Mean training loss per mention, in nats, costs included, while the weights moved; mean over the orders.
-    held_out
-        Figures on the held-out documents after the pass, or None without any.
-    """
-
-    l2: float
-    epoch: int
-    n_epochs: int
-    loss: float
-    held_out: HeldOutFigures | None
+COSTS = ("false_anaphor", "false_new", "wrong_link")
+NO_COSTS = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +65,7 @@ class FitOptions:
     n_buckets: int
     epochs: int
     rate: float
-    costs: tuple[float, float, float]
+    costs: tuple[float, ...]
     link_weight: float
     seed: int
     orders: int = 1
@@ -241,7 +201,7 @@ def figures(examples: Sequence[Example], weights: Floats32, threads: Executor | 
 class _Pass:
     """Scores of one document, losses of the likelihood by mention, and slopes in the scores."""
 
-    def __init__(self, example: Example, weights: Floats32, costs: tuple[float, float, float]) -> None:
+    def __init__(self, example: Example, weights: Floats32, costs: tuple[float, ...]) -> None:
         n = len(example.entities)
         self.scores, self.slopes = np.empty(n * (n - 1) // 2), np.empty(n * (n - 1) // 2)
         self.new_scores, self.new_slopes, self.losses = np.empty(n), np.empty(n), np.empty(n)
@@ -280,43 +240,16 @@ def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options
 
 def _losses(example: Example, weights: Floats32) -> tuple[float, float]:
     """Losses of one document: summed over mentions, and of its link marginals per mention."""
-    scored = _Pass(example, weights, (0.0, 0.0, 0.0))
+    scored = _Pass(example, weights, NO_COSTS)
     return float(scored.losses.sum()), scored.link_loss(example.entities, 0.0) / len(example.entities)
-
-
-@dataclass(frozen=True, slots=True)
-class SoftmaxMargin:
-    """Costs that are added to the scores of wrong decisions while training; 0 leaves the likelihood unchanged.
-
-    Attributes
-    ----------
-    false_anaphor
-        A first mention is linked.
-    false_new
-        A mention that has an antecedent is NEW.
-    wrong_link
-        A mention is linked to one of another entity.
-
-    References
-    ----------
-    Durrett & Klein (2013), whose system uses 0.1, 3 and 1.
-    """
-
-    false_anaphor: float = 0.0
-    false_new: float = 0.0
-    wrong_link: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, cost in asdict(self).items():
-            _checks.at_least_zero(name, cost)
 
 
 def retrain(
     model: AntecedentModel, documents: Iterable[MentionDocument], *, language: Language, scheme: str | None
 ) -> AntecedentModel:
     """Train a model with the options and templates of another one."""
-    recipe = model.recipe
-    costs = SoftmaxMargin(**recipe.pop("costs")) if "costs" in recipe else None
+    recipe = {"costs": {}, **model.recipe}
+    costs = tuple(recipe.pop("costs").values()) or NO_COSTS
     return train(documents, **recipe, costs=costs, templates=model.templates, language=language, scheme=scheme)
 
 
@@ -327,7 +260,7 @@ def train(
     l2: float | Sequence[float] = 0.02,
     epochs: int = 5,
     learning_rate: float = 0.1,
-    costs: SoftmaxMargin | None = None,
+    costs: Sequence[float] = NO_COSTS,
     link_weight: float = 10.0,
     templates: TemplateSet = DEFAULT_TEMPLATES,
     bits: int = 20,
@@ -362,7 +295,9 @@ def train(
     learning_rate
         Of AdaGrad, above 0.
     costs
-        Softmax-margin costs; None: none.
+        Softmax-margin costs, at least 0, which training adds to the scores of wrong decisions: of a false anaphor (a
+        first mention is linked), of a false NEW, and of a link to a mention of another entity. Durrett & Klein's system
+        has 0.1, 3 and 1.
     link_weight
         Weight of the log loss of link marginals, at least 0; with 0 the likelihood is the only loss.
     templates
@@ -411,12 +346,12 @@ def train(
     if len(penalties) > 1 and held_out is None:
         raise ParameterError(f"is required to choose among penalties, got l2={list(penalties)}", parameter="held_out")
     _checks.at_most("bits", _checks.whole("bits", bits, 8), int(math.log2(LARGEST_TABLE)))
-    margin = costs or SoftmaxMargin()
+    margin = dict(zip(COSTS, costs, strict=True))
     options = FitOptions(
         n_buckets=1 << bits,
         epochs=_checks.whole("epochs", epochs, 1),
         rate=_checks.above_zero("learning_rate", learning_rate),
-        costs=(margin.false_anaphor, margin.false_new, margin.wrong_link),
+        costs=tuple(_checks.at_least_zero(name, cost) for name, cost in margin.items()),
         link_weight=_checks.at_least_zero("link_weight", link_weight),
         seed=_checks.seed(seed),
         orders=_checks.whole("orders", orders, 1),
@@ -448,7 +383,7 @@ def train(
     more = {
         "mentions": mentions,
         "windows": windows,
-        "costs": asdict(margin),
+        "costs": margin,
         "bits": bits,
         "min_count": min_count,
         "l2_tried": list(penalties),
@@ -525,4 +460,4 @@ def _penalties(l2: float | Sequence[float]) -> tuple[float, ...]:
 
 @cache
 def _english_model() -> AntecedentModel:
-    return load_model(data_file("log_linear", "english.npz"))
+    return load_model(data_file("english.npz"))

@@ -154,7 +154,7 @@ async function listRows() {
     const d = evidence.document[row];
     const text = hasText(row) ? await plainText(row) : "";
     const { same } = actors[evidence.actor[row]];
-    const about = [documents.id[d], documents.date[d], periods[evidence.period[row]].label, ...named.map((name) => same[name])];
+    const about = [documents.id[d], documents.date[d], periods[evidence.period[row]]?.label ?? "undated", ...named.map((name) => same[name])];
     rows.push([...about, evidence.probability[row], evidence.error[row], evidence.oneBest[row], text, labelled(row), ""]);
   }
   return rows;

@@ -38,6 +38,7 @@ export const learnedP = (row) => evidence.learned?.[row] ?? null;
 // Rows of evidence by actor and period.
 export const rowsOf = new Map();
 for (let row = 0; row < evidence.document.length; row++) {
+  if (evidence.period[row] < 0) continue; // a document without a date is in no period
   const key = evidence.actor[row] * periods.length + evidence.period[row];
   if (!rowsOf.has(key)) rowsOf.set(key, []);
   rowsOf.get(key).push(row);

@@ -16,6 +16,7 @@ class CountOptions(
     shared.Lexicon,
     shared.Scheme,
     shared.Seed,
+    shared.Undated,
     shared.OnError,
     shared.UncertainlyRecalibrated,
     shared.Threads,
@@ -120,13 +121,15 @@ class EventsResult(Result):
         Documents with P(event) > 0 for some event and actor.
     n_quarantined
         Invalid documents set aside.
+    n_undated
+        Documents without a date that are counted, in no period.
     n_not_selected
         Documents that `CountOptions.where` leaves out.
     n_ambiguous
         Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
     actors, periods
         Actors with any evidence, after the name of their event if there are several rules, and the first and the last
-        period.
+        period; "undated" if no document has a date.
     seconds
         Wall time.
     n_parts, n_computed
@@ -160,5 +163,6 @@ class EventsResult(Result):
     uncertainty: str | None = None
     merged_actors: dict[str, Any] | None = None
     n_not_selected: int = 0
+    n_undated: int = 0
     triggers: dict[str, dict[str, Any]] = field(default_factory=dict)
     counts: pd.DataFrame = field(kw_only=True, compare=False, repr=False)

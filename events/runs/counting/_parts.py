@@ -180,11 +180,12 @@ class CountPart:
                 recalibration=self.counting.recalibration(),
                 compared=options.compare or (),
                 filled=options.filled,
+                undated=options.undated,
                 folder=folder,
             )
             documents = DocumentStream(
                 self.source.place,
-                needs=("date", "tokens"),
+                needs=("tokens",) if options.undated == "keep" else ("date", "tokens"),
                 on_rejected=quarantine if options.on_error == "quarantine" else None,
                 batch_size=_BATCH,
                 row_groups=None if self.groups is None else range(*self.groups),

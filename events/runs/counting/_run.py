@@ -25,14 +25,14 @@ from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._digests import sealed
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
-from events.counting._notes import excluded_triggers
-from events.counting._run_tables import sealed_record
+from events.counting._periods import NO_PERIOD, UNDATED
 from events.counting._sums import CountedEvents
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
@@ -254,9 +254,10 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             table, compared = counts.to_frame(), counts.compare(options.compare or ())
         write_counts(folder.file, table, counts.schema, counts.samples(), compared)
         if options.pictures:
-            draw_counts(folder.file, table, compared, definitions.lexicon.names)
-        several, periods = counts.of_rules, counts.of_rules[0].periods()
-        names = [(each.event, key.name) for each in several for key in each.events()]
+            draw_counts(folder.file, table, compared, definitions.names)
+        several = counts.of_rules
+        periods = [period.label for period in several[0].periods()] or [UNDATED]
+        actors = [(each.event, key.name) for each in several for key in each.events()]
         result = EventsResult(
             out=options.out,
             n_documents=counter.n_documents,
@@ -264,23 +265,26 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_with_events=counter.n_with_events,
             n_quarantined=sum(each.record["quarantined"] for each in merged.results),
             n_ambiguous=counter.n_ambiguous,
-            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in names),
-            periods=(periods[0].label, periods[-1].label),
+            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in actors),
+            periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.parts),
             n_computed=merged.n_computed,
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
             merged_actors=counter.merged_actors.summary(counter.n_samples),
+            n_undated=counter.tally.documents(NO_PERIOD),
             n_not_selected=sum(each.record["not_selected"] for each in merged.results),
             triggers={
-                rule.name: excluded_triggers(rule.preset, counter.tallies[rule.name]) for rule in definitions.rules
+                rule.name: counter.tallies[rule.name].excluded_triggers(rule.preset) for rule in definitions.rules
             },
             counts=table,
         )
         codes = [code for each in several for key in each.events() for code in key if code]
+        codes += [outcome.name for outcome in definitions.outcomes if outcome.title]
+        names = definitions.names
         folder.finish_record(
-            sealed_record(
+            sealed(
                 run_record(
                     {**dataclasses.asdict(run.counting.options), "out": options.out},
                     [source.to_record() for source in run.sources],
@@ -293,7 +297,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
                         "extends": list(dict.fromkeys(base for rule in definitions.rules for base in rule.bases)),
                     },
                     lexicon=definitions.lexicon.source,
-                    names={code: definitions.lexicon.names.get(code, code) for code in codes},
+                    names={code: names.get(code, code) for code in codes},
                     summary=result.to_json(),
                     settings=run.settings(),
                     files=folder.checksums(),

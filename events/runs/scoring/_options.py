@@ -81,7 +81,9 @@ class Reading(Options):
 
 
 @declared
-class ScoringOptions(Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.OnError, shared.Recalibrated):
+class ScoringOptions(
+    Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.Undated, shared.OnError, shared.Recalibrated
+):
     """How to score.
 
     Attributes

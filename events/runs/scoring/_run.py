@@ -299,7 +299,7 @@ def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) ->
     return DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
-        article_options=options.article_options(),
+        article_options={**options.article_options(), "undated": options.undated},
         prefer_news=options.pipeline is not None,
         selected=selection if options.where else None,
         repeated=RepeatedTexts(options.duplicates),
@@ -343,7 +343,7 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
         doc_id, _, first = rows[0]
         logger("score").warning(
             "%s of the texts are those of earlier articles, such as %r of %r, and count again: %s lists them; "
-            "duplicates drop or group leaves them out or marks them",
+            "--duplicates drop leaves them out, and --duplicates group marks them",
             f"{len(rows):,}",
             doc_id,
             first,

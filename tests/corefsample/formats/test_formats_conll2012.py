@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import annotated_formats as reference
@@ -130,14 +131,15 @@ def test_files_of_few_columns_and_tabs_and_other_headers_are_read() -> None:
     assert document.tokens.extra["parse_bit"] == ["-", "-"]
 
 
-def test_mentions_that_cross_sentences_are_skipped_and_counted_or_rejected() -> None:
+def test_mentions_that_cross_sentences_are_skipped_and_counted_or_kept() -> None:
     text = cells("(1", "(2)", "1)", sentence_ends=[0])
     (document,) = read(text)
     assert spans(document) == [(1, 2, "2")]
     assert document.skipped == {"crossing_sentences": 1}
-    with pytest.raises(InputError, match=r"line 2: .*sentence 1: coreference: a mention must lie in one sentence"):
-        read(text, on_crossing_sentences="refuse")
-    with pytest.raises(ParameterError, match="on_crossing_sentences must be one of skip, refuse"):
+    (document,) = read(text, on_crossing_sentences="keep")
+    assert spans(document) == [(0, 3, "1"), (1, 2, "2")]
+    assert document.skipped == {}
+    with error(ParameterError, "on_crossing_sentences"):
         read(text, on_crossing_sentences="drop")
 
 

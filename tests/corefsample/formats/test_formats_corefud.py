@@ -8,7 +8,6 @@ import gzip
 import io
 import logging
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -136,23 +135,13 @@ GAP = words("(e1[1/2]-x-1", "e1[1/2])", "(e2)", "(e1[2/2]-x-1)", comments=header
 ACROSS = words("(e1", "(e2)", comments=header()) + words("e1)", "(e3)")
 
 
-@pytest.mark.parametrize(
-    ("text", "reason", "n_skipped", "remaining"),
-    [
-        (GAP, "discontinuous", 1, [(2, 3, "e2")]),
-        (ACROSS, "crossing_sentences", 1, [(1, 2, "e2"), (3, 4, "e3")]),
-    ],
-)
-def test_mentions_that_are_not_spans_of_words_are_skipped_and_counted_or_rejected(
-    text: str, reason: str, n_skipped: int, remaining: list[tuple[int, int, str]]
-) -> None:
-    document = read_one(text, on_discontinuous="skip")
-    assert spans(document) == remaining
-    assert document.skipped == {reason: n_skipped}
-    with pytest.raises(InputError, match=r"line [0-9]+: doc_id 'd': sentence 1: Entity: a mention must .*, got '\(e1"):
-        read(text, **{f"on_{reason}": "refuse"})
-    others = {"on_discontinuous": "refuse", "on_crossing_sentences": "refuse", f"on_{reason}": "skip"}
-    assert spans(read_one(text, **others)) == remaining
+def test_mentions_that_cross_sentences_are_skipped_and_counted_or_kept() -> None:
+    document = read_one(ACROSS)
+    assert spans(document) == [(1, 2, "e2"), (3, 4, "e3")]
+    assert document.skipped == {"crossing_sentences": 1}
+    document = read_one(ACROSS, on_crossing_sentences="keep")
+    assert {"e1", "e2", "e3"} == set(document.entities)
+    assert document.skipped == {}
 
 
 def test_a_discontinuous_mention_is_its_part_with_the_head_and_is_written_back_whole() -> None:
@@ -201,20 +190,18 @@ def test_without_a_zero_in_a_mention_an_annotated_document_has_no_empty_tokens()
 def test_parts_that_adjoin_make_one_mention() -> None:
     rows = ("1 a 0 Entity=(e1[1/3]-x-4)", "1.1 _ _ Entity=(e1[2/3]-x-4)", "2 b 1 Entity=(e1[3/3]-x-4",
             "3 c 2 Entity=e1[3/3])")  # fmt: skip
-    document = read_one(sentence(*rows, comments=header()), on_discontinuous="refuse")
+    document = read_one(sentence(*rows, comments=header()))
     assert spans(document) == [(0, 4, "e1")]  # the empty node is a token
     assert heads(document) == [3]
 
 
-def test_a_stream_adds_up_what_it_skipped() -> None:
-    second = GAP.replace("newdoc id = d", "newdoc id = d2")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "corpus.conllu"
-        path.write_text(GAP + second)
-        stream = read_corefud(path, on_discontinuous="skip")
-        assert len(list(stream)) == stream.n_documents == 2
-        assert stream.skipped == {"discontinuous": 2}
-        assert stream.bytes_read == stream.total_bytes == path.stat().st_size
+def test_a_stream_adds_up_what_it_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.conllu"
+    path.write_text(ACROSS + ACROSS.replace("newdoc id = d", "newdoc id = d2"))
+    stream = read_corefud(path)
+    assert len(list(stream)) == stream.n_documents == 2
+    assert stream.skipped == {"crossing_sentences": 2}
+    assert stream.bytes_read == stream.total_bytes == path.stat().st_size
 
 
 # --- documents, words and comments -------------------------------------------------------------------------
@@ -286,11 +273,10 @@ def test_a_declaration_may_be_given_where_the_file_has_none() -> None:
 
 
 def test_the_first_existing_date_key_counts() -> None:
-    comments = ["# newdoc id = d", "# date = 2001-01-01", "# meta::dateModified = 2003-01-01"]
-    text = words("", comments=comments)
-    assert read_one(text).date == datetime.date(2001, 1, 1)
-    assert read_one(text, date_keys=["meta::dateModified", "date"]).date == datetime.date(2003, 1, 1)
-    assert read_one(text, date_keys=[]).date is None
+    comments = ["# newdoc id = d", "# date = 2001-01-01", "# meta::date = 2003-01-01"]
+    assert read_one(words("", comments=comments)).date == datetime.date(2003, 1, 1)
+    assert read_one(words("", comments=comments[:2])).date == datetime.date(2001, 1, 1)
+    assert read_one(words("", comments=comments[:1])).date is None
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,9 +368,7 @@ def test_a_bad_document_is_set_aside_and_no_other() -> None:
     assert found.reason.startswith("sent_id 'bad-1': Entity: an opening bracket must be closed")
 
 
-@pytest.mark.parametrize(
-    "option", [{"on_discontinuous": "drop"}, {"on_crossing_sentences": "head"}, {"entity_fields": "etype-head"}]
-)
+@pytest.mark.parametrize("option", [{"on_crossing_sentences": "head"}, {"entity_fields": "etype-head"}])
 def test_options_are_checked_before_the_first_document(option: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=f"{next(iter(option))} must be"):
         read_corefud("-", **option)
@@ -530,15 +514,15 @@ def test_references_follow_an_eid_that_an_earlier_document_has_taken() -> None:
     assert read(text)[1].entities == ("a", "b")
 
 
-def test_a_date_that_changed_takes_its_comment() -> None:
-    comments = [*header(), "# meta::dateCreated = 2001-01-01", "# date = 2001-01-01"]
-    document = read_one(words("", comments=comments))
-    changed = dataclasses.replace(document, date=datetime.date(2002, 2, 2))
-    for keys in (("meta::dateCreated",), ("date",), ("meta::new", "date"), ("meta::new",), ("new",)):
-        text, _ = written([changed], date_keys=keys)
-        assert read_one(text, date_keys=keys).date == changed.date
-        assert text.count("2002-02-02") == 1
-    assert written([document])[0] == words("", comments=comments)
+@pytest.mark.parametrize("key", ["meta::dateCreated", "date", "meta::other"])
+def test_a_date_that_changed_takes_its_comment(key: str) -> None:
+    text = words("", comments=[*header(), f"# {key} = 2001-01-01"])
+    document = read_one(text)
+    changed, _ = written([dataclasses.replace(document, date=datetime.date(2002, 2, 2))])
+    assert read_one(changed).date == datetime.date(2002, 2, 2)
+    assert changed.count("2002-02-02") == 1
+    assert changed.count("2001-01-01") == (key == "meta::other")
+    assert written([document])[0] == text
 
 
 @pytest.mark.parametrize(

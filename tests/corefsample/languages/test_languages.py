@@ -22,8 +22,8 @@ from corefsample.scorers._scoring import ScoringTally, document_checksum
 from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
-from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, WordTable
 from events.queries._queries import match_queries
 

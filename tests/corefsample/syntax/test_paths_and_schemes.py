@@ -26,7 +26,6 @@ from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
     FailedStep,
-    ParseView,
     connecting_path,
     failed_step,
     follow,
@@ -37,6 +36,7 @@ from corefsample.syntax._paths import (
 )
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
+from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import WordTable
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import Calls
-from events_audit_made import fill, frame
+from events_audit_made import fill
 from expected_errors import error
 from references import events as er
 from references.learning import difference_estimate
@@ -23,9 +21,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import simulate_documents
-from events.audit import _kernels, estimate_total
 from events.audit._documents import read_run_documents, read_scores
-from events.audit._totals import METHODS
 from events.commands import (
     AuditEstimateOptions,
     AuditPlanOptions,
@@ -147,16 +143,6 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
     assert f"name the rule too: {names[0]!r}" in str(caught.value.hint)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
-@pytest.mark.parametrize("method", METHODS)
-def test_an_estimate_needs_only_the_kernels_that_a_warm_up_compiles(scores: Path, tmp_path: Path, method: str) -> None:
-    """A warm-up compiles each kernel for the types of `estimate_total`, and a command uses no others."""
-    estimate_total([1, 4], [10, 5], [50, 10], method=method)  # type: ignore[arg-type]
-    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=30))
-    run_audit_estimate(scores, [fill(plan.sheet)], AuditEstimateOptions(method=method, pictures=False))  # type: ignore[arg-type]
-    assert len(_kernels.limits.signatures) <= 1  # type: ignore[attr-defined]
-
-
 def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
     options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
     plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
@@ -199,23 +185,6 @@ def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Cal
         out.split()
     )
     assert "Counts for the United States: “" in " ".join(out.split())
-
-
-def test_a_run_of_a_rule_file_that_moved_has_a_question_that_names_the_event(tmp_path: Path) -> None:
-    rule = tmp_path / "own.yaml"
-    rule.write_text(
-        'name: own\ntrigger: {lemma: [attack]}\nquestion: {actor: "{actor} did it"}\n'
-        "presets: {only: {described: [head], roles: {agent: [subject]}}}\n"
-    )
-    made = counted(tmp_path, n_samples=20, rule=str(rule))
-    options = partial(AuditPlanOptions, n_labels=12, overwrite=True, out=tmp_path / "audit")
-    assert (
-        run_audit_plan(made, options()).question
-        == "Does the article say that an actor of the lexicon countries did it?"
-    )
-    rule.rename(tmp_path / "moved.yaml")
-    asked = run_audit_plan(made, options())
-    assert (asked.question, asked.codebook) == ("Is the event “own” in this document?", ())
 
 
 def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
@@ -277,14 +246,6 @@ def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path:
         with pytest.raises(InputError, match="plan must be of these documents"):
             run_audit_estimate(other, [sheet])
     assert not (tmp_path / "audit" / "audited.csv").exists()
-
-
-def test_a_plan_about_actors_that_the_run_lacks_is_one_of_other_documents(run: Path, tmp_path: Path) -> None:
-    run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=20, actors="USA"))
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "targets": ["NOBODY"]}))
-    with pytest.raises(InputError, match="plan must be of these documents"):
-        read_plan(tmp_path, run)
 
 
 def test_edited_plans_are_refused(scores: Path, tmp_path: Path) -> None:
@@ -446,44 +407,6 @@ def news_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_documents((each.document for each in simulate_documents(60, seed=2)), folder / "news.parquet")
     count_events(str(folder / "news.parquet"), folder / "run", CountOptions(n_samples=50, threads=1))
     return folder / "run"
-
-
-def test_the_page_of_a_run_has_the_texts_of_its_sheet_with_marks(news_run: Path, tmp_path: Path) -> None:
-    summary = run_audit_plan(news_run, AuditPlanOptions(out=tmp_path / "audit", n_labels=15, floor=2))
-    page = Path(summary.page)
-    sheet = pd.read_csv(tmp_path / "audit" / "sheet.csv", keep_default_na=False)
-    assert page == tmp_path / "audit" / "sheet.html"
-    pieces = [each["text"] for each in contents(page)]
-    assert ["".join(text for _, text in each) for each in pieces] == sheet["text"].tolist()
-    triggers = {text for each in pieces for kind, text in each if kind == 1}
-    assert triggers
-    assert all(text.startswith("attack") for text in triggers)
-    assert {kind for each in pieces for kind, _ in each} == {0, 1, 2}
-    table = pd.read_parquet(news_run / "all_documents.parquet").set_index("doc_id")["probability"]
-    found = {doc_id: each["p"] for doc_id, each in zip(sheet["doc_id"], contents(page), strict=True)}
-    assert found == {doc_id: [[0, p]] if (p := table[doc_id]) else [] for doc_id in sheet["doc_id"]}
-
-
-def test_the_page_of_a_run_has_the_question_and_the_codebook_of_its_rule(news_run: Path, tmp_path: Path) -> None:
-    summary = run_audit_plan(news_run, AuditPlanOptions(out=tmp_path / "audit", n_labels=15, floor=2))
-    page = Path(summary.page).read_text(encoding="utf-8")
-    assert f"<h1>{summary.question}</h1>" in page
-    section = re.search(r'<section id="codebook".*?</section>', page, flags=re.S)
-    assert section
-    assert re.findall("<p>(.*?)</p>", section[0]) == [html.escape(each, quote=False) for each in summary.codebook]
-    assert summary.codebook[-2].startswith("Counts for ")
-
-
-def test_a_later_round_has_a_page_with_the_question_of_the_first(tmp_path: Path) -> None:
-    base = frame(60)
-    scores = {"doc_id": base.doc_ids, "date": base.dates.astype(str), "probability": base.probability(0)}
-    pd.DataFrame(scores).assign(text="Some text.").to_csv(tmp_path / "scores.csv", index=False)
-    options = partial(AuditPlanOptions, n_labels=15, question="Who did it?")
-    run_audit_plan(tmp_path / "scores.csv", options(out=tmp_path / "audit"))
-    summary = run_audit_plan(tmp_path / "scores.csv", AuditPlanOptions(out=tmp_path / "audit", more=5))
-    assert "<h1>Who did it?</h1>" in Path(summary.page).read_text()
-    assert len(embedded(Path(summary.page), "sheet")["documents"]["doc_id"]) == 5
-    assert contents(Path(summary.page))[0]["text"] == [[0, "Some text."]]
 
 
 def test_disagreements_have_a_page_until_they_are_resolved(news_run: Path, tmp_path: Path) -> None:

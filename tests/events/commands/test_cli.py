@@ -22,7 +22,6 @@ import events.runs._output_folder
 import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import read_documents
-from corefsample._extras import install_hint
 
 
 def program(*arguments: Any, **keywords: Any) -> subprocess.CompletedProcess[str]:
@@ -116,34 +115,6 @@ def test_documents_are_written_to_standard_output(corpus: Path, tmp_path: Path) 
     assert (tmp_path / "again.jsonl").read_bytes() == done.stdout
     assert [d.doc_id for d in read_documents(tmp_path / "again.jsonl")] == [d["doc_id"] for d in er.corpus()]
     assert not Path("-").exists()
-
-
-def test_doctor_describes_a_file(call: Calls, corpus: Path) -> None:
-    out = call.good("doctor", corpus)
-    assert "10 valid, 0 bad" in out
-    assert "1999-01-05 to 2000-04-01 (10 documents)" in out
-    out = call.good("doctor", corpus, "--json")
-    (report,) = json.loads(out)
-    mentions = sum(len(document["mentions"]) for document in er.corpus())
-    candidates = sum(len(row) for document in er.corpus() for row in document["antecedents"])
-    assert (report["n_documents"], report["n_mentions"], report["n_candidates"]) == (10, mentions, candidates)
-    assert sum(report["schemes"].values()) == report["n_parsed"] == 10
-    assert report["schemes"]["ud2"] >= 5
-    assert 0.0 < report["new_mass"] < 1.0
-
-
-def test_doctor_lists_the_entries_of_a_file_before_those_that_it_takes_from_others(call: Calls, tmp_path: Path) -> None:
-    lexicon = tmp_path / "own.yaml"
-    lexicon.write_text(
-        "version: 1\nextends: countries\nentries: [{code: REBELS, name: Rebels, nouns: [rebel]}]\n", "utf-8"
-    )
-    assert "  names       REBELS Rebels, ABW Aruba, " in call.good("doctor", lexicon)
-
-
-def test_a_quiet_command_prints_warnings_and_errors_alone(call: Calls, tmp_path: Path) -> None:
-    assert call.good("doctor", "countries", "--quiet") == ""
-    assert json.loads(call.good("doctor", "countries", "--quiet", "--json"))[0]["n_problems"] == 0
-    assert "none.jsonl" in call.refused("doctor", tmp_path / "none.jsonl", "--quiet")
 
 
 SHIPPED = (PROJECT / "events" / "data" / "rules" / "attack.yaml").read_text()
@@ -253,17 +224,6 @@ def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tupl
 
 
 # --- folders of inputs -------------------------------------------------------------------------------------
-
-
-def test_a_failing_report_has_advice(
-    corpus: Path, tmp_path: Path, call: Calls, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("events", corpus, "--samples", 20, "--no-pictures", "--out", tmp_path / "run")
-    advised = f"Explore  corefsample report {tmp_path / 'run'}"
-    monkeypatch.setattr("corefsample._extras.can_report", lambda: False)
-    assert f"{advised} ({install_hint('report')})\n" in call(*arguments)[1]
-    monkeypatch.setattr("corefsample._extras.can_report", lambda: True)
-    assert f"{advised}\n" in call(*arguments)[1]
 
 
 # --- one command -------------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def hint_of_reading(path: Path) -> str | ParameterHint | None:
     ("text", "step"),
     [
         (NEWS_TABLE.replace(",text", ",body"), ParameterHint("text_column", "names another")),
-        (NEWS_TABLE.replace("1999-05-01", ""), None),
+        (NEWS_TABLE.replace("1999-05-01", ""), ParameterHint("undated", "keep reads articles without a date")),
         (NEWS_TABLE + "b,1999-05-02,x\n", None),
         ("", None),
     ],
@@ -370,3 +370,12 @@ def test_no_command_reports_a_closed_pipe(corpus: Path, arguments: Callable[[Pat
     done = closed_pipe(*arguments(corpus.parent))
     assert done.stderr == ""
     assert done.returncode in (0, 1, 141)
+
+
+def test_doctor_names_every_table_that_lacks_a_column_and_reads_the_others(call: Calls, tmp_path: Path) -> None:
+    headers = {"a.csv": "doc_id,date,text", "b.csv": "doc_id,when,text", "c.csv": "doc_id,date,body"}
+    for name, header in headers.items():
+        (tmp_path / name).write_text(f"{header}\nx,2000-01-01,Hello there.\n")
+    status, out, err = call("doctor", *(tmp_path / name for name in headers))
+    assert (status, "1 valid, 2 bad" in out) == (3, True)
+    assert [Path(line.split(": ")[1]).name for line in err.splitlines()] == ["b.csv", "c.csv"]

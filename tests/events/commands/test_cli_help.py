@@ -23,7 +23,6 @@ from corefsample.summaries._losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS
-from events.commands._parser import Command
 from events.counting._counts import INTERVALS
 from events.queries._queries import ROLES
 from events.queries._score import OBJECTIVES
@@ -79,13 +78,6 @@ def test_the_examples_are_commands_that_parse(helped: Helped, words: tuple[str, 
         assert context.params
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_section_names_existing_options(command: str) -> None:
-    found = LEAVES[command]
-    assert isinstance(found, Command)
-    assert set(found.section_of) <= set(options(command))
-
-
 # --- what the library says -----------------------------------------------------------------------------------
 
 CLUSTERS = ("map", "sample", *LOSSES)
@@ -115,7 +107,3 @@ def test_the_choices_in_the_help_are_those_of_the_library(command: str, name: st
     choice = options(command)[name].type
     assert isinstance(choice, click.Choice)
     assert set(choice.choices) == set(CHOICES[command, name])
-
-
-def test_an_option_that_is_required_has_no_default(helped: Helped) -> None:
-    assert "--example TEXT    Sentence that reports the event; repeatable.  [required]" in helped("rule new")

@@ -7,31 +7,14 @@ import os
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import numba
 import pytest
 from places import PROJECT
 
-from events.commands.doctor import describe_environment
-
 PAGE = PROJECT / "docs" / "installation.md"
 beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
-
-
-def test_a_package_that_is_missing_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    version = metadata.version
-
-    def without_dask(name: str) -> str:
-        if name == "dask":
-            raise metadata.PackageNotFoundError(name)
-        return version(name)
-
-    monkeypatch.setattr(metadata, "version", without_dask)
-    found = describe_environment()
-    assert found.extras["dask"] == {"dask": None}
-    assert ("extra dask", "dask missing") in found.lines()
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
@@ -50,17 +33,6 @@ def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
 def test_the_example_of_the_page_runs() -> None:
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
     subprocess.run([sys.executable, "-c", block], cwd=PROJECT, check=True, capture_output=True)
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_as_the_page_says(shell: str) -> None:
-    """Bash's script needs a bash to ask for its version; these need no shell."""
-    program = ["-c", "from events.commands._program import main; main()"]
-    environment = {**os.environ, "_COREFSAMPLE_COMPLETE": f"{shell}_source"}
-    done = subprocess.run(
-        [sys.executable, *program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
-    )
-    assert "_corefsample_completion" in done.stdout
 
 
 # --- the warm-up -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,28 @@ def test_a_comparison_is_of_the_same_documents(call: Calls, tmp_path: Path, scor
 
 
 # --- errors ------------------------------------------------------------------------------------------------
+
+
+def test_mentions_over_the_end_of_a_sentence_count(tmp_path: Path) -> None:
+    # Key {a f}, response {a f} {b-c}, where a sentence ends after b: as the reference scorer, recall 1, precision 1/2.
+    gold, system = conll(tmp_path / "gold.conll", ["a f"]), conll(tmp_path / "system.conll", ["a f", "b-c d"])
+    for path in (gold, system):
+        path.write_text(re.sub(r"(.*\tb\t.*\n)", r"\1\n", path.read_text()))
+    scores = run_evaluate(system, gold).scores.corpus
+    assert (scores.b3.recall, scores.b3.precision) == (1.0, 0.5)
+    assert run_evaluate(gold, gold).scores.corpus.conll.f1 == 1.0
+
+
+def test_documents_without_mentions_have_no_score(tmp_path: Path) -> None:
+    path = conll(tmp_path / "none.conll", [])
+    assert run_evaluate(path, path).scores.corpus.blanc.f1 == 0.0  # as the reference scorer
+
+
+def test_other_words_of_the_same_number_raise_with_the_first_difference(tmp_path: Path) -> None:
+    gold, system = conll(tmp_path / "gold.conll", ["a"]), conll(tmp_path / "system.conll", ["a"], words="abXdefwxyz")
+    with error(InputError, place="doc_id 't'") as found:
+        run_evaluate(system, gold)
+    assert "[2] 'c', got 'X'" in str(found.value)
 
 
 def test_documents_of_other_words_or_other_names_raise(tmp_path: Path) -> None:

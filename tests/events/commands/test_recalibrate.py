@@ -102,18 +102,6 @@ def test_reported_scores_are_held_out(run: Run) -> None:
     assert summary["temperature"] == pytest.approx(2.0, rel=0.3)
 
 
-def test_documents_and_mentions_are_counted(run: Run, gold: Path, tmp_path: Path) -> None:
-    bare = {name: value for name, value in LINES[0].items() if name != "gold"} | {"doc_id": "bare"}
-    unknown = LINES[1] | {"doc_id": "unknown", "gold": [None] * 12}
-    partly = LINES[2] | {"doc_id": "partly", "gold": [None, *LINES[2]["gold"][1:]]}
-    more = er.write_lines(tmp_path / "more.jsonl", [bare, unknown, partly])
-    summary = run(gold=[gold, more]).to_json()
-    assert summary["n_without_gold"] == 2
-    assert summary["gold"]["n_documents"] == 21
-    assert summary["gold"]["n_unannotated"] == 1
-    assert (summary["n_documents"], summary["n_also_fitted"], summary["n_quarantined"]) == (9, 2, 0)
-
-
 def test_the_record_describes_the_fit_and_its_inputs(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
     done = run()
     record = json.loads((tmp_path / f"out.jsonl{RECORD_SUFFIX}").read_text())

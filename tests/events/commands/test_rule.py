@@ -97,6 +97,7 @@ def test_triggers_of_different_parts_of_speech_are_frames(tmp_path: Path) -> Non
         ("police/NOUN>4:nsubj and/CCONJ>3:cc soldiers=soldier/NOUN>1:conj left=leave/VERB>0:root", None, None, "actor"),
         (ARRESTED, "jailed", None, "trigger"),
         (ARRESTED, "police men", None, "trigger"),  # not connected
+        (ARRESTED, "arrested arrested", None, "trigger"),  # the sentence has it once
         (ARRESTED, " ", None, "trigger"),
         (ARRESTED, None, "Germany", "actor"),
     ],
@@ -104,6 +105,38 @@ def test_triggers_of_different_parts_of_speech_are_frames(tmp_path: Path) -> Non
 def test_what_cannot_be_told_must_be_given(text: str, trigger: str | None, actor: str | None, parameter: str) -> None:
     with error(ParameterError, parameter):
         drafted(text, trigger, actor)
+
+
+OPENED = (
+    "Fire=fire/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass opened=open/VERB>0:root by/ADP>5:case "
+    "soldiers=soldier/NOUN>3:obl:agent"
+)
+EXPLODED = "A/DET>2:det bomb/NOUN>3:nsubj exploded=explode/VERB>0:root"
+
+
+def test_the_words_of_a_passive_are_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    opened = drafted(OPENED, "opened fire")
+    assert (opened.words, opened.path, opened.code) == (("open", "fire"), "passive_agent", "ARMY")
+    (rule, _) = load_presets(written(tmp_path, opened))
+    assert [phrase.words for frame in rule.frames for phrase in frame.phrases] == [("open", "fire")]
+
+
+@pytest.mark.parametrize("others", [(), (drafted(ARRESTED, actor="British"),)], ids=["alone", "with an actor"])
+def test_an_event_of_nobody_is_drafted_and_found(tmp_path: Path, others: tuple[drafts.DraftExample, ...]) -> None:
+    rules = load_presets(written(tmp_path, drafted(EXPLODED, actor="-"), *others))
+    for rule in rules:
+        assert rule.event == (("agent",) if others else ())
+        assert rule.optional == ({"agent"} if others else set())
+        check_examples(rule, load_lexicon("police"))  # finds "-" and GBR, or the event without roles
+
+
+def test_a_first_word_that_is_tagged_as_a_name_is_a_noun(tmp_path: Path) -> None:
+    tokens = er.parsed("Airstrikes=Airstrikes/PROPN>2:nsubj hit/VERB>0:root Gaza=Gaza/PROPN>2:obj")
+    lower = er.parsed("airstrikes=airstrike/NOUN>2:nsubj hit/VERB>0:root Gaza=Gaza/PROPN>2:obj")
+    draft = drafts.draft_example(tokens, "ud2", load_lexicon(), "Airstrikes", "-", lower=lambda: lower)
+    (rule, _) = load_presets(written(tmp_path, draft))
+    assert (rule.lemmas, rule.upos) == ({"airstrike", "airstrikes"}, {"NOUN", "PROPN"})
+    check_examples(rule, load_lexicon())
 
 
 # --- the commands ------------------------------------------------------------------------------------------

@@ -6,15 +6,13 @@ import datetime
 import io
 import json
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from command_line import Calls
 
 from corefsample import __version__
-from corefsample._log import log_step
-from corefsample.scorers.log_linear._training import EpochReport
+from corefsample.scorers.protocol import EpochReport
 from events.commands import _screen as screen
 
 
@@ -70,28 +68,6 @@ def test_without_a_terminal_progress_comes_in_lines(monkeypatch: pytest.MonkeyPa
         "corefsample: scoring: 310 documents, 5.0 a second, 31% read, 0:02:18 left",
         "corefsample: penalty 0.02, pass 1 of 2: training 1.5000",
     ]
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-@pytest.mark.parametrize(
-    ("verbose", "quiet", "shown"), [(False, False, [31, 61]), (True, False, range(31, 65)), (False, True, [])]
-)
-def test_of_the_steps_of_long_work_one_is_printed_every_so_often(
-    monkeypatch: pytest.MonkeyPatch,
-    clock: list[float],
-    is_terminal: bool,
-    verbose: bool,
-    quiet: bool,
-    shown: Sequence[int],
-) -> None:
-    stream = terminal(monkeypatch, is_terminal=is_terminal)
-    with screen.log_to_screen(verbose=verbose, quiet=quiet):
-        for second in range(31, 65):  # the first line comes at 31 s, as 30 s are over; the next at 61 s
-            clock[0] = second
-            log_step("step %d", second)
-    log_step("step %d", 99)  # silent again
-    lines = [f"corefsample: step {second}" for second in shown]
-    assert stream.getvalue().splitlines() == lines
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

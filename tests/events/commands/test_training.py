@@ -20,8 +20,9 @@ from references import scoring as sr
 from corefsample import AntecedentDistribution, InputError, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer
-from corefsample.scorers.log_linear._training import EpochReport, SoftmaxMargin, held_out_figures, train
+from corefsample.scorers.log_linear._training import held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
+from corefsample.scorers.protocol import EpochReport
 from events._selection import Selection
 from events.commands.train import TrainOptions, held_out_ids, load_templates, run_train
 
@@ -44,8 +45,7 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
     options = {"held_out_share": 0, "l2": (0.2,), "margin": (0.1, 3.0, 1.0)}
     run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options, **QUICK))
-    costs = SoftmaxMargin(0.1, 3.0, 1.0)
-    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, costs=costs, **QUICK)
+    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, costs=(0.1, 3.0, 1.0), **QUICK)
     found = load_scorer(tmp_path / "m.npz")
     assert np.array_equal(found.weights, expected.weights)
     assert np.array_equal(found.vocabulary, expected.vocabulary)
@@ -195,7 +195,7 @@ def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("pronoun: [i.kind]\n", "templates must be in the lists pronoun, phrase and new, got pronoun"),
+        ("pronoun: [i.kind]\n", "templates must be in the lists"),
         ("- i.kind\n", "got `array`"),
         ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
         ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),

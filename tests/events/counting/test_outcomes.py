@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from command_line import Calls
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +22,12 @@ from strategies import documents as strategies
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
+from events.audit import estimate_counts, plan_audit, read_sheets, sheet_table
 from events.audit._documents import read_run_documents
+from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_document, outcome_events
+from events.pages._document_texts import run_definitions
+from events.pages._questions import rule_question
 from events.pages._report_content import read_report
 from events.rules._outcomes import Outcome
 
@@ -158,23 +164,6 @@ def test_the_actor_of_a_rule_without_roles_is_anybody_beside_other_rules(news: P
     assert "anyone: *" in str(read_report(tmp_path / "run").counts)
 
 
-def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_path: Path) -> None:
-    documents = list(read_documents(news))
-    parts = [EventCounter([load_rules("attack"), load_rules("arrest")], outcomes=OUTCOMES, n_samples=200) for _ in "ab"]
-    for n, part in enumerate(parts):
-        part.update(documents[n::2])
-    parts[1].save(tmp_path)
-    parts[0].merge(EventCounter.load(tmp_path))
-    expected = pd.read_parquet(run / "counts.parquet")
-    pd.testing.assert_frame_equal(parts[0].to_frame(), expected, check_dtype=False)
-    alone = EventCounter([load_rules("attack"), load_rules("arrest")], n_samples=200)
-    alone.update(documents)
-    of_rules = expected[expected["event"].isin(["attack", "arrest"])]
-    pd.testing.assert_frame_equal(alone.to_frame(), of_rules, check_dtype=False)
-    with error(ParameterError, "other"):
-        alone.merge(parts[0])
-
-
 def test_rule_files_declare_outcomes_and_outcomes_name_rules(news: Path, run: Path, tmp_path: Path) -> None:
     own = {
         "name": "seize",
@@ -232,3 +221,82 @@ def test_an_outcome_in_a_rule_file_that_cannot_be_read_names_the_file(tmp_path: 
     (tmp_path / "union.yaml").write_text(yaml.safe_dump(content))
     with error(InputError, None, "union.yaml"):
         count_events("none.jsonl", tmp_path / "run", CountOptions(rule=str(tmp_path / "union.yaml")))
+
+
+OUTCOME_FILE = """
+rules: [attack, arrest]
+outcomes:
+  noun: "arrest.noun"
+  states:
+    events: ["attack|arrest.verb:{country}|-", "arrest:USA"]
+    title: States against people
+    question: a state attacked or arrested someone
+"""
+
+
+@pytest.fixture(scope="module")
+def titled(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("titled")
+    (folder / "union.yaml").write_text(OUTCOME_FILE)
+    count_events(news, folder / "run", CountOptions(rule=str(folder / "union.yaml"), preset="extended", n_samples=100))
+    return folder
+
+
+def test_an_outcome_selects_a_frame_of_a_rule(news: Path, titled: Path) -> None:
+    """The event of one frame is that of a rule with this frame alone."""
+    found = means(pd.read_parquet(titled / "run" / "counts.parquet"))
+    rule = load_rules("arrest", "extended")
+    for name in ("noun", "verb"):
+        (frame,) = [frame for frame in rule.frames if frame.name == name]
+        alone = EventCounter(dataclasses.replace(rule, frames=(frame,), examples=()), n_samples=100)
+        alone.update(read_documents(news))
+        expected = {(f"arrest.{name}", actor): mean for (_, actor), mean in means(alone.to_frame()).items()}
+        assert {key: mean for key, mean in found.items() if key[0] == f"arrest.{name}"} == expected
+    assert found["arrest.verb", "USA"]
+    with pytest.raises(ParameterError, match="preset paper"):
+        EventCounter(load_rules("arrest", "paper"), outcomes=["a=arrest.nothing"])
+
+
+def test_titles_and_questions_of_outcomes_are_those_of_the_file(titled: Path) -> None:
+    content = read_report(titled / "run").counts
+    assert "States against people: any country or no actor named" in [actor["name"] for actor in content["actors"]]
+    definitions = run_definitions({"rule": str(titled / "union.yaml"), "preset": "extended", "lexicon": None})
+    assert definitions is not None
+
+    def asked(*targets: str) -> str:
+        return rule_question(read_run_documents(titled / "run", targets or None), definitions).text
+
+    assert asked("states: {country}|-") == "Does the article say that a state attacked or arrested someone?"
+    assert asked() == "Which of these does the article say?"
+    run_lexicon = Definitions.of(load_rules("arrest"), load_lexicon("police"), ["a=arrest:ARMY|-"])
+    frame = dataclasses.replace(read_run_documents(titled / "run"), targets=("a: ARMY|-",))
+    assert rule_question(frame, run_lexicon).text == (
+        "Does the article say that army arrested someone or someone was arrested, and not that an actor of the lexicon "
+        "police did it, as a fact?"
+    )
+
+
+def test_labels_are_yes_or_no_of_the_event_of_anybody(run: Path, tmp_path: Path) -> None:
+    frame = read_run_documents(run, ["any: *"])
+    assert (frame.label_kind, frame.targets) == ("yes-no", ("any: *",))
+    assert frame.probability(0).tolist() == read_run_documents(run).probability(4).tolist()
+    assert "any: *" not in read_run_documents(run, ["all"]).targets
+    plan = plan_audit(frame, 4, floor=1)
+    sheet = sheet_table(plan, 1).assign(label="yes")
+    sheet.to_csv(tmp_path / "sheet.csv", index=False)
+    (total,) = estimate_counts(plan, read_sheets(plan, [tmp_path / "sheet.csv"])).totals
+    assert (total.event, total.actor, total.estimate) == ("any", "*", 4.0)
+
+
+def test_commands_take_a_file_of_outcomes(call: Calls, news: Path, titled: Path) -> None:
+    file = titled / "union.yaml"
+    for command in (["doctor", file], ["rule", "test", file]):
+        assert "States against people" in call.good(*command)
+    shown = call.good("explain", news, "--rule", file, "--preset", "extended")
+    assert "(frame arrest.verb)" in shown
+    assert "states: {country}|- 1.000" in shown
+    assert call.good("doctor", news, "--rule", file, "--preset", "extended").count("\n  rule ") == 2
+    file.with_name("bad.yaml").write_text("rules: [arrest]\noutcomes: {a: 'arrest:NOBODY'}\n")
+    status, _, err = call("rule", "test", file.with_name("bad.yaml"))
+    assert status == 3
+    assert "NOBODY" in err

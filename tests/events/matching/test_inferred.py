@@ -7,15 +7,15 @@ import datetime
 
 import numpy as np
 import pytest
+from mention_matches import evaluate_matches, matches_of
 from references import events as er
 
 from corefsample import AntecedentDistribution
 from corefsample._random import document_draws
 from events import load_lexicon, load_rules
 from events.counting._document_events import DocumentEvents
-from events.counting._evaluation import evaluate_matches
 from events.lexicon._lexicon import Lexicon
-from events.matching._matches import InferredDescription, with_virtual_mentions
+from events.matching._matches import InferredDescription
 from events.matching._matching import match_document
 from events.rules._rules import Filled
 
@@ -58,17 +58,18 @@ def probabilities(events: DocumentEvents | None) -> dict[str, float]:
 def test_a_possessed_mention_is_described_where_its_possessor_is() -> None:
     # mentions: 0 Israel, 1 it (of 0 in the first sample), 2 its troops
     labels = np.array([[0, 0], [0, 1], [2, 2]], np.int32)
-    inferred = [InferredDescription(2, "ISR", 0, others=(0,), possessor=1)]
-    assert with_virtual_mentions(labels, inferred, np.array([0.9, 0.9]))[3].tolist() == [2, 3]
+    matches = matches_of([], [(0,)], inferred=(InferredDescription(2, "ISR", 0, others=(0,), possessor=1),))
+    assert matches.with_virtual_mentions(labels, np.array([0.9, 0.9]))[3].tolist() == [2, 3]
 
 
 def test_a_stand_in_holds_by_the_draw_unless_its_entity_has_a_name() -> None:
     # mentions: 0 the FMLN, 1 the guerrillas, who are the FMLN in the last sample anyway
     labels = np.array([[0, 0, 0], [1, 1, 0]], np.int32)
-    inferred = [InferredDescription(1, "FMLN", 0, others=(0,), start=0.2, chance=0.3)]
+    stand_in = InferredDescription(1, "FMLN", 0, others=(0,), start=0.2, chance=0.3)
+    matches = matches_of([], [(0,)], inferred=(stand_in,))
     draws = np.array([0.1, 0.49, 0.3])
-    assert with_virtual_mentions(labels, inferred, draws)[2].tolist() == [2, 1, 2]
-    assert with_virtual_mentions(labels, inferred, draws, stand_ins=False)[2].tolist() == [2, 2, 2]
+    assert matches.with_virtual_mentions(labels, draws)[2].tolist() == [2, 1, 2]
+    assert matches.with_virtual_mentions(labels, draws, stand_ins=False)[2].tolist() == [2, 2, 2]
 
 
 def test_a_class_noun_stands_for_the_only_name_with_its_probability(lexicon: Lexicon) -> None:

@@ -438,7 +438,9 @@ def test_parquet_dates_and_metadata_may_be_typed(tmp_path: Path) -> None:
 def test_errors_name_the_row_of_a_parquet_file(tmp_path: Path) -> None:
     path = tmp_path / "news.parquet"
     pq.write_table(pa.table({"doc_id": ["a", "b"], "date": ["2001-09-11", None], "text": ["", ""]}), path)
-    assert error_text(path) == f"{path}: row 2: doc_id 'b': date is missing"
+    assert (
+        error_text(path) == f"{path}: row 2: doc_id 'b': date is missing (undated keep reads articles without a date)"
+    )
     path.write_bytes(b"PAR1 no")
     assert error_text(path).startswith(f"{path}: file must be Parquet, got: ")
 

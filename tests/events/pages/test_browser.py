@@ -28,27 +28,6 @@ REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
-def at_period(browser: Browser, run: Path, label: str, *, click: bool) -> None:
-    """Point at a period of the large chart, or click it: the middle of its quarter on the axis of time."""
-    from selenium.webdriver import ActionChains
-
-    periods = list(pd.read_csv(run / "counts.csv")["period"].unique())
-    bounds = browser.execute_script(
-        "const held = JSON.parse(document.getElementById('counts').textContent).periods;"
-        "const axis = document.querySelector('#band .role-axis-domain line').getBoundingClientRect();"
-        "const of = held[arguments[0]];"
-        "return [held[0].start, held.at(-1).end, of.start, of.end, axis.left, axis.width]",
-        periods.index(label),
-    )
-    first, last, start, end, left, width = bounds
-    x = left + width * ((start + end) / 2 - first) / (last - first)
-    frame = one(browser, "#band .drawing")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", frame)
-    middle = frame.rect["x"] + frame.rect["width"] / 2
-    chain = ActionChains(browser).move_to_element_with_offset(frame, round(x - middle), 10)
-    (chain.click() if click else chain).perform()
-
-
 @pytest.fixture(scope="module")
 def documents(run: Path) -> dict[str, ScoredDocument]:
     return {document.doc_id: document for document in read_documents(run / "documents.parquet")}
@@ -65,22 +44,6 @@ def test_the_most_uncertain_documents_are_listed_first(browser: Browser, run: Pa
 
 
 # --- three levels by mouse ---------------------------------------------------------------------------------
-
-
-def test_a_click_on_a_quarter_lists_its_documents_by_probability(browser: Browser, run: Path) -> None:
-    table = evidence(run)
-    sizes = table.groupby(["actor", "period"]).size().sort_values()
-    country, label = sizes.index[-1]
-    choose_actor(browser, country)
-    at_period(browser, run, label, click=True)
-    rows = table[(table["actor"] == country) & (table["period"] == label)]
-    rows = rows.sort_values("probability", ascending=False, kind="stable")
-    assert listed(browser) == rows["doc_id"].tolist()
-    shown = [str(each.get_attribute("textContent")) for each in all_of(browser, "#list .p")]
-    assert shown == [f"P {p + 1e-9:.2f}" for p in rows["probability"]]
-    assert text(browser, "#documents-heading").endswith(f", {label}: the likeliest documents")
-    assert text(browser, "#status").startswith(f"{len(rows)} document")
-    assert focused(browser) == "item"
 
 
 def test_a_click_on_a_document_shows_its_text(

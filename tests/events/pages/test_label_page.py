@@ -287,17 +287,6 @@ def test_files_of_other_labels_are_not_loaded(labeller: Labeller, column: str, v
     assert labeller.text("#count") == "0 of 20 labelled"
 
 
-def test_marks_are_shown_only_if_wished(labeller: Labeller) -> None:
-    labeller.open(write_page(labeller.folder))
-    labeller.press("n")
-    assert labeller.browser.find_elements("css selector", "#text mark") == []
-    labeller.press("h")
-    until(labeller.browser, "document.querySelector('#text mark')")
-    assert labeller.text("#text mark.word") == "Iraqi"
-    assert labeller.text("#text mark.trigger") == "attacked"
-    assert labeller.text("#text") == "Iraqi troops attacked."
-
-
 # --- accessible ----------------------------------------------------------------------------------------------
 
 

@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
 from report_pages import unpacked
-from run_cases import CountOptions, count_events
 
 from corefsample import Tokens, map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
-from events.pages._document_texts import NAME, PLAIN, TRIGGER, Marker, named_places, spaced
-from events.pages._report_content import _ordered_actors, read_report, sampled_pairs
+from events.pages._document_texts import Marker, named_places, spaced
+from events.pages._report_content import read_report, sampled_pairs
 
 
 def texts(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
@@ -75,10 +74,6 @@ def test_texts_are_alternately_the_nearest_to_one_half_and_the_likeliest(run: Pa
             expected += [doc_id] * (doc_id not in expected)
     for n in (0, 1, 2, 5, 9):
         assert set(texts(run, n_documents=n)) == set(expected[:n])
-
-
-def test_all_evidence_is_listed_even_if_texts_are_left_out(run: Path) -> None:
-    assert read_report(run, n_documents=1).counts["evidence"] == read_report(run).counts["evidence"]
 
 
 # --- texts -------------------------------------------------------------------------------------------------
@@ -146,22 +141,6 @@ def test_events_have_the_places_of_the_evidence(run: Path) -> None:
             assert first <= start < end <= last  # of the paper's rule: head, or a modifier, inside of the mention
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("The army 's men , they said , did n't go .", "The army's men, they said, didn't go."),
-        ('He said " go now " ( twice ) .', 'He said "go now" (twice).'),
-        ("`` Go '' cost $ 5 %", "``Go'' cost $5%"),
-        ("a - b", "a - b"),
-    ],
-)
-def test_words_are_spaced_by_the_rules_of_english(words: str, expected: str) -> None:
-    text = words.split()
-    n = len(text)
-    tokens = Tokens(text, text, ["X"] * n, ["dep"] * n, np.full(n, -1, np.int32), np.zeros(n, np.int32))
-    assert "".join(spaced(tokens)) == expected
-
-
 def test_words_are_spaced_by_the_column_of_the_document() -> None:
     text = ["Don", "'t", ",", "he"]
     columns: list[Any] = [text, text, ["X"] * 4, ["dep"] * 4, np.full(4, -1, np.int32), np.zeros(4, np.int32)]
@@ -183,23 +162,6 @@ def test_places_have_what_the_parses_have_at_the_trigger() -> None:
         ],
         "parses": [{"trigger": 2, "text": "nsubj troops", "share": 700, "p": 1000}],
     }
-
-
-def test_actors_are_ordered_by_their_documents_and_nobody_named_is_last() -> None:
-    means = {"kill: -": 9.0, "kill: USA": 1.0, "kill: -|USA": 4.0, "hit: -": 3.0, "hit: IRQ": 2.0}
-    table = pd.DataFrame({"name": [*means, "kill: USA"], "mean": [*means.values(), 2.0]})
-    counts = table.assign(event=table["name"].str.partition(":")[0])
-    assert _ordered_actors(counts) == ["kill: -|USA", "kill: USA", "hit: IRQ", "kill: -", "hit: -"]
-
-
-def test_outcomes_come_after_the_events_that_they_join_and_have_readable_names(tmp_path: Path) -> None:
-    news = er.write_lines(tmp_path / "news.jsonl", er.corpus())
-    outcomes = ("any=attack:*", "state=attack:{country}|-")
-    count_events(news, tmp_path / "run", CountOptions(n_samples=20, threads=1, outcome=outcomes))
-    actors = read_report(tmp_path / "run").counts["actors"]
-    n_events = sum(not actor["isUnion"] for actor in actors)
-    assert [actor["isUnion"] for actor in actors] == [False] * n_events + [True] * 2
-    assert {actor["name"] for actor in actors[n_events:]} == {"any: anyone", "state: any country or no actor named"}
 
 
 # --- comparisons of actors by sample, against a loop over samples ------------------------------------------
@@ -245,16 +207,6 @@ def marker() -> Marker:
 
 FIRST = "South/PROPN>2:compound Korean/ADJ>3:amod troops/NOUN>4:nsubj attacked=attack/VERB>0:root ./PUNCT>4:punct"
 SECOND = "The/DET>2:det attack/NOUN>3:nsubj failed=fail/VERB>0:root"
-
-
-def test_a_name_of_several_words_is_one_piece_and_a_noun_is_no_trigger(marker: Marker) -> None:
-    marked = marker.marked(parsed_tokens(FIRST, SECOND))
-    assert marked.pieces == (
-        (NAME, "South Korean"),
-        (PLAIN, " troops "),
-        (TRIGGER, "attacked"),
-        (PLAIN, ".\nThe attack failed"),
-    )
 
 
 def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence(marker: Marker) -> None:

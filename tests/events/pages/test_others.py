@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 from pathlib import Path
@@ -15,7 +14,7 @@ from chromium import accessibility_faults, chromium, missing, resize, until
 from command_line import Calls
 from events_audit_made import fill
 from learned_folders import made_learned
-from report_pages import allow_downloads, downloaded, evidence, unpacked
+from report_pages import allow_downloads, downloaded, evidence
 
 from corefsample import InputError, read_documents
 from events.audit._documents import read_run_documents
@@ -55,18 +54,6 @@ def test_every_document_without_evidence_is_counted_by_what_was_found(run: Path)
     assert others.n_shown == len(others.content["id"]) == min(10, len(table))
 
 
-def test_a_small_choice_has_all_kinds_and_each_document_its_text(run: Path) -> None:
-    everything, some = read_report(run, n_others=10_000).others, read_report(run, n_others=8).others
-    assert set(some.content["kind"]) == set(everything.content["kind"])
-    assert set(some.content["id"]) < set(everything.content["id"])
-    texts = dict(zip(everything.content["id"], itertools.chain(*map(unpacked, everything.texts)), strict=True))
-    kinds = dict(zip(everything.content["id"], everything.content["kind"], strict=True))
-    assert all(texts.values())
-    for doc_id, pieces in texts.items():
-        found = {kind for kind, _ in pieces}
-        assert (1 in found) == (kinds[doc_id] in (0, 1)), doc_id  # a trigger is marked where one was found
-
-
 def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audit: Path) -> None:
     report = read_report(run, n_others=3, audit=audit)
     labels = pd.read_csv(audit / "labels.csv").set_index("doc_id")["label"]
@@ -90,36 +77,6 @@ def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: P
     damaged.to_csv(copy / "audited.csv", index=False)
     with pytest.raises(InputError, match="audit must be as it was written"):
         read_report(run, audit=copy)
-
-
-@pytest.mark.skipif(REASON is not None, reason=str(REASON))
-def test_the_page_draws_audited_counts_and_searches_other_documents(run: Path, audit: Path, tmp_path: Path) -> None:
-    write_report(run, tmp_path / "page.html", audit=audit)
-    counts = pd.read_csv(audit / "audited.csv")
-    total = counts[counts["period"] == "total"].iloc[0]
-    with chromium() as browser:
-        browser.get((tmp_path / "page.html").as_uri())
-        until(browser, "document.documentElement.dataset.audited === 'drawn'")
-        until(browser, "document.documentElement.dataset.others")
-        text = "return document.querySelector(arguments[0]).textContent"
-        assert f"{total['lower']:,} to {total['upper']:,}" in browser.execute_script(text, "#audited-total")
-        rules = browser.execute_script("return document.querySelectorAll('#audited-chart .layer_1_marks line').length")
-        assert rules == (counts["period"] != "total").sum()
-        search = browser.find_element("id", "search")
-        before = browser.execute_script("return document.documentElement.dataset.others")
-        search.send_keys("zzz")
-        until(browser, f"document.documentElement.dataset.others > '{before}'")
-        until(browser, "document.querySelectorAll('#other-list li').length === 0")
-        search.clear()
-        kind = browser.find_element("id", "kind")
-        kind.send_keys("labelled")
-        until(browser, "document.querySelector('#other-list .tag.missed')")
-        first = browser.find_element("css selector", "#other-list summary")
-        first.click()
-        until(browser, "document.querySelector('#other-list .other-text').textContent.length > 20")
-        browser.find_element("id", "order").send_keys("P furthest")
-        until(browser, "document.querySelector('#list .item').textContent.includes('labelled')")
-        assert browser.get_log("browser") == []
 
 
 def test_labels_of_a_sheet_say_something_about_each_target() -> None:

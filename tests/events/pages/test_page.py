@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from command_line import Calls
 from page_documents import HOSTILE_TITLE
-from report_pages import quiet_run
 
-from events.pages._report import rendered_page, write_report
+from events.pages._report import rendered_page
 from events.pages._report_content import read_report
 
 pytest.importorskip("altair", reason="extra `report`")
@@ -106,15 +105,6 @@ def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path,
     (folder / "counts.parquet").unlink()
     call.refused("report", folder)
     assert not (folder / "report.html").exists()
-
-
-def test_a_run_without_any_event_has_a_page_that_says_so(tmp_path: Path) -> None:
-    run, _ = quiet_run(tmp_path)
-    summary = write_report(run)
-    assert (summary.n_actors, summary.n_with_events) == (0, 0)
-    page = (run / "report.html").read_text(encoding="utf-8")
-    assert "No document has an event." in page
-    assert "vegaEmbed = " not in page  # no chart, so no chart library
 
 
 # --- several parses ----------------------------------------------------------------------------------------

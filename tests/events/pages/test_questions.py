@@ -51,28 +51,6 @@ def test_the_question_is_of_rule_preset_and_actors(targets: str, options: dict[s
     assert asked(targets, **options).text == text
 
 
-def test_the_codebook_has_the_text_of_the_rule_what_is_left_out_the_words_and_two_examples() -> None:
-    codebook = asked("ARMY").codebook
-    assert codebook[0] == " ".join(load_rules("arrest").codebook.split())
-    assert codebook[1].startswith("It does not count where the article only says that it did not happen, ")
-    assert codebook[1].endswith(" is denied or is asked about.")
-    assert codebook[2].startswith("Words for army: ")
-    assert ", soldier, " in codebook[2]
-    # The first example with soldiers, and the first that `extended` and `paper` count and `asserted` does not.
-    assert codebook[3:] == (
-        "Counts for army: “Three men were arrested by soldiers.”",
-        "Does not count: “The police did not arrest the men.”",
-    )
-
-
-@pytest.mark.parametrize(
-    ("targets", "told"), [("POLICE", True), ("POLICE|ARMY", True), ("ARMY", False), ("arrest", False)]
-)
-def test_the_codebook_says_who_has_an_arrest_by_nobody_named(targets: str, told: bool) -> None:
-    codebook = asked(targets).codebook
-    assert any(each.startswith("Where nobody is named, it counts for police") for each in codebook) is told
-
-
 RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [head], roles: {agent: [subject]}}}\n"
 
 

@@ -367,9 +367,3 @@ def test_probabilities_are_each_documents_own_under_its_own_recalibration() -> N
 def test_tables_of_nothing_are_rejected(documents: list[DocumentQueries]) -> None:
     with error(ParameterError, "documents"):
         QueryTable.of(documents)
-
-
-def test_a_recalibration_for_each_document_or_one_for_all() -> None:
-    table = QueryTable.of(match_queries(document) for document in corpus())
-    with pytest.raises(ParameterError, match=r"recalibrations must be one per document \(\d+\), got 1"):
-        table.probabilities([AS_IT_IS])

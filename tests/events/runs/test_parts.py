@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -576,3 +577,17 @@ def test_workers_are_stopped_while_one_sends_a_result(tmp_path: Path) -> None:
     end.start()
     end.join(30)
     assert not end.is_alive()
+
+
+def test_a_worker_killed_while_it_sends_a_result_is_replaced(tmp_path: Path) -> None:
+    results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
+    next(results)
+    (tmp_path / "begin").touch()
+    while not (tmp_path / "sent").exists() or not (tmp_path / "sent").read_text():
+        time.sleep(0.01)
+    os.kill(int((tmp_path / "sent").read_text()), signal.SIGKILL)
+    answers: list[tuple[Path, Path]] = []
+    end = threading.Thread(target=lambda: answers.extend(results), daemon=True)
+    end.start()
+    end.join(60)
+    assert answers == [(tmp_path, tmp_path)]

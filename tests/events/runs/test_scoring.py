@@ -35,7 +35,7 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel
@@ -347,11 +347,12 @@ def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Pat
     out = tmp_path / "s.jsonl"
     arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", out)
     line = call.refused(*arguments)
-    assert line == f"corefsample: {news}: line 2: doc_id 'x': date is missing"
+    missing = f"{news}: line 2: doc_id 'x': date is missing (--undated keep reads articles without a date)"
+    assert line == f"corefsample: {missing}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
     text = call.good(*arguments, "--on-error", "quarantine")
     assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
-    assert f"  {news}: line 2: doc_id 'x': date is missing" in text.splitlines()
+    assert f"  {news}: line 2: doc_id 'x': date is missing" in text
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
     news_file(news, [undated])
     line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
@@ -590,7 +591,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
-            expected = english_recalibration().recalibration.apply(
+            expected = read_recalibration("english").recalibration.apply(
                 scored, WordTable.adapted(parse.tokens).mention_kinds(mentions)
             )
             assert parse.mentions.tolist() == mentions.tolist()

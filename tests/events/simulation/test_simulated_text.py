@@ -5,15 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
-from corefsample import Tokens
-from events import load_lexicon, load_rules
-from events.matching._matching import match_document
+from events import load_lexicon
 from events.simulation._countries import default_countries
 from events.simulation._documents import SimulatedDocument, simulate_documents
-from events.simulation._notation import Phrase, joined, parsed
 from events.simulation._story import news_texts
 
 # The 37 relations of UD v2, and the subtypes that English treebanks have of those used here.
@@ -66,12 +62,6 @@ def test_a_mention_is_a_phrase_below_its_head(simulated: list[SimulatedDocument]
             assert tokens.upos[head] in ("NOUN", "PROPN", "PRON"), tokens.text[start:end]
 
 
-def test_no_two_mentions_have_the_same_span(simulated: list[SimulatedDocument]) -> None:
-    for each in simulated:
-        spans = [tuple(span) for span in each.document.mentions[:, :2].tolist()]
-        assert len(set(spans)) == len(spans)
-
-
 def test_countries_are_named_only_while_they_exist() -> None:
     start, end = datetime.date(1991, 12, 1), datetime.date(1992, 1, 20)
     for each in simulate_documents(200, start=start, end=end, event_share=0.5, median_mentions=20.0):
@@ -94,65 +84,6 @@ def test_the_shipped_lexicon_knows_the_words_of_each_country() -> None:
 
 
 TEXTS = news_texts()
-ATTACKS = (TEXTS.attacks + TEXTS.other_attacks).splitlines()
 
 
 # Slots that are agents under the two presets of the rule "attack", in the order of the templates.
-AGENTS = [
-    *(("A", "A") for _ in range(10)),
-    ("C", "C"),
-    ("A", "AR"),
-    ("R", "R"),
-    ("R", "R"),
-    ("B", "B"),
-    ("", "A"),
-    ("", "A"),
-    ("", "A"),
-    ("R", "AR"),
-    ("", ""),
-]
-
-
-@pytest.mark.parametrize(
-    ("sentence", "paper", "extended"),
-    [(sentence, *agents) for sentence, agents in zip(ATTACKS, AGENTS, strict=True)],
-)
-def test_agents_of_an_attack_by_preset(sentence: str, paper: str, extended: str) -> None:
-    assert agents(sentence, "paper") == paper
-    assert agents(sentence, "extended") == extended
-
-
-def agents(sentence: str, preset: str) -> str:
-    """Slots, each filled with one word, that are agents under a preset."""
-    template = parsed(sentence)
-    fillers = {i: word(item.slot) for i, item in enumerate(template.items) if item.slot}
-    phrase = joined(template, fillers)
-    tokens = Tokens(phrase.text, phrase.lemma, phrase.upos, phrase.dep, phrase.head, [0] * len(phrase.text))
-    places = [place for place, text in enumerate(phrase.text) if text.isupper()]
-    mentions = np.array([(place, place + 1, place) for place in places], np.int32)
-    found = match_document(tokens, mentions, load_rules("attack", preset), load_lexicon(), None)
-    return "".join(sorted(phrase.text[places[mention]] for mention, *_ in found.instances.tolist()))
-
-
-def word(text: str) -> Phrase:
-    phrase = Phrase()
-    phrase.add(text, text, "PROPN", "root", -1)
-    return phrase
-
-
-def test_heads_of_function_words_are_to_the_right() -> None:
-    items = parsed("{A}/nsubj did not ask=ask/V the old/J/amod/men men=man/N/obj to leave=leave/V/xcomp .").items
-    heads = {item.text: items[item.head].text for item in items if item.head >= 0}
-    assert heads == {
-        "{A}": "ask",
-        "did": "ask",
-        "not": "ask",
-        "the": "men",
-        "old": "men",
-        "men": "ask",
-        "to": "leave",
-        "leave": "ask",
-        ".": "ask",
-    }
-    assert [item.upos for item in items if item.text == "to"] == ["PART"]
-    assert [item.lemma for item in items if item.text == "did"] == ["do"]

@@ -32,11 +32,11 @@ Atoms of a pair
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from corefsample.scorers.log_linear.features import _encoding_kernels
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 
+LISTS = ("pronoun", "phrase", "new")
 _MOST_ATOMS = 4  # of one side of a template
 _MOST_PAIR_ATOMS = 2
 _LARGEST_FACTOR = 16
@@ -89,8 +90,16 @@ class TemplateSet:
     phrase: Sequence[str]
     new: Sequence[str]
 
+    @classmethod
+    def of(cls, lists: Mapping[str, Sequence[str]]) -> Self:
+        """The templates of lists by name; raise ParameterError unless there are these three."""
+        if set(lists) != set(LISTS):
+            names = ", ".join(lists) or "nothing"
+            raise ParameterError(f"templates must be in the lists {', '.join(LISTS)}, got {names}")
+        return cls(**lists)
+
     def __post_init__(self) -> None:
-        for name in ("pronoun", "phrase", "new"):
+        for name in LISTS:
             object.__setattr__(self, name, tuple(" ".join(line.split()) for line in getattr(self, name)))
             self.compiled(name)
 
@@ -171,13 +180,13 @@ def _factor(text: str, place: str, name: str) -> int:
 
 def _default_templates() -> TemplateSet:
     """Read data/templates.txt: the lists that a template is in, and its atoms."""
-    lists: dict[str, list[str]] = {"pronoun": [], "phrase": [], "new": []}
+    lists: dict[str, list[str]] = {name: [] for name in LISTS}
     place = resources.files("corefsample.scorers.log_linear").joinpath("data", "templates.txt")
     for line in place.read_text(encoding="utf-8").splitlines():
         names, _, template = line.partition(": ")
         for name in () if line.startswith("#") else names.split(","):
             lists[name].append(template)
-    return TemplateSet(**lists)
+    return TemplateSet.of(lists)
 
 
 DEFAULT_TEMPLATES = _default_templates()

@@ -412,7 +412,7 @@ def test_the_model_is_loaded_once_and_is_small() -> None:
 
 def test_the_model_is_of_texts_whose_licence_allows_it() -> None:
     barred = {"bio", "voyage", "fiction", "whow", "essay", "letter", "podcast", "reddit"}
-    sources = pd.read_csv(data_file("log_linear", "english_sources.csv"))
+    sources = pd.read_csv(data_file("english_sources.csv"))
     assert len(sources)
     assert not barred & set(sources["genre"])
     assert load_scorer().provenance

@@ -23,8 +23,9 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._training import EpochReport, HeldOutFigures, SoftmaxMargin, held_out_figures, train
+from corefsample.scorers.log_linear._training import COSTS, held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import TemplateSet
+from corefsample.scorers.protocol import EpochReport, HeldOutFigures
 from corefsample.syntax._words import word_hash
 
 SMALL = TemplateSet(
@@ -94,13 +95,13 @@ def test_the_likelihood_rises_with_each_pass() -> None:
 
 
 def test_costs_of_a_false_new_make_links_likelier() -> None:
-    def linked(costs: SoftmaxMargin | None) -> float:
+    def linked(*costs: float) -> float:
         model = train(tales(10), costs=costs, link_weight=0.0, l2=1.0, **QUICK)
         return sum(
             1.0 - next(score_documents(model, [each])).antecedents.new_probs.mean() for each in tales(5, first=50)
         )
 
-    assert linked(SoftmaxMargin(false_new=3.0)) > linked(None) > linked(SoftmaxMargin(false_anaphor=3.0))
+    assert linked(0.0, 3.0, 0.0) > linked(0.0, 0.0, 0.0) > linked(3.0, 0.0, 0.0)
 
 
 def test_a_penalty_shrinks_weights_towards_zero() -> None:
@@ -277,7 +278,7 @@ def test_words_of_few_documents_are_not_in_the_vocabulary() -> None:
 
 def test_the_model_records_its_provenance() -> None:
     model = train(
-        tales(4), held_out=tales(2, first=60), l2=[0.5, 2.0], costs=SoftmaxMargin(0.1, 3.0, 1.0), seed=3,
+        tales(4), held_out=tales(2, first=60), l2=[0.5, 2.0], costs=(0.1, 3.0, 1.0), seed=3,
         learning_rate=0.2, link_weight=4.0, provenance={"data": "tales", "l2": "overwritten"}, **QUICK,
     )  # fmt: skip
     notes = model.provenance
@@ -355,7 +356,7 @@ def test_penalties_need_documents_to_choose_by() -> None:
 @pytest.mark.parametrize(("name", "cost"), [("false_anaphor", -1.0), ("false_new", math.nan), ("wrong_link", "1")])
 def test_costs_below_zero_are_rejected(name: str, cost: Any) -> None:
     with error(ParameterError, name):
-        SoftmaxMargin(**{name: cost})
+        train(tales(1), costs=[cost if each == name else 0.0 for each in COSTS], **QUICK)
 
 
 def test_a_corpus_without_gold_cannot_train() -> None:

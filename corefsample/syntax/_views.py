@@ -1,0 +1,210 @@
+"""A parse as paths read it: labels of one scheme, dependents, features, and the voice of verbs.
+
+Labels that mislead about neighbouring clauses and contrasts are replaced. Parsers of English hang a clause under the
+verb of the next one ("Israel attacked a depot; Syria vowed revenge"), as if the second said the first; and "not" under
+the verb where it denies another noun ("arrested the cook, not the waiter").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Self
+
+import numpy as np
+
+from corefsample._arrays import Ints32
+from corefsample.documents._tokens import Tokens
+from corefsample.languages._language import ENGLISH, Language, load_language
+from corefsample.syntax._schemes import Scheme
+
+_PASSIVE_MARKERS = frozenset({"aux:pass", "auxpass", "nsubj:pass", "nsubjpass", "csubj:pass", "csubjpass"})
+_ACTIVE_SUBJECTS = frozenset({"nsubj", "csubj"})
+_NO_PARTICIPLE = frozenset({"verbform:inf", "verbform:ger", "tense:pres"})
+# Features of Universal Dependencies that Penn tags stand for, of those that paths ask for.
+_PENN = {
+    "VB": "VerbForm=Inf",
+    "VBD": "Mood=Ind|Tense=Past|VerbForm=Fin",
+    "VBG": "Tense=Pres|VerbForm=Part",
+    "VBN": "Tense=Past|VerbForm=Part",
+    "VBP": "Mood=Ind|Tense=Pres|VerbForm=Fin",
+    "VBZ": "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin",
+    "MD": "VerbForm=Fin",
+    "NN": "Number=Sing",
+    "NNP": "Number=Sing",
+    "NNS": "Number=Plur",
+    "NNPS": "Number=Plur",
+}
+NEIGHBOUR, CONTRAST = "parataxis", "dep"  # labels of every scheme that no condition on negation or on governors takes
+_SEPARATORS = frozenset({";", ":", "--", "–", "—"})
+_QUOTES = frozenset({'"', "``", "''", "“", "”"})
+_SUBJECTS = frozenset({"nsubj", "nsubj:pass", "nsubjpass"})
+_COMPLEMENTS = frozenset({"obj", "dobj", "xcomp", "ccomp"})
+_NOMINAL = frozenset({"DET", "NOUN", "PROPN", "ADJ", "NUM", "PRON", "ADP"})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dependents:
+    """Dependents of each token of a parse in text order, and those of -1: the roots."""
+
+    _tokens: list[int]
+    _bounds: list[int]
+
+    @classmethod
+    def of(cls, heads: Ints32, n_tokens: int | None = None) -> Self:
+        """Dependents by their heads.
+
+        Parameters
+        ----------
+        heads
+            int32 (n,): the head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
+        n_tokens
+            Number of tokens; None: as many as there are dependents.
+        """
+        counts = np.bincount(heads + 1, minlength=(len(heads) if n_tokens is None else n_tokens) + 1)
+        return cls(np.argsort(heads, kind="stable").tolist(), [0, *counts.cumsum().tolist()])
+
+    def __getitem__(self, token: int) -> list[int]:
+        return self._tokens[self._bounds[token + 1] : self._bounds[token + 2]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParseView:
+    """A document's parse with its labels as one scheme reads them, and dependents by token.
+
+    Attributes
+    ----------
+    tokens, scheme, language
+        The parse, its scheme, and the language of its words; None: English.
+    text, lemma, upos, heads, labels
+        Of each token.
+    """
+
+    tokens: Tokens
+    scheme: Scheme
+    language: Language | None = None
+    text: Sequence[str] = field(init=False)
+    lemma: Sequence[str] = field(init=False)
+    upos: Sequence[str] = field(init=False)
+    heads: list[int] = field(init=False)
+    labels: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        tokens, language = self.tokens, self.language or load_language(ENGLISH)
+        names = {label: self.scheme.reads(label) or label for label in set(tokens.dep)}
+        heads: list[int] = tokens.head.tolist()
+        labels = list(map(names.__getitem__, tokens.dep))
+        labels = _relabelled(tokens.text, tokens.upos, heads, labels, lambda token: self.dependents[token], language)
+        columns = {"text": tokens.text, "lemma": tokens.lemma, "upos": tokens.upos, "heads": heads, "labels": labels}
+        for name, column in columns.items():
+            object.__setattr__(self, name, column)
+
+    def features(self, token: int) -> frozenset[str]:
+        """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
+        extra = self.tokens.extra
+        feats, xpos = (str(extra[name][token] or "") if name in extra else "" for name in ("feats", "xpos"))
+        return _features(feats if "=" in feats else _PENN.get(xpos, ""))
+
+    @cached_property
+    def dependents(self) -> Dependents:
+        """Dependents of each token."""
+        return Dependents.of(self.tokens.head)
+
+    def is_passive(self, token: int) -> bool:
+        """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
+
+        A passive subject or auxiliary says so, and a subject, an auxiliary or a marker ("to") without these denies it.
+        A verb with none of them is passive if it is a past participle by its features; in an adjectival or adverbial
+        clause also if it is called finite, which taggers do ("men arrested by police"). Without features, a verb counts
+        as a past participle if it does not end in -ing, and is in such a clause or differs from its lemma. One
+        conjoined to another verb is passive if that verb is.
+        """
+        is_english = self.language is None or self.language.resources == ENGLISH
+        while True:
+            below = {self.labels[d] for d in self.dependents[token]}
+            if below & _PASSIVE_MARKERS:
+                return True
+            features = self.features(token)
+            if below & (_ACTIVE_SUBJECTS | {"aux", "mark"}) or features & _NO_PARTICIPLE:
+                return False
+            label = self.labels[token].partition(":")[0]
+            # Taggers of English call participles finite; where verbs agree, and subjects are dropped, they do not.
+            in_clause = label in ("acl", "advcl") and (is_english or "verbform:fin" not in features)
+            if "verbform:fin" in features and not in_clause:
+                return False
+            if not features and self.text[token].lower().endswith("ing"):
+                return False
+            if label != "conj" or self.heads[token] < 0:
+                break
+            token = self.heads[token]
+        return in_clause or bool(features) or self.text[token].lower() != self.lemma[token].lower()
+
+
+@lru_cache(maxsize=4096)
+def _features(feats: str) -> frozenset[str]:
+    named = (each.partition("=") for each in feats.lower().split("|") if "=" in each)
+    return frozenset(f"{name}:{value}" for name, _, values in named for value in values.split(","))
+
+
+def _relabelled(
+    text: Sequence[str],
+    upos: Sequence[str],
+    heads: Sequence[int],
+    labels: list[str],
+    dependents: Callable[[int], Collection[int]],
+    language: Language,
+) -> list[str]:
+    """Labels of a parse, with `NEIGHBOUR` for neighbouring clauses and `CONTRAST` for a "not" of another noun."""
+    contrast, only = (frozenset(language.words.get(name, ())) for name in ("contrast", "only"))
+    changed = {}
+    for token, label in enumerate(labels):
+        if label == "ccomp" and _is_neighbour(token, text, heads, labels, dependents):
+            changed[token] = NEIGHBOUR
+        elif text[token].lower() in contrast and heads[token] >= 0 and _is_contrast(token, text, upos, heads, only):
+            changed[token] = CONTRAST
+    return [changed.get(token, label) for token, label in enumerate(labels)] if changed else labels
+
+
+def _is_neighbour(
+    token: int,
+    text: Sequence[str],
+    heads: Sequence[int],
+    labels: Sequence[str],
+    dependents: Callable[[int], Collection[int]],
+) -> bool:
+    """Whether a clause is coordinated with the next one, whose verb its parser took for its governor.
+
+    A separator stands between them; or the second verb has a complement of its own, and both have subjects.
+    """
+    head = heads[token]
+    if head < token:
+        return False
+    between = [k for k in dependents(head) if token < k < head]
+    if any(text[k] in _SEPARATORS for k in between):
+        return True
+    if any(text[k] in _QUOTES for k in range(token, head)):
+        return False
+    below = dependents(token)
+    return (
+        any(labels[k] in _SUBJECTS for k in below)
+        and not any(labels[k] == "mark" for k in below)
+        and any(labels[k] in _COMPLEMENTS for k in dependents(head) if k > head)
+        and any(labels[k] in _SUBJECTS for k in between)
+    )
+
+
+def _is_contrast(
+    token: int, text: Sequence[str], upos: Sequence[str], heads: Sequence[int], only: Collection[str]
+) -> bool:
+    """Whether "not" denies another noun than what it hangs on, or begins "not only"."""
+    if token + 1 >= len(text):
+        return False
+    if text[token + 1].lower() in only:
+        return True
+    head = heads[token]
+    after = upos[token + 1] in _NOMINAL
+    if upos[head] in ("NOUN", "PROPN"):
+        return after and (head < token or heads[head] == token - 1)
+    before = text[token - 1] if token else ""
+    return after and (before in (",", "and", "but") or head == token - 1)
