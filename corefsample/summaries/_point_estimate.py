@@ -156,7 +156,7 @@ def swept(source: SummaryInput, start: Ints32, loss: Loss, split_cost: float) ->
     return canonical_labels(labels)
 
 
-_MOST_MERGES = 50  # that are tried; docs/summaries.md has what they bring
+_MOST_MERGES = 50  # merges tried; on GUM twice as many bring nothing (benchmarks/summaries_study.py)
 
 
 def merged(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> Ints32:

@@ -30,6 +30,7 @@ from events.news._quality import TextTally
 
 LEFT_OUT = "left_out"  # metadata of what stood before the first sentence
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_ROUND = str.maketrans("[]", "()")  # at square brackets parsers end sentences, within "FMLN [the Front] guerrillas" too
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class PreparedText:
     parsed
         Paragraphs, the headline first if it is parsed.
     written
-        The same as the article writes them: capitals and title case differ, lengths are equal.
+        The same as the article writes them: capitals, title case and square brackets differ, lengths are equal.
     notes
         Datelines, credits, agencies and notes, which are not parsed.
     tally
@@ -107,8 +108,11 @@ def prepared(
     written = paragraphs_of(text, mode=paragraphs)
     if headline and title.strip():
         written.insert(0, " ".join(title.split()))
-    parsed = written if as_written else recased(written, known)
-    return PreparedText(parsed, written, notes, tally + TextTally(n_recased=parsed != written))
+    if as_written:
+        return PreparedText(written, written, notes, tally)
+    parsed = recased(written, known)
+    tally += TextTally(n_recased=parsed != written)
+    return PreparedText([text.translate(_ROUND) for text in parsed], written, notes, tally)
 
 
 def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
@@ -421,6 +425,7 @@ _ABBREVIATION = re.compile(
 )
 _DAY_BEFORE, _DAY_AFTER = re.compile(r"\d $"), re.compile(r" \d")
 _ALONE = re.compile(r"[(\[]([A-Z]{2,6})[)\]]")
+_EXPLAINED = re.compile(r"\b([A-Z]{2,6}) [(\[]([^()\[\]]+)[)\]]")
 _TITLES = words_of(
     "mr mrs ms dr president minister general gen colonel col captain capt major lieutenant lt sergeant sgt senator sen "
     "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
@@ -477,13 +482,15 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
     if not any(changed):
         return list(paragraphs)
     forms = _forms_within_sentences(
-        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed
+        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed and not text.isupper()
     )
     names = dict(written_names())
     for text in paragraphs:
         for match in _ALONE.finditer(text):
             forms[match[1].lower()] = match[1]
             names |= _spelled_out(match[1], text[max(0, match.start() - 100) : match.start()])
+        for match in _EXPLAINED.finditer(text):
+            names |= _spelled_out(match[1], match[2])
     return [
         _recased(text, forms, names, known) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
@@ -520,14 +527,14 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
     lower = [word[0].lower() for word in words]
     if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
         return text  # letters whose lower case has another length
-    is_known = known(lower) | np.array([word in common_words() for word in lower], np.bool_)
+    is_known = known(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
     in_capitals, names = is_in_capitals(text), _names_in(text, listed)
     letters, before = list(text), ""
     for i, word in enumerate(words):
         start, end = word.span()
         around = text[max(0, start - 1) : start], text[end : end + 2].lower()
         written = names.get(start) or forms.get(lower[i])
-        if around[0] in ("'", "’") and lower[i] in _CLITICS:
+        if around[0].isdigit() or (around[0] in ("'", "’") and lower[i] in _CLITICS):
             written = lower[i]
         elif lower[i] in ("march", "may"):
             is_month = _DAY_BEFORE.search(text[:start][-3:]) or _DAY_AFTER.match(text, end)
@@ -547,6 +554,17 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
             written = written.capitalize()
         letters[start:end] = written
     return "".join(letters)
+
+
+def _is_inflected(word: str) -> bool:
+    """Whether a word is a form of a common word: halts, halted, halting, seized, defying."""
+    stem = re.sub(r"(?:s|es|ed|d|ing|ly)$", "", word)
+    bases = {stem, f"{stem}e"}
+    if stem.endswith("i"):
+        bases.add(f"{stem[:-1]}y")
+    elif stem[-2:-1] == stem[-1:]:
+        bases.add(stem[:-1])
+    return stem != word and not bases.isdisjoint(common_words())
 
 
 def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:
