@@ -203,6 +203,12 @@ class Rejected:
     document: str
     hint: str | ParameterHint | None = None
 
+    @classmethod
+    def file(cls, path: str, error: InputError) -> Rejected:
+        """A damaged file: all of it, or all from a place on."""
+        place = (error.place or "").removeprefix(path).strip(": ")
+        return cls(path, f"{place} and all after it" if place else "file", None, "", error.message, "", error.hint)
+
     @property
     def place(self) -> str:
         """Place in the file, such as "line 12"."""

@@ -322,11 +322,13 @@ def _quarantined(merged: MergedCounts) -> bytes:
 def _required(run: CountRun, merged: MergedCounts, quarantined: bytes) -> CountedEvents:
     """The counts of all parts; raises InputError if there is no document."""
     where = run.counting.options.where
+    lines = quarantined.splitlines()
+    if lines:
+        run.counting.options.require_few(len(lines), merged.n_documents, _message(lines[0]))
     if merged.counter is None or not merged.n_documents:
         if where and not quarantined:
             condition = " and ".join(where)
             raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
-        lines = quarantined.splitlines()
         aside = f", {len(lines)} set aside, first: {_message(lines[0])}" if lines else ""
         message = f"a corpus must hold at least one document, got none{aside}"
         raise InputError(message, place=", ".join(source.path for source in run.sources))

@@ -52,7 +52,7 @@ from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhe
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
-_FREE = ("clusters", "on_error")
+_FREE = ("clusters", "on_error", "max_quarantined")
 
 
 def _settings(scorer: Scorer) -> dict[str, Any]:
@@ -250,6 +250,8 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
         in_order = [part for _, part in sorted(parts.scored.items())]
         sums = _Sums.of(in_order)
         sums.require_documents(options, documents.paths)
+        if sums.rejected:
+            options.require_few(len(sums.rejected), sums.tally.n_documents, sums.rejected[0].message())
         files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
         # Joined among the parts, so that what a killed run leaves is removed with them.
         joined = store.path / f"joined{require_suffix(path, SUFFIXES, ParameterError)}"

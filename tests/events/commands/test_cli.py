@@ -70,6 +70,8 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "outcome": ["a=conflict:USA"],
         "threads": 2,
         "on_error": "quarantine",
+        "max_quarantined": None,
+        "undated": "reject",
         "recalibration": None,
         "uncertainty": None,
         "part_size": 5000,
