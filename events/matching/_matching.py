@@ -379,8 +379,8 @@ def _of_the_state(
     language: Language,
 ) -> Iterator[InferredDescription]:
     """Mentions such as "the army" and "the government", after the name of the only country of the text."""
-    states = [code for code in by_code if lexicon.kinds[code] == "country"]
-    if len(states) != 1 or not lexicon.state_nouns:
+    states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
+    if len(states) != 1:
         return
     others = tuple(sorted(by_code[states[0]]))
     first = int(mentions[others, 2].min())
