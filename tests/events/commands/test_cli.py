@@ -68,6 +68,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "compare": ["USA", "IRQ"],
         "filled": "named",
         "outcome": ["a=conflict:USA"],
+        "undated": "reject",
         "threads": 2,
         "on_error": "quarantine",
         "recalibration": None,
