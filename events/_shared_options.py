@@ -173,19 +173,6 @@ class Quarantine(OnError):  # noqa: N818, no exception
 
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
 
-    def require_few(self, n_quarantined: int, n_good: int, first: str) -> None:
-        """Raise InputError if more documents were set aside than may be; `first` says why the first one was."""
-        from corefsample.errors import InputError, ParameterHint
-
-        most = self.max_quarantined
-        if most is None:
-            return
-        n_all = n_quarantined + n_good
-        if n_quarantined > (most * n_all if most < 1.0 else most):
-            shown = f"{most:.4g} of all" if 0.0 < most < 1.0 else f"{most:,.0f}"
-            rule = f"at most {shown} documents may be set aside, got {n_quarantined:,} of {n_all:,}, the first: {first}"
-            raise InputError(rule, hint=ParameterHint("max_quarantined", "allows more"))
-
 
 @declared
 class Undated(Options):
