@@ -95,7 +95,7 @@ def paired(documents: Sequence[ScoredDocument]) -> None:
     held = []
     for objective, form in (("joint", "kinds"), ("queries", "global")):
         study = study_queries(documents, objectives=(objective,), form=form, n_resamples=0)
-        table = study.intervals().query("variant == @objective and level == @LEVEL and interval == 'quantile'")
+        table = study.intervals.query("variant == @objective and level == @LEVEL and interval == 'quantile'")
         held.append(table.set_index(["mention_type", "verb", "n_documents"])["held"].astype(int))
     both = pd.concat(held, axis=1, keys=["kinds", "global"]).reset_index()
     rng = np.random.default_rng(0)

@@ -28,6 +28,7 @@ from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream
+from events.news._corpus_files import corpus_paths
 from events.news._dates import Timeline
 from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
@@ -331,15 +332,27 @@ class NewsReport(Report):
 
 
 def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport:
-    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite."""
-    report = NewsReport(title=", ".join(files))
-    try:
-        _read_news(report, files, on_progress)
-    except InputError as error:
-        _name_option_of_score(error)
-        raise
+    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite.
+
+    A file that cannot be read as a whole is a problem of the report, unless it is the only one.
+    """
+    paths, report = corpus_paths(list(files)), NewsReport(title=", ".join(files))
+    problems: list[CorefsampleError] = []
+    while paths:
+        report = NewsReport(title=report.title)
+        try:
+            _read_news(report, paths, on_progress)
+            break
+        except InputError as error:
+            _name_option_of_score(error)
+            others = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(others) == len(paths) or (not others and not problems):
+                raise
+            paths, problems = others, [*problems, error]
     for problem in report.problems:
         _name_option_of_score(problem)
+    report.problems[:0] = problems
+    report.n_problems += len(problems)
     return report
 
 

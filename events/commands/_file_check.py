@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,9 +119,9 @@ def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: 
             # An example that cannot be read fails in every preset with the same error.
             if str(fault) not in map(str, report.problems):
                 report.problems.append(fault)
-        of_preset = [gap for gap in gaps if gap.preset == rule.preset]
-        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, of_preset)}"))
-        report.problems += _scheme_problems(rule, of_preset, scheme)
+        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, gaps)}"))
+        if scheme is not None:
+            report.problems += _scheme_problems(rule, gaps[rule.preset, scheme], scheme)
 
 
 def _by_scheme(rule: Rule) -> str:
@@ -130,23 +130,16 @@ def _by_scheme(rule: Rule) -> str:
     return ", ".join(f"{scheme} {counts[scheme]:,}" for scheme in SCHEMES if counts[scheme])
 
 
-def _served(rule: Rule, gaps: Sequence[PathGap]) -> str:
+def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
     """The schemes in which a preset matches, each with the paths that it lacks there."""
-    served = [scheme for scheme in SCHEMES if rule.serves(scheme)]
-    return ", ".join(f"{scheme}{_without(gaps, scheme)}" for scheme in served) or "no scheme"
+    without = {scheme: ", ".join(gaps[rule.preset, scheme]) for scheme in SCHEMES if rule.serves(scheme)}
+    texts = (f"{scheme} (without {paths})" if paths else scheme for scheme, paths in without.items())
+    return ", ".join(texts) or "no scheme"
 
 
-def _without(gaps: Sequence[PathGap], scheme: str) -> str:
-    lacking = [str(gap) for gap in gaps if gap.scheme == scheme]
-    return f" (without {', '.join(lacking)})" if lacking else ""
-
-
-def _scheme_problems(rule: Rule, gaps: Sequence[PathGap], scheme: str | None) -> list[CorefsampleError]:
+def _scheme_problems(rule: Rule, lacking: Sequence[str], scheme: str) -> list[CorefsampleError]:
     """Why a preset cannot match in a scheme, or can only in part."""
-    if scheme is None:
-        return []
     place = f"{rule.source}: presets.{rule.preset}"
-    lacking = [str(gap) for gap in gaps if gap.scheme == scheme]
     if lacking:
         return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=place)]
     if not rule.serves(scheme):
@@ -178,39 +171,18 @@ def _lexicon_pairs(content: LexiconContent, own_codes: set[Any]) -> list[tuple[s
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class PathGap:
-    """A named path that a preset uses and that is empty in a scheme, so that it never matches documents of it.
+def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
+    """Named paths, with their uses, that never match documents of a scheme: by preset and scheme.
 
-    Attributes
-    ----------
-    preset, scheme
-        The preset and the scheme.
-    use
-        What the path is for: "described", or the role, with its frame where the file has frames.
-    path
-        Name of the path.
+    A use is "described", or the role, with its frame where the file has frames. Parameters and errors as in
+    `load_rules`.
     """
-
-    preset: str
-    scheme: str
-    use: str
-    path: str
-
-    def __str__(self) -> str:
-        return f"{self.path} ({self.use})"
-
-
-def path_gaps(rule: str | os.PathLike[str]) -> list[PathGap]:
-    """All named paths of a rule's presets that are empty in a scheme; parameters and errors as in `load_rules`."""
     file, _ = rule_file(rule)
-    return [
-        PathGap(preset, scheme, use, path)
+    return {
+        (preset, scheme): [f"{path} ({use})" for use, path in _used(file, preset) if not _has(file, path, scheme)]
         for preset in file.presets
-        for use, path in _used(file, preset)
         for scheme in SCHEMES
-        if not _has(file, path, scheme)
-    ]
+    }
 
 
 def _used(file: RuleFile, preset: str) -> dict[tuple[str, str], None]:

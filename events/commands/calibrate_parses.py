@@ -16,10 +16,10 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import click
@@ -133,10 +133,7 @@ class CalibrateParsesResult(FolderResult):
 
         names = ("temperature", "lower", "upper", "level", "is_at_end")
         fit = None if self.fit is None else {name: getattr(self.fit, name) for name in names}
-        return {
-            "fit": fit,
-            "properties": json_rows(self.calibration.to_frame()),
-        }
+        return {"fit": fit, "properties": json_rows(self.calibration.to_frame())}
 
 
 def run_calibrate_parses(
@@ -180,14 +177,10 @@ def run_calibrate_parses(
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
         schemes = schemes_of([*documents, *chain(*others)], pipeline)
         fit_documents = [] if options.temperature is not None else others[0] if others else documents
-        on_document = _counting(len(documents) + len(fit_documents) * len(options.temperatures), on_progress)
-        sampling = options.n_samples, options.seed, options.sentences == "gold", on_document
-        drawn = TreebankParses(pipeline, schemes, *sampling)
-        fit = None
-        if options.temperature is not None:
-            temperatures: tuple[float, ...] = (options.temperature,)
-        else:
-            fit, temperatures = _fitted(drawn, fit_documents, options, is_crossed=is_crossed)
+        n_parsed = len(documents) + len(fit_documents) * len(options.temperatures)
+        sampling = options.n_samples, options.seed, options.sentences == "gold"
+        drawn = TreebankParses(pipeline, schemes, *sampling, n_parsed, on_progress)
+        fit, temperatures = _fitted(drawn, fit_documents, options, is_crossed=is_crossed)
         pairs = [
             drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
         ]
@@ -209,30 +202,18 @@ def run_calibrate_parses(
 
 def _fitted(
     drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
-) -> tuple[TemperatureFit, tuple[float, ...]]:
+) -> tuple[TemperatureFit | None, tuple[float, ...]]:
     """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
     from corefsample.parses._calibration import fit_temperature
 
+    if options.temperature is not None:
+        return None, (options.temperature,)
     table = drawn.scores(documents, options.temperatures, options.fit_by)
-    fitted: Callable[..., TemperatureFit] = partial(
-        fit_temperature, **options.chosen("temperatures", "level", "n_resamples", "seed")
-    )
-    fit = fitted(table)
+    chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
+    fit = fit_temperature(table, **chosen)
     if not is_crossed:
         return fit, (fit.temperature,)
-    return fit, tuple(fitted(table[1 - half :: 2]).temperature for half in (0, 1))
-
-
-def _counting(n_all: int, on_progress: Progress | None) -> Callable[[], None]:
-    """A function that reports one more document of `n_all` each time it is called."""
-    numbers = count(1)
-
-    def report() -> None:
-        n = next(numbers)
-        if on_progress is not None:
-            on_progress(n, n_all, n)
-
-    return report
+    return fit, tuple(fit_temperature(table[1 - half :: 2], **chosen).temperature for half in (0, 1))
 
 
 def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
@@ -300,7 +281,7 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
     return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class TreebankParses:
     """Sampled parses of treebank documents by a pipeline, which gets the treebank's words.
 
@@ -314,8 +295,8 @@ class TreebankParses:
         As for `corefsample.parses.parse_samples`.
     gold_sentences
         Whether the pipeline gets the treebank's sentences, too; else those of its usual parse are kept.
-    on_document
-        Called after each document that is parsed.
+    n_all, on_progress
+        Number of documents that will be parsed, and what is called after each of them.
     """
 
     pipeline: Language
@@ -323,7 +304,9 @@ class TreebankParses:
     n_samples: int
     seed: int
     gold_sentences: bool
-    on_document: Callable[[], None]
+    n_all: int
+    on_progress: Progress | None
+    n_done: int = 0
 
     def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
         """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
@@ -359,7 +342,9 @@ class TreebankParses:
         )
         docs_by_id = {id(doc): doc for doc in docs}  # equal parses are one Doc
         distinct = {key: tokens_of_doc(doc) for key, doc in docs_by_id.items()}
-        self.on_document()
+        self.n_done += 1
+        if self.on_progress is not None:
+            self.on_progress(self.n_done, self.n_all, self.n_done)
         return [distinct[id(doc)] for doc in docs]
 
 

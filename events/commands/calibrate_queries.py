@@ -191,13 +191,12 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     from events.plots.queries import query_coverage, query_quantiles
     from events.queries._true_counts import LEVELS
 
-    intervals, curves = study.intervals(), study.reliability()
-    coverage, groups = study.coverage(intervals), study.misfit()
+    curves, coverage, quantiles = study.reliability(), study.coverage(), study.quantiles()
     reliability = pd.concat([curve.to_frame().assign(variant=name) for name, curve in curves.items()])
     reliability.insert(0, "variant", reliability.pop("variant"))
     tables = {"scores": study.scores(), "recalibrations": study.recalibrations(), "coverage": coverage}
-    tables["quantiles"] = quantiles = study.quantiles()
-    tables |= {"intervals": intervals, "groups": groups, "reliability": reliability}
+    tables |= {"quantiles": quantiles, "intervals": study.intervals, "groups": study.misfit()}
+    tables["reliability"] = reliability
     for name, table in tables.items():
         table.to_csv(file(f"query_{name}.csv"), index=False)
     study.pairs().to_parquet(file("query_pairs.parquet"), index=False)

@@ -168,7 +168,7 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained]] = []  # a heap: minus the random rank, place in the corpus, trigger
+    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
@@ -185,8 +185,6 @@ def run_explain(
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue
         is_found = True
-        events: tuple[EventShare, ...] | None = None
-        is_evaluated = False  # a document of which no trigger is chosen needs no samples
         has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
         for each in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
             if lemma is not None and not _has_lemma(each, lemma):
@@ -195,12 +193,7 @@ def run_explain(
             outcomes[each.trace.outcome] += 1
             has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
             rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            if len(chosen) == limit and rank < chosen[0][0]:
-                continue
-            if not is_evaluated:
-                events = document_events(batch, row, finder, recalibration)
-                is_evaluated = True
-            heapq.heappush(chosen, (rank, n_triggers, dataclasses.replace(each, events=events)))
+            heapq.heappush(chosen, (rank, n_triggers, each, batch, row))
             if len(chosen) > limit:
                 heapq.heappop(chosen)
         n_by_actor += has_event[True]
@@ -208,7 +201,12 @@ def run_explain(
         n_with_event += any(has_event.values())
     if not is_found:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
-    shown = tuple(each for _, _, each in sorted(chosen, key=lambda item: item[1]))
+    events: dict[str, tuple[EventShare, ...] | None] = {}
+    for _, _, each, batch, row in chosen:
+        if each.doc_id not in events:
+            events[each.doc_id] = document_events(batch, row, finder, recalibration)
+    ordered = sorted(chosen, key=lambda item: item[1])
+    shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
     return ExplainResult(names, presets, definitions.lexicon.source, *sums, shown, options.all_parses)

@@ -19,7 +19,7 @@ import click
 from events import _shared_options as shared
 from events._options import declared, fields_of, option
 from events.commands._parser import Command
-from events.commands._screen import print_text
+from events.commands._screen import counted, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -66,13 +66,13 @@ def print_report(summary: ReportResult) -> None:
     """Print what the page contains."""
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
-        f"{summary.n_actors:,} counts by actor, {summary.n_periods:,} periods, {summary.n_with_events:,} documents "
-        f"with evidence, {summary.n_texts:,} of them with their text; {summary.n_others:,} documents "
-        "without evidence."
+        f"{counted(summary.n_actors, 'count')} by actor, {counted(summary.n_periods, 'period')}, "
+        f"{counted(summary.n_with_events, 'document')} with evidence, {summary.n_texts:,} of them with their text; "
+        f"{counted(summary.n_others, 'document')} without evidence."
     )
     if summary.n_with_events > summary.n_texts:
         n_left_out = summary.n_with_events - summary.n_texts
-        print_text(f"{n_left_out:,} texts left out; --documents {summary.n_with_events} includes them all.")
+        print_text(f"{counted(n_left_out, 'text')} left out; --documents {summary.n_with_events} includes them all.")
 
 
 command = Command(ReportOptions, run_report, print_report, "folder", reads_lines=False)

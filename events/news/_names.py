@@ -85,12 +85,11 @@ def has_lost_name(text: str) -> bool:
 
 @cache
 def common_words() -> frozenset[str]:
-    """Words in lower case of the lists of nouns, with their plurals, and of the examples of rules."""
+    """Words in lower case of the lists of nouns, with their plurals, of common words, and of the examples of rules."""
+    data = resources.files("events").joinpath("data")
+    lines = data.joinpath("common_words.txt").read_text(encoding="utf-8").splitlines()
+    listed = {word for line in lines if not line.startswith("#") for word in line.split()}
     nouns = {noun for group in load_language("en").nouns.values() for noun in group}
-    rules = (
-        file.read_text(encoding="utf-8")
-        for file in resources.files("events").joinpath("data/rules").iterdir()
-        if file.is_file()
-    )
+    rules = (file.read_text(encoding="utf-8") for file in data.joinpath("rules").iterdir() if file.is_file())
     examples = {word for text in rules for word in re.findall(r"\b[a-z]{3,}\b", text)}
-    return frozenset(nouns | {f"{noun}s" for noun in nouns} | examples)
+    return frozenset(listed | nouns | {f"{noun}s" for noun in nouns} | examples)

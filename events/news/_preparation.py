@@ -30,6 +30,7 @@ from events.news._quality import TextTally
 
 LEFT_OUT = "left_out"  # metadata of what stood before the first sentence
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_ROUND = str.maketrans("[]", "()")  # at square brackets parsers end sentences, within "FMLN [the Front] guerrillas" too
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class PreparedText:
     parsed
         Paragraphs, the headline first if it is parsed.
     written
-        The same as the article writes them: capitals and title case differ, lengths are equal.
+        The same as the article writes them: capitals, title case and square brackets differ, lengths are equal.
     notes
         Datelines, credits, agencies and notes, which are not parsed.
     tally
@@ -107,8 +108,11 @@ def prepared(
     written = paragraphs_of(text, mode=paragraphs)
     if headline and title.strip():
         written.insert(0, " ".join(title.split()))
-    parsed = written if as_written else recased(written, known)
-    return PreparedText(parsed, written, notes, tally + TextTally(n_recased=parsed != written))
+    if as_written:
+        return PreparedText(written, written, notes, tally)
+    parsed = recased(written, known)
+    tally += TextTally(n_recased=parsed != written)
+    return PreparedText([text.translate(_ROUND) for text in parsed], written, notes, tally)
 
 
 def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
@@ -192,18 +196,20 @@ _AGENCY = rf"(?i:(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?)"
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?|ene(?:ro)?|feb(?:rero)?|mar(?:zo)?|abr(?:il)?|mayo|jun(?:io)?|jul(?:io)?|ago(?:sto)?|"
-    r"se(?:p|pt|ptiembre)|oct(?:ubre)?|nov(?:iembre)?|dic(?:iembre)?)\.?"
+    r"se(?:p|pt|ptiembre)|oct(?:ubre)?|nov(?:iembre)?|dic(?:iembre)?|janv(?:ier)?|f[ée]v(?:rier)?|mars|avr(?:il)?|mai|juin|"
+    r"juil(?:let)?|ao[uû]t|septembre|octobre|d[ée]c(?:embre)?|Januar|Februar|M[äa]rz|Juni|Juli|Okt(?:ober)?|Dez(?:ember)?)\.?"
 )
-_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.?(?= \d))"
 _DATE = re.compile(
-    rf"\b(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}} (?:de )?{_MONTH}(?:,? (?:de )?'?\d{{2,4}})?"
+    rf"\b(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:de )?{_MONTH}(?:,? (?:de )?'?\d{{2,4}})?"
     rf"|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|{_WEEKDAY}"
     r"|\d{1,2}[:.]?\d\d (?:GMT|UTC|a\.?m\.?|p\.?m\.?))(?!\w)",
     re.I,
 )
 _TAG = re.compile(r"\(([^()\n]{2,60})\)|/([^/\n]{2,30})/")
 _SEPARATOR = re.compile(
-    r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])[ \t]+"
+    r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])\.?[ \t]+"
 )
 _SPLIT = re.compile(r"\s*[,;|/]\s*")
 _PARTICLES = words_of("de del la las los el al da do dos of and the on in an am es le y und near sur upon")
@@ -225,17 +231,35 @@ _NOTE = re.compile(
     r"(?:report|statement|speech|interview)[^\n]{0,200}(?=\n)",
     re.I,
 )
-_LABEL = re.compile(r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE)\s*:[^\n]{0,160}(?=\n)")
+_LABEL = re.compile(
+    r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE|BODY|DATE|LOAD-DATE|PUBLICATION|LANGUAGE|COPYRIGHT|GRAPHIC)"
+    r"\s*:[^\n]{0,160}(?=\n)"
+)
+# Lines of archives: rights, suppliers, names of newspapers and broadcasts, and slugs of agencies.
+_ARCHIVE_LINE = re.compile(
+    r"(?:(?:copyright(?: ©| \([cC]\))?,? \d{4}|©|\([cC]\) \d{4})[^\n]{0,120}|all rights reserved\.?"
+    r"|(?:Supplied by|BBC Monitoring\b)[^\n.]{0,80}"
+    r"|(?:The )?(?:[A-Z][\w.&'’-]+ ){0,4}(?:Times|Post|Guardian|Herald|Tribune|Gazette|Journal|Telegraph|Independent"
+    r"|Observer|Chronicle|Standard|Daily News|Globe|Mail)(?: \([A-Z][\w .,]+\))?"
+    rf"|[^\n.]{{3,80}} in [A-Z]\w+ \d{{3,4}} ?(?:GMT|UTC) \d{{1,2}} {_MONTH} \d{{2,4}}"
+    r"|[A-Z]{2}-{1,2}[A-Z][^\n ]*(?:, [^\n]{1,40})?)[ \t]*(?=\n)",
+    re.I,
+)
+_OF_DATES = re.compile(
+    r"\b(?:late|early|final|first|city|national|edition|published|updated|posted|modified|last|on|at|gmt|utc|est|edt|bst|cet)\b",
+    re.I,
+)
 _PERSON = r"(?:[A-Z][\w.'’-]*\.?|de|del|la|van|von|der|den|bin|al|el)"
 _ROLE = r"(?i:correspondents?|reporters?|writers?|staff|bureau|agencies|desk|editors?|service|press|special)"
 _OUR = rf"(?i:our|an?)(?: \w+){{0,3}}? {_ROLE}(?: {_ROLE})?"
-_BY = r"(?:By|BY|From|FROM)"
+_BY = r"(?:By|BY|From|FROM|by(?= [A-Z]))"
 _BYLINE = rf"{_BY} (?!{_WEEKDAY}|{_MONTH}\b)"
 _CREDIT_LINE = re.compile(
     rf"(?:{_BYLINE}(?:{_OUR}[^\n.]{{0,60}}|{_PERSON}(?:,? (?:{_PERSON}|and|AND|in|for|at|of|&|\|))*)"
     rf"|[Ss](?i:pecial to) [^\n]{{3,60}}|{_PERSON}(?: {_PERSON}){{1,3}}(?:,| \|) {_AGENCY}(?: {_ROLE})?"
     rf"|{_AGENCY}(?: {_ROLE})*|(?i:staff and agencies))\s*(?=\n\s*[^a-z\s])"
 )
+_REPORTER = re.compile(rf"{_PERSON}(?: {_PERSON}){{1,3}} (?i:in) {_PERSON}(?: {_PERSON}){{0,2}}(?=\n)")
 _CREDIT = re.compile(
     rf"{_BYLINE}(?:{_OUR}|{_PERSON}(?:,? (?:{_PERSON}|and)){{0,9}}?)(?:, {_AGENCY}(?: {_ROLE})?)?,?\s+(?=\S)"
 )
@@ -290,16 +314,27 @@ def without_head(text: str) -> tuple[list[Note], str]:
 
 def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
     """Kind and length of the piece at the beginning of a text; None if it begins with a sentence."""
-    if match := _BRACKETED.match(text) or _NOTE.match(text):
+    if match := _BRACKETED.match(text) or _NOTE.match(text) or _ARCHIVE_LINE.match(text):
         return "note", match.end()
+    line, newline, _ = text.partition("\n")
+    if newline and _is_dates(line):
+        return "dateline", len(line)
     if match := _LABEL.match(text):
         kind: Kind = {"BYLINE": "credit", "CREDIT": "credit", "DATELINE": "dateline"}.get(match[1], "note")  # type: ignore[assignment]
         return kind, match.end()
     if match := _CREDIT_LINE.match(text):
         return "credit", match.end()
+    if (match := _REPORTER.match(text)) and _is_dates(text[match.end() :].lstrip().partition("\n")[0]):
+        return "credit", match.end()
     if (match := _CREDIT.match(text)) and _dateline(text[match.end() :], in_capitals=in_capitals):
         return "credit", match.end()
     return _dateline(text, in_capitals=in_capitals)
+
+
+def _is_dates(line: str) -> bool:
+    """Whether a line says nothing but when an article was written: "Saturday, March 3, 2001, Late Edition - Final"."""
+    rest = _OF_DATES.sub("", _DATE.sub("", line))
+    return any(map(str.isdigit, line)) and bool(_DATE.search(line)) and not any(map(str.isalpha, rest))
 
 
 def _dateline(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
@@ -317,23 +352,23 @@ def _kind_of(head: str, separator: str, rest: str, *, in_capitals: bool) -> Kind
     """Kind of what stands before a separator, or None where both can be one sentence."""
     if not rest or not head.strip():
         return None
-    undated = _DATE.sub(",", head)
+    undated = re.sub(r"\([\s,]*\)", ",", _DATE.sub(",", head))
     is_dated = any(map(str.isdigit, "".join(_DATE.findall(head))))  # a day of the week alone is in headlines, too
     tags = [(tag[1] or tag[2]).strip(" ,") for tag in _TAG.finditer(undated)]
     tags = [tag for tag in tags if tag]
     parts = [part for part in _SPLIT.split(_TAG.sub(",", undated).strip(" .,-")) if part.strip(" .")]
-    agencies = [name for name in (*parts, *tags) if re.fullmatch(_AGENCY, name, re.I)]
+    agencies = [name for name in (*parts, *tags) if all(re.fullmatch(_AGENCY, one, re.I) for one in name.split("/"))]
     places = [part for part in parts if part not in agencies]
     if not all(map(_is_name, places)) or not all(tag[0].isupper() or tag in agencies for tag in tags):
         return None
     evidence = bool(agencies) or is_dated
-    mark = separator.strip(" \t")
+    mark = separator.strip(" \t") if separator.strip(" \t") != "." else ""
     if not evidence and not (rest[0].isupper() or rest[0] in "\"'“‘([0123456789"):
         return None
     if not places:
-        if not (tags or agencies or (is_dated and mark)):
+        if not (tags or agencies or (is_dated and (mark or head.startswith("(")))):
             return None
-        if not mark and not agencies:
+        if not mark and not agencies and not (is_dated and head.startswith("(")):
             return None
         return "dateline" if is_dated or (tags and not agencies) else "agency"
     if evidence:
@@ -390,6 +425,7 @@ _ABBREVIATION = re.compile(
 )
 _DAY_BEFORE, _DAY_AFTER = re.compile(r"\d $"), re.compile(r" \d")
 _ALONE = re.compile(r"[(\[]([A-Z]{2,6})[)\]]")
+_EXPLAINED = re.compile(r"\b([A-Z]{2,6}) [(\[]([^()\[\]]+)[)\]]")
 _TITLES = words_of(
     "mr mrs ms dr president minister general gen colonel col captain capt major lieutenant lt sergeant sgt senator sen "
     "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
@@ -446,13 +482,15 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
     if not any(changed):
         return list(paragraphs)
     forms = _forms_within_sentences(
-        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed
+        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed and not text.isupper()
     )
     names = dict(written_names())
     for text in paragraphs:
         for match in _ALONE.finditer(text):
             forms[match[1].lower()] = match[1]
             names |= _spelled_out(match[1], text[max(0, match.start() - 100) : match.start()])
+        for match in _EXPLAINED.finditer(text):
+            names |= _spelled_out(match[1], match[2])
     return [
         _recased(text, forms, names, known) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
@@ -489,14 +527,14 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
     lower = [word[0].lower() for word in words]
     if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
         return text  # letters whose lower case has another length
-    is_known = known(lower) | np.array([word in common_words() for word in lower], np.bool_)
+    is_known = known(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
     in_capitals, names = is_in_capitals(text), _names_in(text, listed)
     letters, before = list(text), ""
     for i, word in enumerate(words):
         start, end = word.span()
         around = text[max(0, start - 1) : start], text[end : end + 2].lower()
         written = names.get(start) or forms.get(lower[i])
-        if around[0] in ("'", "’") and lower[i] in _CLITICS:
+        if around[0].isdigit() or (around[0] in ("'", "’") and lower[i] in _CLITICS):
             written = lower[i]
         elif lower[i] in ("march", "may"):
             is_month = _DAY_BEFORE.search(text[:start][-3:]) or _DAY_AFTER.match(text, end)
@@ -516,6 +554,17 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
             written = written.capitalize()
         letters[start:end] = written
     return "".join(letters)
+
+
+def _is_inflected(word: str) -> bool:
+    """Whether a word is a form of a common word: halts, halted, halting, seized, defying."""
+    stem = re.sub(r"(?:s|es|ed|d|ing|ly)$", "", word)
+    bases = {stem, f"{stem}e"}
+    if stem.endswith("i"):
+        bases.add(f"{stem[:-1]}y")
+    elif stem[-2:-1] == stem[-1:]:
+        bases.add(stem[:-1])
+    return stem != word and not bases.isdisjoint(common_words())
 
 
 def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:

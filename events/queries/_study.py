@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample._arrays import Floats
+from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample.documents._scored import ScoredDocument
@@ -28,7 +28,6 @@ from corefsample.recalibration._uncertain import UncertainRecalibration, Uncerta
 from events.queries._queries import QueryTable
 from events.queries._score import QueryScore, named_objective
 from events.queries._true_counts import (
-    SIZES,
     count_coverage,
     count_intervals,
     count_quantiles,
@@ -71,7 +70,7 @@ class QueryVariant:
     recalibrations: tuple[Recalibration, ...]  # of each document with queries
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryStudy:
     """Queries of a corpus, with their probabilities before and after recalibration.
 
@@ -83,8 +82,6 @@ class QueryStudy:
         "as scored" first, then one for each objective.
     n_samples
         Samples behind each probability.
-    sizes
-        The smallest number of documents of each group.
     n_left_out
         Mentions without a gold entity that would otherwise decide a query.
     failures
@@ -98,7 +95,6 @@ class QueryStudy:
     table: QueryTable
     variants: tuple[QueryVariant, ...]
     n_samples: int
-    sizes: tuple[int, ...]
     n_left_out: int
     failures: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -128,7 +124,7 @@ class QueryStudy:
             upper end of its 95% interval by document, n_bins.
         """
         from corefsample.calibration import calibration_error
-        from corefsample.calibration._scores import brier_score
+        from corefsample.calibration._binning import brier_score
 
         rows = []
         for each in self.variants:
@@ -149,7 +145,15 @@ class QueryStudy:
             )
         return pd.DataFrame(rows)
 
-    def misfit(self, *, n_draws: int = _NULL_DRAWS) -> pd.DataFrame:
+    @cached_property
+    def _null_truths(self) -> list[Bools]:
+        """Truths of the pairs that would be seen if P of each variant were right."""
+        return [
+            null_truths(self.table, variant.recalibrations, n_draws=_NULL_DRAWS, seed=self.seed)
+            for variant in self.variants
+        ]
+
+    def misfit(self) -> pd.DataFrame:
         """P against truth by type of mention, verb and fields of documents.
 
         Returns
@@ -162,14 +166,13 @@ class QueryStudy:
         for name, values in self.fields.items():
             groups[name] = [values.get(doc_id, "") for doc_id in named["doc_id"]]
         tables = []
-        for each in self.variants:
-            null = null_truths(self.table, each.recalibrations, n_draws=n_draws, seed=self.seed)
+        for each, null in zip(self.variants, self._null_truths, strict=True):
             table = group_misfit(self.table, each.probabilities, null, groups)
             table.insert(0, "variant", each.name)
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
 
-    def quantiles(self, *, n_draws: int = _NULL_DRAWS) -> pd.DataFrame:
+    def quantiles(self) -> pd.DataFrame:
         """Places of the true counts in their distributions: uniform if these are right.
 
         Returns
@@ -181,14 +184,14 @@ class QueryStudy:
         """
         columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
         rows: list[tuple[object, ...]] = []
-        for each in self.variants:
-            null = null_truths(self.table, each.recalibrations, n_draws=n_draws, seed=self.seed)
-            found = count_quantiles(self.table, each.probabilities, null, min_documents=self.sizes[0])
+        for each, null in zip(self.variants, self._null_truths, strict=True):
+            found = count_quantiles(self.table, each.probabilities, null)
             if found is not None:
                 of_bins = zip(found.edges, found.edges[1:], found.shares, found.lower, found.upper, strict=False)
                 rows += [(each.name, found.n, *values, found.p_value) for values in of_bins]
         return pd.DataFrame(rows, columns=columns)
 
+    @cached_property
     def intervals(self) -> pd.DataFrame:
         """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""
         parts = []
@@ -196,19 +199,14 @@ class QueryStudy:
             probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
             for recalibration, probs in probabilities.items():
                 log_step("%s: intervals of %d queries", each.name, len(self.table.queries))
-                part = count_intervals(self.table, probs, min_documents=self.sizes[0])
+                part = count_intervals(self.table, probs)
                 part.insert(0, "variant", each.name)
                 part.insert(1, "recalibration", recalibration)
                 parts.append(part)
         return pd.concat(parts, ignore_index=True)
 
-    def coverage(self, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+    def coverage(self) -> pd.DataFrame:
         """Share of the intervals that contain the true count.
-
-        Parameters
-        ----------
-        intervals
-            Result of `intervals`, if it is already known.
 
         Returns
         -------
@@ -217,16 +215,7 @@ class QueryStudy:
             ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
             of `count_coverage`.
         """
-        intervals = self.intervals() if intervals is None else intervals
-        names = ["variant", "recalibration"]
-        groups = list(intervals.groupby(names, sort=False)) or [(("", ""), intervals)]
-        parts = []
-        for values, part in groups:
-            table = count_coverage(part, sizes=self.sizes)
-            for column, (name, value) in enumerate(zip(names, values, strict=True)):
-                table.insert(column, name, str(value))
-            parts.append(table)
-        return pd.concat(parts, ignore_index=True)
+        return count_coverage(self.intervals, by=["variant", "recalibration"])
 
     def recalibrations(self) -> pd.DataFrame:
         """Table of the fitted recalibrations, one row for each variant and fold.
@@ -271,7 +260,6 @@ def study_queries(
     n_samples: int = 1000,
     n_resamples: int = 100,
     seed: int = 0,
-    sizes: Sequence[int] = SIZES,
     role: str = "subject",
     scheme: str | None = None,
     unannotated: Unannotated = "skip",
@@ -299,8 +287,6 @@ def study_queries(
         Refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
     seed
         Of samples, folds and bootstrap, in [0, 2**64).
-    sizes
-        As in `count_coverage`.
     role, scheme
         As in `match_queries`.
     unannotated, missing, form, domains
@@ -342,7 +328,18 @@ def study_queries(
     metadata = {each.doc_id: each.metadata for each in with_gold}
     of_documents = [metadata[doc_id] for doc_id in table.doc_ids]
     own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
-    variant = partial(_variant, table, n_samples=n_samples, seed=seed)
+
+    def variant(
+        name: str,
+        fit: CrossFit | None,
+        recalibrations: Sequence[Recalibration],
+        changes: Sequence[Sequence[Recalibration]] | None,
+    ) -> QueryVariant:
+        """Probabilities under the recalibration of each document, and under the draws of it."""
+        probabilities = table.probabilities(recalibrations, n_samples=n_samples, seed=seed)
+        draws = None if changes is None else _shares(name, table, changes, n_samples, seed)
+        return QueryVariant(name, fit, probabilities, draws, tuple(recalibrations))
+
     as_scored = (_NONE,) * len(table.documents)
     variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_resamples, seed))]
     if recalibration is not None:
@@ -369,7 +366,6 @@ def study_queries(
         table=table,
         variants=tuple(variants),
         n_samples=n_samples,
-        sizes=tuple(sizes),
         n_left_out=sum(queries.n_left_out for queries in matched),
         failures=failures,
         fields={name: {d.doc_id: str(d.metadata[name]) for d in with_gold if name in d.metadata} for name in by},
@@ -387,22 +383,6 @@ def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | N
         rule = "needs a recalibration, or scores that all had that of a model of the package"
         raise ParameterError(f"{rule}, got others", parameter="uncertainty")
     return known
-
-
-def _variant(
-    table: QueryTable,
-    name: str,
-    fit: CrossFit | None,
-    recalibrations: Sequence[Recalibration],
-    changes: Sequence[Sequence[Recalibration]] | None,
-    *,
-    n_samples: int,
-    seed: int,
-) -> QueryVariant:
-    """Probabilities under the recalibration of each document, and under the draws of it."""
-    probabilities = table.probabilities(recalibrations, n_samples=n_samples, seed=seed)
-    draws = None if changes is None else _shares(name, table, changes, n_samples, seed)
-    return QueryVariant(name, fit, probabilities, draws, tuple(recalibrations))
 
 
 def _changes(

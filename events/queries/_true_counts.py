@@ -113,34 +113,34 @@ def count_intervals(
     return pd.DataFrame(rows, columns=columns).astype({"held": "bool"})
 
 
-def count_coverage(intervals: pd.DataFrame, *, sizes: Sequence[int] = SIZES) -> pd.DataFrame:
+def count_coverage(intervals: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     """Share of the queries whose interval contains the true count, by number of documents.
 
     Parameters
     ----------
     intervals
         From `count_intervals`.
-    sizes
-        Smallest number of documents of each group, ascending; the last group has no upper limit.
+    by
+        Further columns by which rows are grouped, in the order in which their values first appear.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each group, interval and level: documents ("5-9"), interval, level, n_queries, coverage, below and
-        above (share whose true count is below the lower end, above the upper end), mean_width, mean_error (of the
-        posterior mean, in documents).
+        One row for each group, interval and level: columns `by`, documents ("5-9"), interval, level, n_queries,
+        coverage, below and above (share whose true count is below the lower end, above the upper end), mean_width,
+        mean_error (of the posterior mean, in documents).
     """
-    names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(sizes)] + [f"{sizes[-1]}+"]
-    group = np.searchsorted(np.asarray(sizes), intervals["n_documents"].to_numpy(), side="right") - 1
+    names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(SIZES)] + [f"{SIZES[-1]}+"]
     table = intervals.assign(
-        group=group,
+        documents=pd.cut(intervals["n_documents"], [*SIZES, np.inf], right=False, labels=names),
         below=intervals["true_count"] < intervals["lower"],
         above=intervals["true_count"] > intervals["upper"],
         width=intervals["upper"] - intervals["lower"],
         error=intervals["mean"] - intervals["true_count"],
+        **{name: pd.Categorical(intervals[name], intervals[name].unique()) for name in by},
     )
-    grouped = table[group >= 0].groupby(["group", "interval", "level"], sort=True)
-    table = grouped.agg(
+    grouped = table.groupby([*by, "documents", "interval", "level"], sort=True, observed=True)
+    coverage: pd.DataFrame = grouped.agg(
         n_queries=("held", "size"),
         coverage=("held", "mean"),
         below=("below", "mean"),
@@ -148,8 +148,7 @@ def count_coverage(intervals: pd.DataFrame, *, sizes: Sequence[int] = SIZES) -> 
         mean_width=("width", "mean"),
         mean_error=("error", "mean"),
     ).reset_index()
-    table.insert(0, "documents", pd.Series([names[g] for g in table.pop("group")], dtype="str"))
-    return table
+    return coverage.astype(dict.fromkeys([*by, "documents"], "str"))
 
 
 def count_quantiles(

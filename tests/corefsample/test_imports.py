@@ -100,7 +100,7 @@ LEVELS: list[list[str]] = [
     ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],
-    ["events.matching"],
+    ["events.matching", "events.rule_error"],
     ["events.counting"],
     ["events.queries", "events.plots", "events.arviz_export", "events.audit"],
     ["events.pages"],

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration._binning import bin_pairs
-from corefsample.calibration._scores import brier_decomposition, brier_score
+from corefsample.calibration._binning import bin_pairs, brier_score
+from corefsample.calibration._bins import brier_decomposition
 from corefsample.calibration._table import CalibrationTable
 
 pair_lists = st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 1)), min_size=2, max_size=60)

@@ -7,14 +7,13 @@ import datetime
 
 import numpy as np
 import pytest
-from mention_matches import matches_of
+from mention_matches import evaluate_matches, matches_of
 from references import events as er
 
 from corefsample import AntecedentDistribution
 from corefsample._random import document_draws
 from events import load_lexicon, load_rules
 from events.counting._document_events import DocumentEvents
-from events.counting._evaluation import evaluate_matches
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import InferredDescription
 from events.matching._matching import match_document

@@ -113,6 +113,18 @@ def test_another_case_has_the_same_letters_and_sentences_stay(texts: list[str]) 
             assert after == before
 
 
+def test_square_brackets_are_round_for_the_parser_alone() -> None:
+    text = prepared(
+        Article("a", datetime.date(2001, 5, 5), "The army [army] fled."), known, headline=False, paragraphs="blank-line"
+    )
+    assert (text.parsed, text.written) == (["The army (army) fled."], ["The army [army] fled."])
+    assert text.tally.n_recased == 0
+
+
+def test_a_short_paragraph_in_capitals_says_nothing_about_words() -> None:
+    assert recased(["ARMY:", "THE ARMY FLED ON THE 3RD."], known)[1] == "The army fled on the 3rd."
+
+
 def test_a_prepared_article_keeps_what_it_had() -> None:
     day = datetime.date(2001, 5, 5)
     article = Article(

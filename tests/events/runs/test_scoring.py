@@ -35,7 +35,7 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel
@@ -591,7 +591,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         for parse in document.parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
-            expected = english_recalibration().recalibration.apply(
+            expected = read_recalibration("english").recalibration.apply(
                 scored, WordTable.adapted(parse.tokens).mention_kinds(mentions)
             )
             assert parse.mentions.tolist() == mentions.tolist()

@@ -1,0 +1,92 @@
+"""Reference class: figures of rules and actors whose documents were read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from corefsample._lazy import pd
+from corefsample.errors import InputError
+
+KINDS: Final = ("named", "class noun", "country", "nobody", "any")
+NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below")
+CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
+COLUMNS: Final = (*CELL, "period", *NUMBERS)
+SHIPPED: Final = "rule_reference.csv"
+
+
+def read_reference(path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+    """Read a table of rules whose documents were read by people.
+
+    Parameters
+    ----------
+    path
+        A CSV file with the columns of the result; by default the table of the package.
+
+    Returns
+    -------
+    pandas.DataFrame
+        corpus, event, actor; kind of the actor, one of `KINDS`; preset, pipeline; period (empty without dates); and
+        whole numbers of documents: n_documents, n_yes (a reader says yes), n_above (P above .5), yes_above and
+        yes_below (of those with P above .5 and the others a reader says yes); sum_p, the sum of P.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a kind is unknown, or numbers contradict each other.
+    """
+    source = files("events.data").joinpath(SHIPPED) if path is None else path
+    text = dict.fromkeys((*CELL, "period"), str)
+    try:
+        table = pd.read_csv(source, dtype=text, keep_default_na=False)  # type: ignore[arg-type]
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read as a reference table: {error}", place=os.fspath(path or SHIPPED)) from None
+    return checked_reference(table, os.fspath(path or SHIPPED))
+
+
+def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:
+    """Validate a reference table; raises InputError that names the first row which breaks a rule."""
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise InputError(f"column {missing[0]} is missing", place=place)
+    numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
+    whole = numbers.drop(columns="sum_p")
+    rules = {
+        f"kind must be one of {', '.join(KINDS)}": table["kind"].isin(KINDS),
+        "numbers must be whole and not negative": (whole % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
+        "n_yes must be yes_above + yes_below": whole["n_yes"] == whole["yes_above"] + whole["yes_below"],
+        "yes_above must be at most n_above": whole["yes_above"] <= whole["n_above"],
+        "yes_below must be at most n_documents - n_above": whole["yes_below"]
+        <= whole["n_documents"] - whole["n_above"],
+    }
+    for rule, holds in rules.items():
+        if not holds.all():
+            row = int(np.flatnonzero(~holds)[0])
+            raise InputError(f"row {row + 1}: {rule}", place=place)
+    return table.assign(**numbers)[list(COLUMNS)]
+
+
+def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
+    """Kind of an actor in the reference class.
+
+    Parameters
+    ----------
+    actor
+        A code of a lexicon, or several joined with ">", of which the first counts; "-" or "" is nobody named; outcomes
+        such as "*" or "POLICE|ARMY" are any.
+    kinds
+        Of the codes, as the lexicon has them. A code that is its kind's name stands for anybody of a class ("rebels").
+    """
+    code = actor.split(">")[0]
+    if code in ("", "-"):
+        return "nobody"
+    kind = kinds.get(code, "")
+    if kind in ("country", "territory", "historic"):
+        return "country"
+    if kind.casefold() == code.casefold():
+        return "class noun"
+    return "named" if kind else "any"
