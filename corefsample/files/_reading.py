@@ -152,22 +152,6 @@ def too_long(what: str = "a line") -> tuple[str, ParameterHint]:
     return f"{what} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
 
 
-def limited_lines(stream: Any) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield number, bytes and completeness of each line of a file, without a byte order mark, in bounded memory.
-
-    Of a line over the limit only the start is yielded.
-    """
-    number, limit = 0, _line_bytes
-    while line := stream.readline(limit + 1):
-        number += 1
-        is_complete = len(line) <= limit or line.endswith(b"\n")
-        if not is_complete:
-            line = line[:_START]
-            while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
-                pass
-        yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
-
-
 class LineReader(ReadProgress):
     """The lines of one UTF-8 file, numbered from 1, without their ends.
 
@@ -187,7 +171,9 @@ class LineReader(ReadProgress):
         self.path = path
 
     def byte_lines(self) -> Iterator[tuple[int, bytes, bool]]:
-        """Yield number, bytes and completeness of each line, as `limited_lines` does.
+        """Yield number, bytes and completeness of each line, without a byte order mark, in bounded memory.
+
+        Of a line over the limit only the start is yielded.
 
         Raises
         ------
@@ -198,8 +184,14 @@ class LineReader(ReadProgress):
         try:
             with open_bytes(self.path, self) as stream:
                 number = 0
-                for number, line, is_complete in limited_lines(stream):
-                    yield number, line, is_complete
+                while line := stream.readline(_line_bytes + 1):
+                    number += 1
+                    is_complete = len(line) <= _line_bytes or line.endswith(b"\n")
+                    if not is_complete:
+                        line = line[:_START]
+                        while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
+                            pass
+                    yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
         except InputError as error:
             if number < 0:
                 raise

@@ -8,7 +8,7 @@ from typing import Any
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
-from corefsample.files._folders import FolderCopy
+from corefsample.files._paths import PathLike
 from events.counting._run_tables import (
     SAMPLES,
     run_table,
@@ -30,7 +30,7 @@ class FinishedRun:
     Attributes
     ----------
     folder
-        Folder of the run; of one at a URL the local copy, which is gone after reading.
+        Folder of the run.
     record
         Content of run.json.
     counts, evidence
@@ -47,13 +47,13 @@ class FinishedRun:
     samples: pd.DataFrame | None = None
 
 
-def read_run(folder: FolderCopy) -> FinishedRun:
+def read_run(folder: PathLike) -> FinishedRun:
     """Read the tables of a finished run.
 
     Parameters
     ----------
     folder
-        Folder written by `events.commands.run_events`, opened.
+        Folder written by `events.commands.run_events`.
 
     Raises
     ------
@@ -87,8 +87,3 @@ def read_run(folder: FolderCopy) -> FinishedRun:
     return FinishedRun(
         path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled
     )
-
-
-def is_needed(name: str) -> bool:
-    """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, _SAMPLES)

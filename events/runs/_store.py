@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,14 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
-from corefsample.errors import InputError, OutputError
+from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import is_sealed, sealed, sha256
-from corefsample.files._locks import LOCK_NAME, lock_file
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 _FORMAT = 5
+LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
 
@@ -220,22 +221,45 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
     try:
         with _output_errors(path, out):
             path.mkdir(parents=True, exist_ok=True)
-            with lock_file(str(path / LOCK_NAME), out):
+            with _locked(path, out):
                 try:
                     yield store
                 except BaseException as error:
                     n_complete = store.n_complete()
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
-                    elif isinstance(error, KeyboardInterrupt):
-                        message = f"interrupted; {n_complete} complete parts are in {os.path.relpath(path)}"
-                        raise KeyboardInterrupt(f"{message}, and the same command continues") from None
+                        raise
+                    left = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
+                    if isinstance(error, KeyboardInterrupt):
+                        raise KeyboardInterrupt(f"interrupted; {left}") from None
+                    if isinstance(error, OutputError):
+                        hint = left if error.hint is None else f"{error.hint}; {left}"
+                        raise OutputError(error.message, place=error.place, hint=hint) from None
                     raise
     except BaseException:
         for each in made:
             with suppress(OSError):
                 each.rmdir()
         raise
+
+
+@contextmanager
+def _locked(path: Path, out: str) -> Iterator[None]:
+    """Keep other runs out of a folder; the lock ends with its process, also when that is killed."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with open(path / LOCK_NAME, "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            rule = "folder must not be in use by another run, got one that works there"
+            raise ParameterError(rule, place=out, hint="wait for it, or stop it") from None
+        except OSError:  # of a file system without locks
+            pass
+        yield
 
 
 @contextmanager

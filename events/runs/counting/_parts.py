@@ -16,7 +16,7 @@ from corefsample._machine import processors
 from corefsample.errors import ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary
-from corefsample.files._remote_services import credentials, give_credentials
+from corefsample.files._remote import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.formats.scored._writing import QuarantineFile

@@ -27,7 +27,7 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._digests import sealed
 from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
-from corefsample.files._remote_services import is_url
+from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE

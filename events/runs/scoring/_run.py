@@ -20,13 +20,21 @@ from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import new_file, remove_file, require_free, write_json
+from corefsample.files._atomic import (
+    new_file,
+    put_in_place,
+    remove_file,
+    require_free,
+    require_writable,
+    write_bytes,
+    write_json,
+)
 from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import write_csv
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix, suffix_of
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._stream import SUFFIXES
-from corefsample.formats.scored._writing import join, quarantine_file, write_documents
+from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from corefsample.scorers.protocol import MentionSource
@@ -232,22 +240,27 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
     documents = _documents(inputs, options, selection)
     _require_pipeline_for_text(documents, options)
     scorer = Scorer(options)
-    with (
-        quarantine_file(path, on_error=options.on_error, overwrite=overwrite) as on_rejected,
-        opened_store(_parts_folder(path), path) as store,
-    ):
+    quarantine = f"{path}{QUARANTINE}"
+    require_free(quarantine, overwrite=overwrite)
+    require_writable(path)
+    with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
-        parts = _Parts(documents, store, _settings(scorer), stops=on_rejected is None, size=chosen.part_size)
+        parts = _Parts(documents, store, _settings(scorer), stops=options.on_error == "stop", size=chosen.part_size)
         _score_missing(parts, scorer, engine, on_progress)
         in_order = [part for _, part in sorted(parts.scored.items())]
         sums = _Sums.of(in_order)
         sums.require_documents(options, documents.paths)
-        if on_rejected is not None:
-            for rejected in sums.rejected:
-                on_rejected(rejected)
-        remove_file(record)  # of an earlier run, whose output is about to be replaced
         files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
-        left_out = _write(join(files, path, overwrite=overwrite), clusters, options.clusters)
+        # Joined among the parts, so that what a killed run leaves is removed with them.
+        joined = store.path / f"joined{require_suffix(path, SUFFIXES, ParameterError)}"
+        left_out = _write(join(files, joined, overwrite=True), clusters, options.clusters)
+        remove_file(record)  # of an earlier run, whose output is about to be replaced
+        if sums.rejected:
+            rows = (json.dumps(rejected.to_json()) + "\n" for rejected in sums.rejected)
+            write_bytes(quarantine, "".join(rows).encode(), overwrite=True)
+        else:
+            remove_file(quarantine)
+        put_in_place(str(joined), path)
         source = _source(options, documents)
         run = ScoreResult(
             out=path,
@@ -353,9 +366,13 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
         return False
     try:
         record = read_json(path + RECORD_SUFFIX)
-        return bool(record["settings"] == _settings(Scorer(options)) and record["inputs"] == checksums(documents.paths))
+        is_same = record["settings"] == _settings(Scorer(options)) and record["inputs"] == checksums(documents.paths)
     except (InputError, KeyError, TypeError):
         return False
+    if is_same and _parts_folder(path).is_dir():  # of a run that was killed while it removed them
+        with opened_store(_parts_folder(path), path) as store:
+            store.remove()
+    return bool(is_same)
 
 
 def _clusters_path(path: str, clusters: str) -> str:

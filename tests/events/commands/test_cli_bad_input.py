@@ -309,15 +309,6 @@ def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
 # --- runs and outputs ---------------------------------------------------------------------------------------
 
 
-def test_a_closed_folder_is_rejected_first(call: Calls, monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
-    closed = corpus.parent / "closed"
-    closed.mkdir()
-    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != closed)
-    status, out, err = call("convert", corpus, closed / "x.parquet")
-    assert (status, out) == (1, "")
-    assert err == f"corefsample: {closed / 'x.parquet'}: output must be writable, got: Permission denied\n"
-
-
 @pytest.mark.parametrize(
     ("error", "message"),
     [
