@@ -156,7 +156,7 @@ class EventCounter(CountedEvents):
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
                 has_defaults=any(
-                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.members)
+                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.has_stand_ins)
                     for each in definitions.rules
                 ),
                 **sampling,
