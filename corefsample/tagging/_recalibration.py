@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._results import ShortRepr
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 
@@ -60,8 +61,8 @@ class ChainRecalibration:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class ChainRecalibrationFit:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChainRecalibrationFit(ShortRepr):
     """A recalibration fitted on sentences with gold tags.
 
     Attributes
