@@ -12,7 +12,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import is_sealed, sha256
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source
-from events.counting._tables import TABLE_METADATA, Columns
+from events.counting._tables import RULE_ENDS, TABLE_METADATA, Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +104,10 @@ def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = No
     with parquet_errors(path):
         names = pq.read_schema(parquet_source(path)).names
     roles = Columns.of_roles(names)
-    columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
+    has = {name: name in names for name in ("uncertainty", "mean_named", *RULE_ENDS)}
+    columns = Columns.of_counts(
+        roles, recalibrated=has["uncertainty"], defaults=has["mean_named"], rule_error=has[RULE_ENDS[0]]
+    )
     return checked_table(path, tuple(columns.types), columns.arrow, same)
 
 
