@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +202,11 @@ class Rejected:
     reason: str
     document: str
     hint: str | ParameterHint | None = None
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, str]) -> Self:
+        """The document of a line of a quarantine file."""
+        return cls(row["source"], row["place"], None, row["doc_id"], row["reason"], row["document"])
 
     @property
     def place(self) -> str:

@@ -29,7 +29,7 @@ class ReadProgress:
         self.bytes_read = 0
 
 
-_Reader = TypeVar("_Reader", bound=ReadProgress)
+T = TypeVar("T")
 
 
 class FileSeries:
@@ -53,7 +53,7 @@ class FileSeries:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
-        self._reader: ReadProgress = ReadProgress()
+        self._reader: Any = ReadProgress()
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")
@@ -63,9 +63,9 @@ class FileSeries:
     @property
     def bytes_read(self) -> int:
         """Bytes of all files read so far."""
-        return self._bytes_before + self._reader.bytes_read
+        return self._bytes_before + int(self._reader.bytes_read)
 
-    def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
+    def _readers(self, opened: Callable[[str], T]) -> Iterator[tuple[str, T]]:
         """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
@@ -216,7 +216,6 @@ class LineReader(ReadProgress):
                 ) from None
 
 
-T = TypeVar("T")
 _END = object()
 
 

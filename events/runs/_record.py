@@ -6,12 +6,14 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 import corefsample
 from corefsample._lazy import pd
+from corefsample.documents._faults import Rejected
+from corefsample.errors import InputError
 from corefsample.files._atomic import require_free
 from events.runs._store import Source
 
@@ -70,6 +72,24 @@ def scoring_of(path: Any) -> dict[str, Any]:
         return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
+
+
+def require_documents(
+    n_documents: int, rejected: Sequence[Rejected], where: Sequence[str] | None, paths: Sequence[str]
+) -> None:
+    """Raise InputError if a run has no good document: none for which the conditions hold, or none at all."""
+    if n_documents:
+        return
+    if where and not rejected:
+        condition = " and ".join(where)
+        raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
+    aside = f", {len(rejected)} set aside, first: {rejected[0].message()}" if rejected else ""
+    raise InputError(f"a corpus must have at least one document, got none{aside}", place=", ".join(paths))
+
+
+def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
+    """Content of the quarantine file of a run."""
+    return "".join(json.dumps(each.to_json()) + "\n" for each in rejected).encode()
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

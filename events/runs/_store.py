@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import is_sealed, sealed, sha256
@@ -91,10 +92,14 @@ class Source:
 
 
 class StoredPart(NamedTuple):
-    """The folder of a part, and its record."""
+    """The folder of a part, and its record: at least the number of `documents` and the `rejected` ones."""
 
     folder: Path
     record: dict[str, Any]
+
+    def rejected(self) -> list[Rejected]:
+        """The documents that are set aside."""
+        return [Rejected.from_json(row) for row in self.record["rejected"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class PartStore:
         text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def find(self, key: str, *, verify: bool = True) -> StoredPart | None:
+    def find(self, key: str, *, verify: bool = True, stops: bool = False) -> StoredPart | None:
         """The part of a key, or None if it is not complete: no record, or a file is not as recorded.
 
         Parameters
@@ -126,13 +131,15 @@ class PartStore:
             From `key`.
         verify
             Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
+        stops
+            Whether the first bad document is an error, so that a part with rejected documents is none.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
             if record is None or record["key"] != key:
                 continue
             if _is_intact(folder, record["files"], verify):
-                return StoredPart(folder, record)
+                return None if stops and record["rejected"] else StoredPart(folder, record)
             if verify:
                 shutil.rmtree(folder, ignore_errors=True)
         return None

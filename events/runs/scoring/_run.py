@@ -45,7 +45,7 @@ from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
-from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, run_record
+from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
@@ -101,8 +101,8 @@ class _Parts:
             if not items:
                 return
             key = self._key(items)
-            part = self.store.find(key)
-            if part is None or (self.stops and part.record["rejected"]):
+            part = self.store.find(key, stops=self.stops)
+            if part is None:
                 yield Task(number, items, key, self.documents.bytes_read)
             else:
                 self.scored[number] = part
@@ -152,19 +152,8 @@ class _Sums:
         for part in parts:
             add_tally(sums.tally, ScoringTally(**part.record["tally"]))
             sums.texts += TextTally(**part.record["texts"])
-            for row in part.record["rejected"]:
-                sums.rejected.append(Rejected(unit=row.pop("place"), number=None, **row))
+            sums.rejected += part.rejected()
         return sums
-
-    def require_documents(self, options: ScoringOptions, paths: Iterable[str]) -> None:
-        """Raise InputError if there is no good document."""
-        if self.tally.n_documents:
-            return
-        if options.where and not self.rejected:
-            condition = " and ".join(options.where)
-            raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
-        first = f", {len(self.rejected)} rejected, first: {self.rejected[0].message()}" if self.rejected else ""
-        raise InputError(f"a corpus must have at least one document, got none{first}", place=", ".join(paths))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -249,15 +238,14 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
         _score_missing(parts, scorer, engine, on_progress)
         in_order = [part for _, part in sorted(parts.scored.items())]
         sums = _Sums.of(in_order)
-        sums.require_documents(options, documents.paths)
+        require_documents(sums.tally.n_documents, sums.rejected, options.where, documents.paths)
         files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
         # Joined among the parts, so that what a killed run leaves is removed with them.
         joined = store.path / f"joined{require_suffix(path, SUFFIXES, ParameterError)}"
         left_out = _write(join(files, joined, overwrite=True), clusters, options.clusters)
         remove_file(record)  # of an earlier run, whose output is about to be replaced
         if sums.rejected:
-            rows = (json.dumps(rejected.to_json()) + "\n" for rejected in sums.rejected)
-            write_bytes(quarantine, "".join(rows).encode(), overwrite=True)
+            write_bytes(quarantine, quarantine_lines(sums.rejected), overwrite=True)
         else:
             remove_file(quarantine)
         put_in_place(str(joined), path)

@@ -293,7 +293,7 @@ def _full(*args: Any, **keywords: Any) -> None:
     "writer",
     [
         "events.runs.counting._tables.ParquetWriter.write",
-        "corefsample.formats.scored._writing.QuarantineFile.__call__",
+        "pathlib.Path.write_bytes",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
         "events.runs._output_folder.save_figure",

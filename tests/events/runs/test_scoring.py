@@ -356,7 +356,7 @@ def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Pat
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
     news_file(news, [undated])
     line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
-    assert "a corpus must have at least one document, got none, 1 rejected, first:" in line
+    assert "a corpus must have at least one document, got none, 1 set aside, first:" in line
 
 
 def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: Path, tiny: str, score: Score) -> None:
