@@ -132,10 +132,10 @@ def run_doctor(
     from events.lexicon._lexicon import load_lexicon
     from events.runs._document_inputs import annotated_kind
 
-    definitions = [name for name in files if is_rule_or_lexicon(name)]
-    found: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in definitions]
+    yaml_files = [name for name in files if is_rule_or_lexicon(name)]
+    found: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
-    others = [name for name in files if name not in (*definitions, *annotated)]
+    others = [name for name in files if name not in (*yaml_files, *annotated)]
     news = [name for name in others if _is_news(name)]
     corpus = [name for name in others if name not in news]
     if news:
