@@ -243,7 +243,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         if rejected:
             folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
         paths = [source.path for source in run.sources]
-        require_documents(merged.n_documents, rejected, options.where, paths)
+        require_documents(merged.n_documents, rejected, options.where, options.max_quarantined, paths)
         counter = merged.counter
         assert counter is not None
         pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
