@@ -114,12 +114,9 @@ def _require_same(out: str, settings: dict[str, Any]) -> None:
     earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
     different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
     if different:
-        name = different[0]
-        what = f"another {name}"
-        if name in fields_of(CountOptions):
-            what = f"{name} {earlier[name]}, not {settings[name]}"
-        elif name.startswith(_CONTENT) and name not in settings:
-            what = f"{name.removeprefix(_CONTENT)}, which is no input now"
+        what = f"another {different[0]}"
+        if different[0] in fields_of(CountOptions):
+            what = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
         rule = "must be a new or empty folder, or that of the same run"
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError(f"{rule}, got {out} of a run with {what}", parameter="out", hint=hint)
@@ -246,7 +243,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         if rejected:
             folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
         paths = [source.path for source in run.sources]
-        require_documents(merged.n_documents, rejected, options.where, paths)
+        require_documents(merged.n_documents, rejected, options.where, options.max_quarantined, paths)
         counter = merged.counter
         assert counter is not None
         pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
