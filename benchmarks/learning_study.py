@@ -31,8 +31,8 @@ from events.audit._documents import read_run_documents
 from events.audit._features import Features, RunFeatures
 from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
 from events.audit._learning import LEAST_LABELS, LearnedTarget
-from events.audit._paired import average_precision
 from events.audit._plan import AuditPlan, extend_plan
+from events.audit._quality import average_precision
 from events.audit._sheets import SheetLabels
 from events.audit._totals import difference_total, total_interval
 

@@ -2,7 +2,7 @@
 
 A report counts for an organisation if a template that is not optional, of an incident that was accomplished, names it
 as the perpetrating organisation. A rule says yes where its event by the organisation has a probability above one half.
-The reports are in capitals: they are scored once, as they are, in lower case, or as `score` reads them, into a folder.
+The reports are in capitals. They are scored into a folder: truecased, as `score` does it, as they came, or lower-cased.
 No text of a report is printed.
 """
 
@@ -28,11 +28,13 @@ LEXICON = Path(__file__).parent / "muc_organisations.yaml"
 ACCOMPLISHED = "ACCOMPLISHED"
 
 
-def scored_reports(news: Path, folder: Path, pipeline: str, case: str, parses: int) -> Path:
-    """The scored file of the reports in a folder; made if it is not there."""
-    scored = folder / f"{news.name.partition('.')[0]}-{Path(pipeline).name}-{case}-{parses}.parquet"
+def scored_reports(news: Path, folder: Path, pipeline: str, case: str, parses: int, n_reports: int | None) -> Path:
+    """The scored file of the (first) reports in a folder; made if it is not there."""
+    scored = (
+        folder / f"{news.name.partition('.')[0]}-{Path(pipeline).name}-{case}-{parses}-{n_reports or 'all'}.parquet"
+    )
     if not scored.exists():
-        reports = pd.read_csv(news, dtype=str, keep_default_na=False)
+        reports = pd.read_csv(news, dtype=str, keep_default_na=False).head(n_reports)
         reports["date"] = reports["date"].where(reports["date"] != "", "1990-01-01")  # dates decide nothing here
         if case == "lower":
             reports["text"] = reports["text"].str.lower()
@@ -40,6 +42,7 @@ def scored_reports(news: Path, folder: Path, pipeline: str, case: str, parses: i
         source = scored.with_suffix(".csv")
         reports[["doc_id", "date", "text"]].to_csv(source, index=False)
         command = ["corefsample", "score", str(source), "--out", str(scored), "--pipeline", pipeline, "--workers", "1"]
+        command += [] if case == "truecased" else ["--as-written"]
         subprocess.run([*command, "--parses", str(parses)], check=True)
     return scored
 
@@ -92,9 +95,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="keeps the scored files")
     parser.add_argument("--scored", type=Path, help="a scored file of the reports, instead of scoring them")
     parser.add_argument("--pipeline", default="en_core_web_sm")
-    parser.add_argument(
-        "--case", choices=["as-is", "lower"], default="as-is", help="as `score` reads them, or lower case"
-    )
+    cases = ["truecased", "as-came", "lower"]
+    parser.add_argument("--case", choices=cases, default="truecased", help="what is parsed")
+    parser.add_argument("--reports", type=int, help="the first reports alone")
     parser.add_argument("--parses", type=int, default=1)
     parser.add_argument("--rule", default="violence", help="a shipped rule or a file")
     parser.add_argument("--preset")
@@ -105,7 +108,8 @@ def main() -> None:
     news, keys = DATA / "news.csv.gz", DATA / "keys.csv.gz"
     if not news.exists():
         raise InputError(f"needs {news}")
-    scored = options.scored or scored_reports(news, options.folder, options.pipeline, options.case, options.parses)
+    parsed = options.pipeline, options.case, options.parses, options.reports
+    scored = options.scored or scored_reports(news, options.folder, *parsed)
     rows = table(scored, keys, options.rule, options.preset, load_lexicon(options.lexicon), options.samples)
     markdown("Organisations in MUC reports", rows, digits=2)
     frequent = rows[rows["reports"] >= options.most]

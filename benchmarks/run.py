@@ -48,9 +48,9 @@ from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._pairs import link_tables
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._shipped import english_recalibration, score_english
+from corefsample.recalibration._shipped import read_recalibration
 from corefsample.recalibration._uncertain import Uncertainty
-from corefsample.scorers import load_scorer
+from corefsample.scorers import load_scorer, score_documents
 from events.commands import EventsOptions, run_events
 from events.queries._score import named_objective
 from events.simulation._documents import simulate_documents
@@ -272,10 +272,13 @@ def recalibrating() -> Iterator[Row]:
 
 def counting_with_uncertainty(runs: int) -> Iterator[Row]:
     """Processor time of counting scores of the English model with the uncertainty of its recalibration, and without."""
-    change = english_recalibration().recalibration
+    change = read_recalibration("english").recalibration
     corpora = {"simulated articles": (change.apply_document(each.document) for each in simulate_documents(2000))}
     if GUM.exists():
-        corpora["documents of GUM"] = score_english(documents_of("train"))
+        corpora["documents of GUM"] = map(
+            read_recalibration("english-annotated").recalibration.apply_document,
+            score_documents(load_scorer(), documents_of("train")),
+        )
     else:
         print(f"left out: the row of uncertainty in real text, as {GUM.name} is not there", file=sys.stderr)
     for name, documents in corpora.items():

@@ -19,7 +19,7 @@ import pandas as pd
 
 from corefsample import link_pairs
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import gold_entities, required_tokens
 from corefsample.scorers.log_linear._readings import Reading, _cut, readings
@@ -58,7 +58,8 @@ def main() -> None:
         model = load_scorer() if arguments.model is None else load_scorer(arguments.model)
         scored = score_documents(model, cut, scheme=SCHEME)
         if arguments.model is None:
-            scored = map(english_recalibration(mentions).recalibration.apply_document, scored)
+            name = chosen_recalibration("english", mentions=mentions) or ""
+            scored = map(read_recalibration(name).recalibration.apply_document, scored)
         pairs = [link_pairs(each) for each in scored]
         probs, truth = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
         table = compared(probs, truth).round(4).to_string(index=False)

@@ -172,7 +172,7 @@ def _shown(value: Any) -> Any:
     """A value; of a URL with credentials, what is shown and recorded of it."""
     if not isinstance(value, str) or "://" not in value:
         return value
-    from corefsample.files._remote_services import without_credentials
+    from corefsample.files._remote import without_credentials
 
     return without_credentials(value)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
+from corefsample import AntecedentDistribution
+from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from events.counting._document_events import DocumentEvents
+from events.counting._evaluation import evaluate_document
 from events.matching._matches import MentionMatches
 
 
@@ -37,3 +42,11 @@ def described_as(matches: MentionMatches, n_mentions: int) -> list[set[str]]:
 def instances_of(matches: MentionMatches) -> list[tuple[int, ...]]:
     """The mentions that fill the roles at each trigger."""
     return [tuple(row) for row in matches.instances.tolist()]
+
+
+def evaluate_matches(
+    antecedents: AntecedentDistribution, matches: MentionMatches, doc_id: str, date: datetime.date, **sampling: int
+) -> DocumentEvents:
+    """Events of a document with one parse."""
+    posterior = DocumentPosterior(doc_id, (WeightedParse(antecedents),))
+    return evaluate_document(posterior, {0: [matches]}, date, **sampling)[0]

@@ -89,23 +89,6 @@ def test_every_link_of_a_notebook_has_a_target(path: Path) -> None:
     assert [link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text) if not (FOLDER / link).exists()] == []
 
 
-def test_the_parses_made_by_hand_are_of_the_articles_of_notebook_05() -> None:
-    from corefsample import read_corefud
-
-    tree = ast.parse((FOLDER / "05_from_raw_news_to_bands.py").read_text(encoding="utf-8"))
-    (articles,) = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ARTICLES"
-    ]
-    parsed = []
-    for document in read_corefud(OWN_NEWS):
-        spaces = document.tokens.extra["space_after"]
-        text = "".join(word + " " * space for word, space in zip(document.tokens.text, spaces, strict=True))
-        parsed.append((document.doc_id, str(document.date), text.strip()))
-    assert parsed == articles
-
-
 def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
     import numpy as np
 

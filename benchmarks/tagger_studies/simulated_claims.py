@@ -56,7 +56,7 @@ def read_news(n_documents: int, model: str, temperature: float) -> Bands:
     for n_samples in N_SAMPLES if model == "calibrated" else N_SAMPLES[1:2]:
         counter = EventCounter(rule, lexicon, n_samples=n_samples)
         counter.update(documents)
-        bands[model, n_samples] = bands_of(counter, truth.counts().set_index(CELL)["true_count"])
+        bands[model, n_samples] = bands_of(counter, truth.to_frame().groupby(CELL).size())
     return bands
 
 
@@ -161,7 +161,7 @@ def entity_study(n_documents: int, output: Output) -> None:
         rows += [(code, quarter, int(number[0])) for code, number in n_entities(document, gold).items()]
     numbers = pd.DataFrame(rows, columns=[*CELL, "truth"]).groupby(CELL)["truth"].sum()
     pair = {
-        ("documents", 100): bands_of(of_documents, truth.counts().set_index(CELL)["true_count"]),
+        ("documents", 100): bands_of(of_documents, truth.to_frame().groupby(CELL).size()),
         ("entities", 100): bands_of(of_entities, numbers),
     }
     cells = sorted({cell for band in pair.values() for cell in band.index[band["s"] > 0]})

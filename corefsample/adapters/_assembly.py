@@ -74,16 +74,6 @@ def int_vector(name: str, value: Any) -> Ints:
     return _checks.integers(name, _host_array(value))
 
 
-def head_array(heads: Any, n_rows: int, row: str) -> Ints | None:
-    """Head tokens passed by a user, one per row, or None."""
-    if heads is None:
-        return None
-    array = int_vector("heads", heads)
-    if array.shape[0] != n_rows:
-        raise ParameterError(f"must have one token per {row} ({n_rows}), got {array.shape[0]}", parameter="heads")
-    return array
-
-
 def row_bounds(rows: Ints, n_rows: int) -> Ints:
     """CSR bounds, int64 (n_rows + 1,), of entries whose rows ascend."""
     return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows))))

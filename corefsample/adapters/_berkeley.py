@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,16 @@ def from_berkeley(
     _checks.choice("values", values, ("scores", "probabilities"))
     square = _square(chart)
     n_mentions = square.shape[0]
+    shares = np.where(is_masked(square), 0.0, square)
+    off = np.abs(shares.sum(axis=1) - 1) > _SUM_TOLERANCE
     if values == "probabilities":
-        square = _logs(square)
-    elif n_mentions > 1 and _is_normalised(square):
+        _checks.each("chart", shares, (shares >= 0) & (shares <= 1 + _SUM_TOLERANCE), "be a probability")
+        if off.any():
+            i = int(np.argmax(off))
+            raise ParameterError(f"chart[{i}] must add up to one, got {shares[i].sum():.6g}")
+        with np.errstate(divide="ignore"):
+            square = np.log(shares)
+    elif n_mentions > 1 and not off.any() and (shares >= 0).all():
         raise ParameterError(
             "must contain scores, got rows that each add up to one, as decoding leaves them",
             parameter="chart",
@@ -91,46 +98,15 @@ def from_berkeley(
 
 def _square(chart: Any) -> Floats:
     """The chart as a square, masked above its diagonal."""
-    if not hasattr(chart, "shape"):
-        try:
-            lengths = [len(row) for row in chart]
-        except TypeError:
-            raise ParameterError(
-                f"must have one row of values per mention, got {_checks.shown(chart)}", parameter="chart"
-            ) from None
-        n_mentions = len(lengths)
-        if lengths != [n_mentions] * n_mentions:
-            square = np.full((n_mentions, n_mentions), -np.inf)
-            for i, row in enumerate(chart):
-                if len(row) != i + 1:
-                    raise ParameterError(f"chart[{i}] must have {i + 1} values, the last for NEW, got {len(row)}")
-                square[i, : i + 1] = float_matrix(f"chart[{i}]", [row])[0]
-            return square
-        if not n_mentions:
-            return np.zeros((0, 0))
+    if isinstance(chart, Sequence):
+        rows = [float_matrix(f"chart[{i}]", [row])[0] for i, row in enumerate(chart)]
+        chart = np.full((len(rows), len(rows)), -np.inf)
+        for i, row in enumerate(rows):
+            if len(row) not in (i + 1, len(rows)):
+                raise ParameterError(f"chart[{i}] must have {i + 1} values, the last for NEW, got {len(row)}")
+            chart[i, : i + 1] = row[: i + 1]
     square = float_matrix("chart", chart)
     if square.shape[0] != square.shape[1]:
         raise ParameterError(f"must be square, its diagonal for NEW, got shape {square.shape}", parameter="chart")
     square[np.triu_indices(square.shape[0], 1)] = -np.inf
     return square
-
-
-def _lower(square: Floats) -> Floats:
-    """The chart with zeros in place of masks."""
-    return np.where(is_masked(square), 0.0, square)
-
-
-def _is_normalised(square: Floats) -> bool:
-    lower = _lower(square)
-    return bool((lower >= 0).all() and (np.abs(lower.sum(axis=1) - 1) <= _SUM_TOLERANCE).all())
-
-
-def _logs(square: Floats) -> Floats:
-    """Natural logarithms of a chart of probabilities."""
-    lower = _lower(square)
-    _checks.each("chart", lower, (lower >= 0) & (lower <= 1 + _SUM_TOLERANCE), "be a probability")
-    off = np.flatnonzero(np.abs(lower.sum(axis=1) - 1) > _SUM_TOLERANCE)
-    if off.size:
-        raise ParameterError(f"chart[{off[0]}] must add up to one, got {lower[off[0]].sum():.6g}")
-    with np.errstate(divide="ignore"):
-        return np.log(lower)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample.adapters._assembly import Links, Spans, assemble, float_matrix, int_vector
 from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
@@ -74,29 +74,40 @@ def from_corpipe(
     for name, values in (("mentions", mentions), ("n_previous", previous), ("sentence_lengths", lengths)):
         if len(values) != len(charts):
             raise ParameterError(f"must have one entry per chart ({len(charts)}), got {len(values)}", parameter=name)
-    bounds = _bounds(mentions, lengths)
-    n_mentions = bounds.shape[0]
-    square = np.full((n_mentions, n_mentions), -np.inf)
-    first = 0
-    for s, chart in enumerate(charts):
-        n_rows, n_previous_mentions = len(mentions[s]), int(previous[s])
-        if not 0 <= n_previous_mentions <= first:
+    n_mentions = sum(map(len, mentions))
+    square, bounds = np.full((n_mentions, n_mentions), -np.inf), np.empty((n_mentions, 2), np.int64)
+    first = offset = 0  # mention and token with which a sentence begins
+    for s, (chart, sentence, n_before, length) in enumerate(zip(charts, mentions, previous, lengths, strict=True)):
+        if not 0 <= n_before <= first:
             raise ParameterError(
-                f"n_previous[{s}] must be at most the number of mentions before ({first}), got {n_previous_mentions}"
+                f"n_previous[{s}] must be at most the number of mentions before ({first}), got {n_before}"
             )
-        last = first + n_rows
-        if n_rows:
-            block = _block(s, chart, n_rows, n_previous_mentions + n_rows)
-            square[first:last, first - n_previous_mentions : last] = block
-        first = last
+        for m, (start, last, *_) in enumerate(sentence):
+            if not 0 <= start <= last < length:
+                raise ParameterError(
+                    f"mentions[{s}][{m}] must have 0 <= first <= last < length of the sentence ({length}), "
+                    f"got {start} and {last}"
+                )
+            bounds[first + m] = offset + start, offset + last + 1
+        end = first + len(sentence)
+        if len(sentence):
+            scores, n_columns = float_matrix(f"charts[{s}]", chart), end - first + n_before
+            if scores.shape[0] < len(sentence) or scores.shape[1] < n_columns:
+                raise ParameterError(
+                    f"charts[{s}] must have a row for each mention and a column for each earlier one and itself "
+                    f"({len(sentence)} by {n_columns}), got shape {scores.shape}"
+                )
+            square[first:end, first - n_before : end] = scores[: len(sentence), :n_columns]
+        first, offset = end, offset + length
     new = np.diagonal(square).copy()
     square[bounds[:, 0][:, None] <= bounds[:, 0][None, :]] = -np.inf
     square, new = _without_smoothing(
         square, new, _checks.probability("label_smoothing", label_smoothing, below_one=True)
     )
     links = Links.from_square("charts", square, new)
-    spans = Spans(bounds[:, 0], bounds[:, 1])
-    return assemble("corpipe", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
+    return assemble(
+        "corpipe", links, Spans(bounds[:, 0], bounds[:, 1]), doc_id=doc_id, tokens=tokens, date=date, metadata=metadata
+    )
 
 
 def _without_smoothing(square: Floats, new: Floats, amount: float) -> tuple[Floats, Floats]:
@@ -110,29 +121,3 @@ def _without_smoothing(square: Floats, new: Floats, amount: float) -> tuple[Floa
     with np.errstate(divide="ignore"):
         scores = np.log(np.maximum(probs - amount / scored.sum(axis=1, keepdims=True), 0.0))
     return scores[:, :-1], scores[:, -1]
-
-
-def _block(sentence: int, chart: Any, n_rows: int, n_columns: int) -> Floats:
-    """Scores of a chart without its padding."""
-    scores = float_matrix(f"charts[{sentence}]", chart)
-    if scores.shape[0] < n_rows or scores.shape[1] < n_columns:
-        raise ParameterError(
-            f"charts[{sentence}] must have a row for each mention and a column for each earlier one and itself "
-            f"({n_rows} by {n_columns}), got shape {scores.shape}"
-        )
-    return scores[:n_rows, :n_columns]
-
-
-def _bounds(mentions: Sequence[Sequence[Sequence[Any]]], lengths: Ints) -> Ints:
-    """First token in the document and the one past the last of every mention."""
-    offsets = np.cumsum(lengths) - lengths
-    rows = []
-    for s, bounds in enumerate(mentions):
-        for m, (start, last, *_) in enumerate(bounds):
-            if not 0 <= start <= last < lengths[s]:
-                raise ParameterError(
-                    f"mentions[{s}][{m}] must have 0 <= first <= last < length of the sentence ({lengths[s]}), "
-                    f"got {start} and {last}"
-                )
-            rows.append((offsets[s] + start, offsets[s] + last + 1))
-    return np.array(rows, np.int64).reshape(-1, 2)

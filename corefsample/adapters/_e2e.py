@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints
-from corefsample.adapters._assembly import Links, Spans, assemble, head_array, int_matrix, int_vector
+from corefsample.adapters._assembly import Links, Spans, assemble, int_matrix, int_vector
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -24,7 +24,6 @@ def from_e2e(
     doc_id: str,
     tokens: Tokens | None = None,
     piece_tokens: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
@@ -44,12 +43,10 @@ def from_e2e(
         float (n_spans, k + 1): the dummy (NEW) first, then one for each antecedent; -inf, -10000 and a dtype's
         minimum are masks.
     doc_id, date, tokens, metadata
-        Of the document.
+        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
     piece_tokens
         For spans of word pieces: the token of each piece, in ascending order (``subtoken_map``). A span that begins or
         ends inside a token is widened to the whole token.
-    heads
-        Head token of each span. By default found in the parse of `tokens`; without one the last token.
 
     Returns
     -------
@@ -70,12 +67,11 @@ def from_e2e(
     bounds = int_matrix("spans", spans, 2)
     n_spans = bounds.shape[0]
     links = Links.from_new_first(scores, antecedents, n_spans, "span")
-    head_tokens = head_array(heads, n_spans, "span")
     is_first = np.zeros(n_spans, bool)
     is_first[np.unique(bounds, axis=0, return_index=True)[1]] = True
     if piece_tokens is not None:
         bounds = _whole_tokens(bounds, int_vector("piece_tokens", piece_tokens))
-    spans = Spans(bounds[:, 0], bounds[:, 1] + 1, head_tokens, is_first)
+    spans = Spans(bounds[:, 0], bounds[:, 1] + 1, valid=is_first)
     return assemble("e2e", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.adapters import _assembly
-from corefsample.adapters._assembly import float_matrix, head_array, int_matrix
+from corefsample.adapters._assembly import float_matrix, int_matrix
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
@@ -23,7 +23,6 @@ def from_fastcoref(
     *,
     doc_id: str,
     offsets: Sequence[tuple[int, int]] | None = None,
-    heads: Sequence[int] | None = None,
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
@@ -41,11 +40,9 @@ def from_fastcoref(
         `offsets` locates the tokens; a span that begins or ends inside a token is widened to it. If it read words
         (``is_split_into_words=True``), the tokens are those words.
     doc_id, date, metadata
-        Of the document.
+        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
     offsets
         First character of each token, and the one past the last; needed without a spaCy Doc.
-    heads
-        Head token of each row of ``coref_logit``. By default found in the parse of `tokens`, or the last token.
 
     Returns
     -------
@@ -71,7 +68,7 @@ def from_fastcoref(
     words, token_spans = _token_spans(result.text, tokens, offsets, characters)
     bounds, valid = np.zeros((n_rows, 2), np.int64), np.zeros(n_rows, bool)
     bounds[rows], valid[rows] = token_spans, token_spans[:, 0] < token_spans[:, 1]
-    spans = _assembly.Spans(bounds[:, 0], bounds[:, 1], head_array(heads, n_rows, "row"), valid)
+    spans = _assembly.Spans(bounds[:, 0], bounds[:, 1], valid=valid)
     return _assembly.assemble("fastcoref", links, spans, doc_id=doc_id, tokens=words, date=date, metadata=metadata)
 
 

@@ -306,3 +306,37 @@ def sums_by_block(
     """Sum values, or count rows, by block and bin: float64 of `shape` (n_blocks, n_bins)."""
     sums = np.bincount(blocks * np.int64(shape[1]) + bins, values, shape[0] * shape[1])
     return sums.astype(np.float64).reshape(shape)
+
+
+def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Mean squared distance of predictions from labels.
+
+    Parameters
+    ----------
+    q
+        Predictions in [0, 1], (n_pairs,).
+    y
+        Labels 0 or 1, (n_pairs,).
+
+    Returns
+    -------
+    float
+        In [0, 1]; lower is better. The order of the rows cannot change the result, not even its last bit.
+
+    Raises
+    ------
+    ParameterError
+        If a prediction or a label breaks its rule, lengths differ, or there is no pair.
+
+    References
+    ----------
+    Brier (1950); Nguyen & O'Connor (2015), section 2.1.
+
+    Examples
+    --------
+    >>> brier_score([0.5, 1.0], [0, 1])
+    0.125
+    """
+    predictions, labels = sorted_pairs(q, y)
+    predictions -= labels
+    return float(np.mean(np.square(predictions, out=predictions)))

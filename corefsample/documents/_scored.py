@@ -10,9 +10,10 @@ import datetime
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
@@ -254,6 +255,20 @@ class ScoredDocument(BaseDocument):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     parses: tuple[Parse, ...] = ()
 
+    if TYPE_CHECKING:  # what is accepted, and becomes the types above
+
+        def __init__(
+            self,
+            doc_id: str,
+            mentions: npt.ArrayLike,
+            antecedents: AntecedentDistribution,
+            date: datetime.date | None = None,
+            tokens: Tokens | None = None,
+            gold: Sequence[int | np.integer | str | None] | npt.NDArray[Any] | None = None,
+            metadata: Mapping[str, Any] = ...,
+            parses: tuple[Parse, ...] = (),
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         self._check_common_fields()
         AntecedentDistribution.require(self.antecedents)
@@ -263,6 +278,9 @@ class ScoredDocument(BaseDocument):
         if self.gold is None:
             return
         require_one_each("gold", len(self.gold), "mention", self.n_mentions)
+        if any(isinstance(entity, np.generic) for entity in self.gold):
+            gold = [entity.item() if isinstance(entity, np.generic) else entity for entity in self.gold]
+            object.__setattr__(self, "gold", gold)
         for i, entity in enumerate(self.gold):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")

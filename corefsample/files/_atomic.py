@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete."""
+"""Files that appear under their name only when they are complete: made under a temporary name beside it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import errno
 import gzip
 import json
 import os
-import stat
+import secrets
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._locks import PARTIAL_PREFIX, new_partial, put_in_place
-from corefsample.files._paths import PathLike
-from corefsample.files._remote import remove, stored
-from corefsample.files._remote_services import is_url, require_writable_url
+from corefsample.files._paths import PathLike, is_file
+from corefsample.files._remote import is_url, remove, require_writable_url, upload
+
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))  # of a disk, of a user's share of it
+PARTIAL_PREFIX = ".partial-"
 
 
 def link_target(path: PathLike) -> str:
@@ -33,6 +35,7 @@ def unwritable(path: PathLike, error: OSError) -> OutputError:
         f"output must be writable, got: {error.strerror or error}",
         place=os.fspath(path),
         hint=f"make the folder {folder} first" if missing else None,
+        obstacle="DiskFull" if error.errno in FULL else None,
     )
 
 
@@ -47,57 +50,45 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
     place, target = os.fspath(path), link_target(path)
     if is_url(place):
         require_writable_url(place)
-        if not overwrite and stored(place) is not None:
-            raise _taken(place)
-        return
-    try:
-        mode = os.lstat(target).st_mode
-    except OSError:  # writing says what is wrong
-        return
-    if stat.S_ISDIR(mode):
+    elif os.path.isdir(target):
         raise ParameterError("output must be a file, got a folder", place=place)
-    if not stat.S_ISREG(mode):
-        found = "a symbolic link to itself" if stat.S_ISLNK(mode) else "a special file"
-        raise ParameterError(f"output must be a regular file, got {found}", place=place)
-    if not overwrite:
-        raise _taken(place)
+    elif os.path.lexists(target) and not os.path.isfile(target):
+        raise ParameterError("output must be a regular file, got a special file", place=place)
+    if not overwrite and is_file(target):
+        hint = ParameterHint("overwrite", "replaces it")
+        raise ParameterError("output must not exist, got a file", place=place, hint=hint)
 
 
-def _taken(place: str) -> ParameterError:
-    hint = ParameterHint("overwrite", "replaces it")
-    return ParameterError("output must not exist, got a file", place=place, hint=hint)
+@contextmanager
+def _new_partial(path: str, suffix: str) -> Iterator[str]:
+    """Make an empty file beside `path`, or for a URL in the folder for temporary files; at the end it is removed."""
+    folder = tempfile.gettempdir() if is_url(path) else os.path.dirname(path)
+    partial = os.path.join(folder, f"{PARTIAL_PREFIX}{secrets.token_hex(8)}{suffix}")
+    open(partial, "xb").close()
+    try:
+        yield partial
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(partial)
 
 
-def require_writable(path: PathLike) -> None:
-    """Raise, before the work, if the folder of an output is missing or closed; of a URL only its scheme is checked.
-
-    Raises
-    ------
-    OutputError
-        With the system's reason.
-    ParameterError
-        If a URL cannot be written to.
-    """
-    if is_url(path):
-        require_writable_url(os.fspath(path))
-        return
+def put_in_place(partial: str, path: PathLike) -> None:
+    """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived."""
     target = link_target(path)
-    folder = os.path.dirname(target) or os.curdir
-    number = 0
-    if not os.path.isdir(folder):
-        number = errno.ENOTDIR if os.path.exists(folder) else errno.ENOENT
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        number = errno.EACCES
-    if number:
-        raise unwritable(path, OSError(number, os.strerror(number)))
+    if is_url(target):
+        upload(partial, target)
+        return
+    with open(partial, "rb") as stream:
+        os.fsync(stream.fileno())
+    os.replace(partial, target)
 
 
 @contextmanager
 def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[str]:
     """Make a file under a temporary name beside `path`, and rename it if the context ends without an error.
 
-    A symbolic link stays, and the file to which it leads is made or replaced. What killed runs left in the folder is
-    removed. The file of a URL is made in the folder for temporary files, and uploaded if the context ends.
+    A symbolic link stays, and the file to which it leads is made or replaced. The file of a URL is made in the folder
+    for temporary files, and uploaded if the context ends. A process that is killed leaves the temporary file.
 
     Parameters
     ----------
@@ -124,7 +115,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     name, target = os.fspath(path), link_target(path)
     require_free(name, overwrite=overwrite)
     try:
-        with new_partial(target, suffix) as partial:
+        with _new_partial(target, suffix) as partial:
             yield partial
             if os.path.exists(partial):
                 put_in_place(partial, target)
@@ -138,6 +129,12 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         raise unwritable(name, error) from None
 
 
+def require_writable(path: PathLike) -> None:
+    """Raise OutputError, before hours of work, if no file can be made under a name, or replaced."""
+    with new_file(path, overwrite=True) as partial:
+        os.unlink(partial)
+
+
 def remove_file(path: PathLike) -> None:
     """Remove a file, or that to which a link leads, if it exists.
 
@@ -148,7 +145,7 @@ def remove_file(path: PathLike) -> None:
     """
     target = link_target(path)
     if is_url(target):
-        remove([target])
+        remove(target)
         return
     with suppress(FileNotFoundError):
         os.unlink(target)

@@ -1,134 +1,34 @@
-"""Folders of results: read, also at URLs, from a local copy; written aside, and put in their place when complete."""
+"""Folders of results: written aside, and put in their place when they are complete."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+import shutil
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
-from corefsample.errors import CorefsampleError, OutputError, ParameterError, ParameterHint
-from corefsample.files import _remote
-from corefsample.files._atomic import unwritable
+from corefsample.errors import OutputError, ParameterError, ParameterHint
+from corefsample.files._atomic import PARTIAL_PREFIX, remove_file, unwritable
 from corefsample.files._digests import sha256
-from corefsample.files._locks import LOCK_NAME, PARTIAL_PREFIX, leftovers, new_partial, remove_leftovers
-from corefsample.files._paths import PathLike, joined, open_binary
-from corefsample.files._remote_services import is_listable, is_url, require_writable_url
-
-
-class FolderCopy(os.PathLike[str]):
-    """A local folder, or a local copy of some files of one at a URL.
-
-    Attributes
-    ----------
-    given
-        The path or URL, as it was given.
-    """
-
-    def __init__(self, given: str, local: str) -> None:
-        self.given, self._local = given, local
-
-    def __str__(self) -> str:
-        return self.given
-
-    def __fspath__(self) -> str:
-        return self._local
-
-    def shown(self, text: str) -> str:
-        """A message with the URL in place of the path of the copy."""
-        return text.replace(self._local, self.given)
-
-
-@contextmanager
-def opened_folder(folder: PathLike, *, only: Callable[[str], bool]) -> Iterator[FolderCopy]:
-    """Open a folder for reading: a local one as it is, one at a URL in a copy that is removed at the end.
-
-    Parameters
-    ----------
-    folder
-        Path or URL; a folder that is open already is yielded as it is.
-    only
-        Whether a file of a folder at a URL is copied, by its name in the folder.
-
-    Raises
-    ------
-    ParameterError
-        If the service of a URL cannot list files, or a library is missing.
-    InputError
-        If the service cannot be asked.
-    """
-    if isinstance(folder, FolderCopy):
-        yield folder
-        return
-    given = os.fspath(folder)
-    if not is_url(given):
-        yield FolderCopy(given, given)
-        return
-    names = [name for name in _listing(given) if only(name)]
-    with new_partial(given, is_folder=True) as place:
-        local = os.path.realpath(place)
-        for name in names:
-            os.makedirs(os.path.dirname(os.path.join(local, name)), exist_ok=True)
-        _remote.download({joined(given, name): os.path.join(local, name) for name in names})
-        copy = FolderCopy(given, local)
-        try:
-            yield copy
-        except CorefsampleError as error:
-            error.message = copy.shown(error.message)
-            error.args = (error.message,)
-            error.place = None if error.place is None else copy.shown(error.place)
-            raise
-
-
-def folder_names(url: str) -> set[str]:
-    """Names of the files and folders in a folder at a URL; none if it does not exist.
-
-    Raises
-    ------
-    ParameterError, InputError
-        As `opened_folder`.
-    """
-    return {name.partition("/")[0] for name in _listing(url)}
-
-
-def _listing(url: str) -> list[str]:
-    if not is_listable(url):
-        rule = "folder must be a local path or at a service that lists its files, such as s3:// or gs://"
-        raise ParameterError(f"{rule}, got {url.partition('://')[0]}://", place=url)
-    require_writable_url(url)
-    return _remote.listing(url)
-
-
-def upload_folder(local: str, url: str, record: str) -> None:
-    """Replace the files of a folder at a URL by those of a local one.
-
-    An earlier record is removed before the other files change, and the new one is uploaded last.
-
-    Raises
-    ------
-    OutputError
-        If that fails.
-    """
-    names, earlier = set(os.listdir(local)), set(_listing(url))
-    _remote.remove([joined(url, name) for name in earlier & {record}])
-    for group in (names - {record}, names & {record}):
-        _remote.upload({os.path.join(local, name): joined(url, name) for name in sorted(group)})
-    _remote.remove([joined(url, name) for name in sorted(earlier - names - {record})])
+from corefsample.files._paths import PathLike, is_file, joined
+from corefsample.files._remote import is_url, require_writable_url, upload
 
 
 class OutputFolder:
     """Collects the files of a command; use as a context manager, and finish with `finish_record`.
 
-    Each kind of folder names its files in `FILES`, and the record of the run in `RECORD`.
+    Each kind of folder names its files in `FILES`, and the record of the run in `RECORD`. The record of an earlier run
+    is removed before the other files change, and the new one comes last, so that a folder with a record is complete.
 
     Parameters
     ----------
     path
         The folder, or its URL. Its files appear when all are complete; after an error it is as it was.
     overwrite
-        Whether an earlier folder of the same kind may be replaced. A folder with other files is never replaced.
+        Whether an earlier folder of the same kind may be replaced. A local folder with other files is never replaced.
 
     Raises
     ------
@@ -155,12 +55,16 @@ class OutputFolder:
         self._made: list[Path] = []
 
     def _require_free(self) -> None:
-        names = folder_names(self._given) if self._is_remote else self._local_names()
-        names -= {*self.STORES, LOCK_NAME}
-        if names and not (names <= self.FILES and self._is_run(names)):
-            rule = "must be a new or empty folder or an earlier run's"
-            raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
-        if names and not self._overwrite:
+        if self._is_remote:
+            require_writable_url(self._given)
+            is_used = is_file(joined(self._given, self.RECORD))
+        else:
+            names = self._local_names()
+            if names and not (names <= self.FILES and self._is_run(names)):
+                rule = "must be a new or empty folder or an earlier run's"
+                raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
+            is_used = bool(names)
+        if is_used and not self._overwrite:
             hint = ParameterHint("overwrite", "replaces it")
             raise ParameterError(f"must be a new or empty folder, got {self._given}", parameter="out", hint=hint)
 
@@ -169,36 +73,37 @@ class OutputFolder:
             return set()
         if not self.path.is_dir():
             raise ParameterError(f"must be a folder, got the file {self._given}", parameter="out")
-        return {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
+        names = {entry.name for entry in self.path.iterdir() if not entry.name.startswith(PARTIAL_PREFIX)}
+        return names - self.STORES
 
     def _is_run(self, names: set[str]) -> bool:
         """Whether a folder holds a run: complete, or one that was killed while its files were moved there.
 
         The record is moved last, so that it is then still in the incomplete folder.
         """
-        if self.RECORD in names:
-            return self._is_record(joined(self._given, self.RECORD))
-        return self._is_remote or any(
-            self._is_record(joined(partial, self.RECORD)) for partial in leftovers(str(self.path))
-        )
+        folders = [self.path] if self.RECORD in names else self._leftovers()
+        return any(self._is_record(folder / self.RECORD) for folder in folders)
+
+    def _leftovers(self) -> list[Path]:
+        """Incomplete folders of this run and of killed ones."""
+        return [*self.path.glob(f"{PARTIAL_PREFIX}*")]
 
     @staticmethod
-    def _is_record(path: str) -> bool:
+    def _is_record(path: Path) -> bool:
         try:
-            with open_binary(path) as stream:
-                return "corefsample" in json.loads(stream.read())
+            return "corefsample" in json.loads(path.read_bytes())
         except (OSError, ValueError, TypeError, RecursionError):
             return False
 
     def __enter__(self) -> Self:
-        if not self._is_remote:
-            self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
-            if self._made:
+            if not self._is_remote:
+                self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
                 self.path.mkdir(parents=True, exist_ok=True)
             # Inside the folder, so that files move within one file system.
-            beside = self._given if self._is_remote else str(self.path / self.RECORD)
-            self._partial = Path(self._held.enter_context(new_partial(beside, is_folder=True)))
+            inside = None if self._is_remote else self.path
+            partial = TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True)
+            self._partial = Path(self._held.enter_context(partial))
         except OSError as error:
             self._clear()
             raise unwritable(self._given, error) from None
@@ -209,26 +114,30 @@ class OutputFolder:
             if error is None:
                 self._put_in_place()
                 self._made = []
-        except OutputError:
-            raise
         except OSError as failure:
-            raise unwritable(self._given, failure) from None
+            error = failure
         finally:
             self._clear()
-        if isinstance(error, OSError) and not isinstance(error, OutputError):
-            raise unwritable(self._given, error) from None
+        if isinstance(error, OSError):
+            raise error if isinstance(error, OutputError) else unwritable(self._given, error) from None
 
     def _put_in_place(self) -> None:
-        """Move the files into the folder: an earlier run's record is removed first, the new one is moved last."""
+        """Move the files into the folder, or upload them: see the class for the order."""
         self._require_free()  # once more, as another program may have written to the folder meanwhile
+        complete = {entry.name: entry for entry in self.file(".").iterdir()}
+        names = sorted(complete, key=lambda name: (name == self.RECORD, name))
         if self._is_remote:
-            upload_folder(str(self.file(".")), self._given, self.RECORD)
+            for name in (self.RECORD, *sorted(self.FILES - {*names, self.RECORD})):
+                remove_file(joined(self._given, name))
+            for name in names:
+                upload(str(complete[name]), joined(self._given, name))
             return
         for name in (self.RECORD, *sorted(self.FILES - {self.RECORD})):
             (self.path / name).unlink(missing_ok=True)
-        for entry in sorted(self.file(".").iterdir(), key=lambda entry: entry.name == self.RECORD):
-            os.replace(entry, self.path / entry.name)
-        remove_leftovers(str(self.path))
+        for name in names:
+            os.replace(complete[name], self.path / name)
+        for folder in self._leftovers():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _clear(self) -> None:
         """Release the incomplete folder, and remove the folders that a failed run made."""

@@ -12,8 +12,7 @@ from urllib.parse import unquote
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files._remote import expanded, opened, size, stored
-from corefsample.files._remote_services import is_url, without_credentials
+from corefsample.files._remote import expanded, is_url, opened, size, stored, without_credentials
 
 PathLike = str | os.PathLike[str]
 Inputs = PathLike | Iterable[PathLike]  # one file or several
@@ -83,13 +82,9 @@ def input_paths(
     if names.count("-") > 1:
         raise InputError(f"standard input can be read once, got it {names.count('-')} times", place="-")
     paths: list[str] = []
-    urls: dict[str, str] = {}
     for name in names:
         if is_url(name):
-            shown = without_credentials(name)
-            if urls.setdefault(shown, name) != name:
-                raise InputError("URLs must differ in more than their credentials, got two", place=shown)
-            found = expanded(shown)
+            found = expanded(without_credentials(name))
         else:
             found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
         if not found:
@@ -100,15 +95,13 @@ def input_paths(
         if path == "-" or (folders and os.path.isdir(path)):
             continue
         if not is_url(path) and not os.path.isfile(path):
-            kinds = "a regular file or a folder" if folders else "a regular file"
+            if not os.path.isdir(path):
+                raise InputError("input must be a regular file, got a special file", place=path)
             example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
-            hint = f"name its files, such as {example!r}" if os.path.isdir(path) else None
-            kind = "a special file" if hint is None else "a folder"
-            if hint is not None and _is_run(path):
+            kind, hint = "a folder", f"name its files, such as {example!r}"
+            if _is_run(path):
                 kind, hint = "the folder of a run", "name the scored files that it counts"
-            elif hint is not None and suffixes:
-                kind = f"a folder without files that end in {', '.join(suffixes)}"
-            raise InputError(f"input must be {kinds}, got {kind}", place=path, hint=hint)
+            raise InputError(f"input must be a regular file, got {kind}", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths
@@ -202,12 +195,12 @@ def file_version(path: PathLike) -> tuple[int, int | str]:
     found = stored(os.fspath(path))
     if found is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return found.n_bytes, found.tag
+    return found
 
 
 def open_binary(path: PathLike) -> Any:
     """Open a file or URL for reading bytes, with `peek`; every failure is an OSError with a text of one line."""
-    return io.BufferedReader(opened(os.fspath(path), in_order=True)) if is_url(path) else open(path, "rb")
+    return io.BufferedReader(opened(os.fspath(path))) if is_url(path) else open(path, "rb")
 
 
 def parquet_source(path: str) -> Any:
@@ -218,4 +211,4 @@ def parquet_source(path: str) -> Any:
     OSError
         If a URL cannot be opened.
     """
-    return opened(path, in_order=False) if is_url(path) else path
+    return opened(path) if is_url(path) else path

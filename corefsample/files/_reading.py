@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from corefsample import _checks
 from corefsample._log import logger
-from corefsample.errors import InputError, ParameterHint
+from corefsample.errors import DamagedFileError, InputError, ParameterHint
 from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
@@ -29,7 +29,7 @@ class ReadProgress:
         self.bytes_read = 0
 
 
-_Reader = TypeVar("_Reader", bound=ReadProgress)
+T = TypeVar("T")
 
 
 class FileSeries:
@@ -53,7 +53,7 @@ class FileSeries:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
-        self._reader: ReadProgress = ReadProgress()
+        self._reader: Any = ReadProgress()
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")
@@ -63,9 +63,9 @@ class FileSeries:
     @property
     def bytes_read(self) -> int:
         """Bytes of all files read so far."""
-        return self._bytes_before + self._reader.bytes_read
+        return self._bytes_before + int(self._reader.bytes_read)
 
-    def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
+    def _readers(self, opened: Callable[[str], T]) -> Iterator[tuple[str, T]]:
         """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
@@ -112,7 +112,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
             counted: Any = _CountedFile(raw, ReadProgress() if path == "-" else progress)
             yield gzip.GzipFile(fileobj=counted) if raw.peek(2)[:2] == _GZIP_MAGIC else counted
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"gzip data must be complete, got: {error}", place=path) from None
+        raise DamagedFileError(f"gzip data must be complete, got: {error}", place=path) from None
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
@@ -152,22 +152,6 @@ def too_long(what: str = "a line") -> tuple[str, ParameterHint]:
     return f"{what} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
 
 
-def limited_lines(stream: Any) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield number, bytes and completeness of each line of a file, without a byte order mark, in bounded memory.
-
-    Of a line over the limit only the start is yielded.
-    """
-    number, limit = 0, _line_bytes
-    while line := stream.readline(limit + 1):
-        number += 1
-        is_complete = len(line) <= limit or line.endswith(b"\n")
-        if not is_complete:
-            line = line[:_START]
-            while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
-                pass
-        yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
-
-
 class LineReader(ReadProgress):
     """The lines of one UTF-8 file, numbered from 1, without their ends.
 
@@ -187,7 +171,9 @@ class LineReader(ReadProgress):
         self.path = path
 
     def byte_lines(self) -> Iterator[tuple[int, bytes, bool]]:
-        """Yield number, bytes and completeness of each line, as `limited_lines` does.
+        """Yield number, bytes and completeness of each line, without a byte order mark, in bounded memory.
+
+        Of a line over the limit only the start is yielded.
 
         Raises
         ------
@@ -198,12 +184,18 @@ class LineReader(ReadProgress):
         try:
             with open_bytes(self.path, self) as stream:
                 number = 0
-                for number, line, is_complete in limited_lines(stream):
-                    yield number, line, is_complete
+                while line := stream.readline(_line_bytes + 1):
+                    number += 1
+                    is_complete = len(line) <= _line_bytes or line.endswith(b"\n")
+                    if not is_complete:
+                        line = line[:_START]
+                        while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
+                            pass
+                    yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
         except InputError as error:
             if number < 0:
                 raise
-            raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
+            raise type(error)(error.message, place=f"{self.path}: line {number + 1}", obstacle=error.obstacle) from None
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return ((number, text.rstrip("\r\n")) for number, text in self.text_lines())
@@ -224,7 +216,6 @@ class LineReader(ReadProgress):
                 ) from None
 
 
-T = TypeVar("T")
 _END = object()
 
 

@@ -1,78 +1,178 @@
-"""Files at URLs, through fsspec: this module and `_remote_services` alone know how they are reached."""
+"""Files at URLs, through fsspec: an input is opened, a finished output is uploaded.
+
+A URL is a scheme with "://": s3://bucket/key, gs://bucket/key, https://host/path. Everything else is a local path.
+Credentials and endpoints are those of fsspec's configuration and of the services' own libraries.
+"""
 
 from __future__ import annotations
 
 import glob
 import io
+import logging
 import os
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from corefsample.errors import InputError
-from corefsample.files._remote_services import as_os_errors, filesystem, is_listable, is_url, reading, writing
+from corefsample._extras import install_hint
+from corefsample.errors import CorefsampleError, InputError, Obstacle, OutputError, ParameterError
 
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive
+_WEB = ("http", "https")
+_CONFIGURATION = "docs/remote.md says how credentials and endpoints are configured"
+_LATER = (408, 425, 429)  # HTTP statuses of a client's error that passes
+_NETWORK = "check the address and the network; the same command tries again"
+# Their errors are of many families; those of the system are OSError.
+_LIBRARIES = {"aiobotocore", "aiohttp", "boto3", "botocore", "fsspec", "gcsfs", "google", "requests", "s3fs", "urllib3"}
+for _name in ("fsspec", "gcsfs", "s3fs"):  # errors are reported once, by us; programs can still log theirs
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 _TAGS = ("ETag", "etag", "generation", "Last-Modified", "LastModified", "mtime", "updated", "created")
 
-# A Parquet file is read at many places in turn, one per column: blocks of a few MiB, of which some are kept.
-_BLOCK = 4 * 2**20
-_KEPT_BLOCKS = 32
+# A Parquet file is read at many places in turn, one per column: blocks of 4 MiB, of which 32 are kept.
+_BLOCKS = {"block_size": 4 * 2**20, "cache_type": "blockcache"}
+
+# A user with a password, or any of a web server; and the parts of a query that sign it or say until when.
+_USER = re.compile(r"(?<=://)([^/?#@]*:[^/?#]*|(?<=https://)[^/?#]*|(?<=http://)[^/?#]*)@", re.IGNORECASE)
+_SIGNATURE = re.compile(
+    r"(?<=[?&])(x-(?:amz|goog)-[^=&#]+|[^=&#]*(?:signature|token|secret|password|credential|hmac)|sig|auth|expires"
+    r"|api[-_]?key|access[-_]?key)=[^&#]*",
+    re.IGNORECASE,
+)
+_complete: dict[str, str] = {}  # URLs with credentials by what is shown of them
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A file at a URL.
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """Whether a name is a URL, not a local path."""
+    return _SCHEME.match(os.fspath(path)) is not None
 
-    Attributes
-    ----------
-    n_bytes
-        Its size; 0 if the service does not say.
-    tag
-        What changes with its content: the entity tag, else the time of its last change; "" if the service gives
-        neither.
-    """
 
-    n_bytes: int
-    tag: str
+def _scheme_of(url: str) -> str:
+    match = _SCHEME.match(url)
+    return "" if match is None else match[1].lower()
+
+
+def without_credentials(url: str) -> str:
+    """What is shown and recorded of a URL; this process can still open it. Anything else is returned as it is."""
+    if not is_url(url):
+        return url
+    shown = _SIGNATURE.sub(r"\1=...", _USER.sub("", url))
+    if shown != url:
+        _complete[shown] = url
+    return shown
+
+
+def credentials() -> dict[str, str]:
+    """URLs with credentials by what is shown of them, for another process."""
+    return dict(_complete)
+
+
+def give_credentials(complete: Mapping[str, str]) -> None:
+    """Let this process open the URLs of another one."""
+    _complete.update(complete)
+
+
+# --- services and their errors ---
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """File system of a URL, and the path in it."""
+    try:
+        import fsspec.core
+
+        with _errors(url, InputError):  # no listings are kept, as files change while a program runs
+            system, path = fsspec.core.url_to_fs(_complete.get(url, url), use_listings_cache=False)
+    except ImportError as error:
+        rule = f"a URL needs libraries that are not installed, got no {_one_line(error.name or error)}"
+        raise ParameterError(rule, place=url, hint=install_hint("remote")) from None
+    except ValueError:
+        rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"
+        raise ParameterError(f"{rule}, got {_scheme_of(url)}://", place=url) from None
+    return system, path
+
+
+@contextmanager
+def _errors(url: str, kind: type[CorefsampleError]) -> Iterator[None]:
+    """Turn the errors of the libraries about a URL into errors of one line; a missing input is a FileNotFoundError."""
+    try:
+        yield
+    except (CorefsampleError, ImportError):
+        raise
+    except Exception as error:
+        reason, cause = error, error.__cause__
+        if isinstance(error, FileNotFoundError) and type(cause).__module__.startswith("aiohttp"):
+            # fsspec reports any failure of a web server as a missing file.
+            reason = cause if isinstance(cause, Exception) and getattr(cause, "status", None) != 404 else error
+        if isinstance(reason, FileNotFoundError) and kind is InputError:
+            raise
+        if not isinstance(reason, OSError) and type(reason).__module__.partition(".")[0] not in _LIBRARIES:
+            raise
+        is_denied = isinstance(reason, (PermissionError, FileNotFoundError))  # no such bucket
+        is_denied |= getattr(reason, "status", None) in (401, 403) or "Credential" in type(reason).__name__
+        rule = "file must be readable" if kind is InputError else "output must be writable"
+        hint = _CONFIGURATION if is_denied or "Token" in type(reason).__name__ else _NETWORK
+        status = getattr(reason, "status", None)
+        is_refused = isinstance(status, int) and 400 <= status < 500 and status not in _LATER
+        obstacle: Obstacle | None = "NoConnection" if hint == _NETWORK and not is_refused else None
+        raise kind(f"{rule}, got: {_text(reason)}", place=url, hint=hint, obstacle=obstacle) from None
+
+
+def _text(error: BaseException) -> str:
+    status = getattr(error, "status", None)
+    if isinstance(status, int) and status > 0:
+        return f"HTTP status {status} {_one_line(getattr(error, 'message', None) or '')}".rstrip()
+    return _one_line(getattr(error, "strerror", None) or error) or type(error).__name__
+
+
+def _one_line(value: object) -> str:
+    text = " ".join(str(value).split())
+    for shown, url in _complete.items():
+        text = text.replace(url, shown)
+    return text
+
+
+# --- inputs ---
 
 
 _sizes: dict[str, int] = {}  # of files already seen, for progress
 
 
-def _stored(url: str, about: Mapping[str, Any]) -> Stored:
-    tag = next((str(about[name]) for name in _TAGS if about.get(name)), "")
-    _sizes[url] = int(about.get("size") or 0)
-    return Stored(_sizes[url], tag.strip('"'))
-
-
-def stored(url: str) -> Stored | None:
+def stored(url: str) -> tuple[int, str] | None:
     """Describe a file as it is now; None if there is none.
+
+    Returns
+    -------
+    int
+        Its size in bytes; 0 if the service does not say.
+    str
+        What changes with its content: the entity tag, else the time of its last change; "" if the service gives
+        neither.
 
     Raises
     ------
     InputError
         If the service cannot be asked, or it is a folder.
     """
-    system, path = filesystem(url)
+    system, path = _file_system(url)
     try:
-        with reading(url):
+        with _errors(url, InputError):
             about = system.info(path)
     except FileNotFoundError:
         return None
     if about.get("type") == "directory":
         hint = f"name its files, such as {url.rstrip('/') + '/*'!r}"
         raise InputError("input must be a regular file, got a folder", place=url, hint=hint)
-    return _stored(url, about)
+    _sizes[url] = int(about.get("size") or 0)
+    tag = next((str(about[name]) for name in _TAGS if about.get(name)), "")
+    return _sizes[url], tag.strip('"')
 
 
 def size(url: str) -> int:
     """Bytes of a file as it was when it was last looked at."""
     if url not in _sizes:
-        found = stored(url)
-        return 0 if found is None else found.n_bytes
-    return _sizes[url]
+        stored(url)
+    return _sizes.get(url, 0)
 
 
 def expanded(url: str) -> list[str]:
@@ -85,62 +185,31 @@ def expanded(url: str) -> list[str]:
     """
     if stored(url) is not None:
         return [url]
-    is_glob = is_listable(url) and glob.has_magic(url)
-    found: dict[str, Any] = {}
+    is_glob = _scheme_of(url) not in _WEB and glob.has_magic(url)
+    matches: dict[str, Any] = {}
     if is_glob:
-        system, path = filesystem(url)
-        with reading(url):
-            found = system.glob(path, detail=True)
-    urls = {_joined_scheme(url, name): about for name, about in found.items() if about.get("type") == "file"}
-    for name, about in urls.items():
-        _stored(name, about)
+        system, path = _file_system(url)
+        with _errors(url, InputError):
+            matches = system.glob(path, detail=True)
+    scheme, _, rest = url.partition("://")
+    start = f"{scheme}:///" if rest.startswith("/") else f"{scheme}://"
+    urls = []
+    for name, about in matches.items():
+        if about.get("type") == "file":
+            urls.append(f"{start}{name.lstrip('/')}")
+            _sizes[urls[-1]] = int(about.get("size") or 0)
     if not urls:
         rule = "glob must match a file" if is_glob else "file must exist"
         raise InputError(f"{rule}, got none", place=url)
     return sorted(urls)
 
 
-def _joined_scheme(url: str, path: str) -> str:
-    """URL of a path of a file system, with as many slashes as another URL has."""
-    if is_url(path):
-        return path
-    scheme, _, given = url.partition("://")
-    return f"{scheme}://{path if given.startswith('/') else path.lstrip('/')}"
-
-
 class _RemoteFile(io.RawIOBase):
-    """A file at a URL for reading at any place; every failure is an OSError.
+    """A file at a URL for reading at any place; every failure is an InputError."""
 
-    Web servers that cannot send a part of a file, or do not know its size, send the whole: it goes to a temporary file.
-    """
-
-    def __init__(self, url: str, *, in_order: bool) -> None:
+    def __init__(self, url: str, file: Any) -> None:
         super().__init__()
-        self._in_order = in_order
-        self._system, self._path = filesystem(url)
-        self._is_whole = False
-        with as_os_errors():
-            about = {} if is_listable(url) else self._system.info(self._path)
-            if is_listable(url) or (about.get("size") and about.get("partial", True)):
-                self._file: Any = self._by_blocks()
-            else:
-                self._fetch_whole(0)
-
-    def _by_blocks(self) -> Any:
-        cache: dict[str, Any] = {"cache_type": "blockcache", "cache_options": {"maxblocks": _KEPT_BLOCKS}}
-        if self._in_order:
-            cache = {"cache_type": "readahead"}
-        return self._system.open(self._path, "rb", block_size=_BLOCK, **cache)
-
-    def _fetch_whole(self, position: int) -> None:
-        local = tempfile.TemporaryFile()  # noqa: SIM115
-        try:
-            self._system.get_file(self._path, local)
-            local.seek(position)
-        except BaseException:
-            local.close()
-            raise
-        self._file, self._is_whole = local, True
+        self._url, self._file = url, file
 
     def readable(self) -> bool:
         return True
@@ -149,17 +218,9 @@ class _RemoteFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        with as_os_errors():
-            position = self._file.tell()
-            try:
-                content: bytes = self._file.read(len(view))
-            except ValueError:  # the server sent more than the part that was asked for
-                if self._is_whole:
-                    raise
-                self._fetch_whole(position)
-                content = self._file.read(len(view))
-        view[: len(content)] = content
+        with _errors(self._url, InputError):
+            content: bytes = self._file.read(len(buffer))
+        buffer[: len(content)] = content
         return len(content)
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -169,93 +230,72 @@ class _RemoteFile(io.RawIOBase):
         return int(self._file.tell())
 
     def close(self) -> None:
-        if not self.closed:
-            file = getattr(self, "_file", None)
-            if file is not None:
-                file.close()
+        self._file.close()
         super().close()
 
 
-def opened(url: str, *, in_order: bool) -> io.RawIOBase:
+def opened(url: str) -> io.RawIOBase:
     """Open a file for reading at any place.
 
-    Parameters
-    ----------
-    url
-        The file.
-    in_order
-        Whether it will be read from its beginning to its end; otherwise blocks already read are kept, up to 128 MiB.
+    Web servers that cannot send a part of a file, or do not know its size, send the whole: it goes to a temporary file.
 
     Raises
     ------
-    OSError
-        Here and while it is read, with a text of one line.
+    InputError
+        Here and while it is read.
+    FileNotFoundError
+        If there is none.
     """
-    return _RemoteFile(url, in_order=in_order)
+    system, path = _file_system(url)
+    with _errors(url, InputError):
+        about = system.info(path)
+        if about.get("size") and about.get("partial", True):
+            return _RemoteFile(url, system.open(path, "rb", **_BLOCKS))
+        whole = tempfile.TemporaryFile()  # noqa: SIM115
+        system.get_file(path, whole)
+        whole.seek(0)
+        return _RemoteFile(url, whole)
 
 
-# --- writing, and folders ---
+# --- outputs ---
 
 
-def upload(files: Mapping[str, str]) -> None:
-    """Copy local files to URLs of one service; each appears when it is complete.
+def require_writable_url(url: str) -> None:
+    """Raise unless files can be written to the service.
+
+    Raises
+    ------
+    ParameterError
+        If the scheme is that of a web server or unknown, or a library is missing.
+    """
+    if _scheme_of(url) in _WEB:
+        rule = "output must be a local path or at a service that can be written to, such as s3:// or gs://"
+        raise ParameterError(f"{rule}, got {_scheme_of(url)}://", place=url)
+    _file_system(url)
+
+
+def upload(local: str, url: str) -> None:
+    """Copy a local file to a URL, where it appears when it is complete.
 
     Raises
     ------
     OutputError
         If that fails.
     """
-    if files:
-        urls = list(files.values())
-        system, _ = filesystem(urls[0])
-        with writing(urls[0]):
-            system.put([*files], [filesystem(url)[1] for url in urls])
-        for name, url in files.items():
-            _sizes[url] = os.path.getsize(name)
+    system, path = _file_system(url)
+    with _errors(url, OutputError):
+        system.put_file(local, path)
+    _sizes[url] = os.path.getsize(local)
 
 
-def download(files: Mapping[str, str]) -> None:
-    """Copy files at URLs of one service to local ones.
-
-    Raises
-    ------
-    InputError
-        If that fails.
-    """
-    if files:
-        urls = [*files]
-        system, _ = filesystem(urls[0])
-        with reading(urls[0]):
-            system.get([filesystem(url)[1] for url in urls], [*files.values()])
-
-
-def remove(urls: Sequence[str]) -> None:
-    """Remove files of one service; those that do not exist are left out.
+def remove(url: str) -> None:
+    """Remove a file if it exists.
 
     Raises
     ------
     OutputError
         If that fails.
     """
-    if urls:
-        system, _ = filesystem(urls[0])
-        with writing(urls[0]), suppress(FileNotFoundError):
-            system.rm([filesystem(url)[1] for url in urls])
-
-
-def listing(url: str) -> list[str]:
-    """Names of the files in a folder at any depth; none if the folder does not exist.
-
-    Raises
-    ------
-    InputError
-        If the service cannot be asked.
-    """
-    system, path = filesystem(url)
-    start = path.rstrip("/") + "/"
-    try:
-        with reading(url):
-            found = system.find(path)
-    except FileNotFoundError:
-        return []
-    return sorted(name[len(start) :] for name in found if name.startswith(start))
+    system, path = _file_system(url)
+    with _errors(url, OutputError), suppress(FileNotFoundError):
+        system.rm(path)

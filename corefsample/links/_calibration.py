@@ -14,13 +14,12 @@ from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample._results import HtmlTable, fields_of
 from corefsample.calibration._binning import default_bin_size
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._bins import BlockBins, BrierDecomposition, brier_decomposition
 from corefsample.calibration._draws import Interval
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
 from corefsample.calibration._reliability import ReliabilityCurve
-from corefsample.calibration._scores import BrierDecomposition, brier_decomposition
 from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.calibration._validation import Norm, checked_norm
 from corefsample.documents._scored import ScoredDocument

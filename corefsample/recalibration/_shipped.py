@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from typing import Any
 
-from corefsample import _checks
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._names import data_file
-from corefsample.scorers.protocol import MENTION_SOURCES, MentionDocument, MentionSource
+from corefsample.scorers.protocol import MentionSource
 
 ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
 _OF_MODELS = {None: ENGLISH, "en": ENGLISH, "es": SPANISH}  # by the model's name; None: the default
@@ -96,20 +91,6 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
 _of_package = cache(read_recalibration)
 
 
-def english_recalibration(mentions: MentionSource = "parse") -> UncertainRecalibration:
-    """The recalibration of the English model of the package; read once per process.
-
-    Fitted to the documents that the model was trained on, each scored by a model without its genre.
-
-    Parameters
-    ----------
-    mentions
-        Of documents: found in the parse, or annotated.
-    """
-    _checks.choice("mentions", mentions, MENTION_SOURCES)
-    return _of_package(chosen_recalibration(ENGLISH, mentions=mentions) or "")
-
-
 @lru_cache(maxsize=64)
 def known_recalibration(applied: str) -> UncertainRecalibration | None:
     """The recalibration of the package that scores have had, with its uncertainty; None if they had none or others.
@@ -123,35 +104,3 @@ def known_recalibration(applied: str) -> UncertainRecalibration | None:
         return None
     of_package = map(_of_package, SHIPPED)
     return next((each for each in of_package if applied == each.recalibration.fingerprint()), None)
-
-
-def score_english(
-    documents: Iterable[MentionDocument],
-    *,
-    recalibrated: bool = True,
-    mentions: MentionSource = "annotated",
-    **options: Any,
-) -> Iterator[ScoredDocument]:
-    """Score documents with the English model of the package, as `corefsample score` does.
-
-    Parameters
-    ----------
-    documents
-        As of `corefsample.scorers.score_documents`.
-    recalibrated
-        Whether to apply the model's recalibration (`english_recalibration`); otherwise the scores are as the model
-        gives them.
-    mentions
-        As of `score_documents`; the recalibration is that of such mentions.
-    **options
-        min_prob, scheme and tally of `score_documents`.
-
-    Raises
-    ------
-    ParameterError
-        As `score_documents` does.
-    """
-    scored = score_documents(load_scorer(), documents, mentions=mentions, **options)
-    if not recalibrated:
-        return scored
-    return map(english_recalibration(mentions).recalibration.apply_document, scored)

@@ -41,8 +41,8 @@ def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse")
 def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
     """Load a scorer; those of the package are loaded once per process.
 
-    Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them, as
-    `score_english` does.
+    Their scores are as they were trained. `corefsample score` and the spaCy component recalibrate them: see
+    `read_recalibration`.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ from events.audit._learned_model import (
     standardised,
     weighted_candidates,
 )
-from events.audit._paired import LabelledCells, average_precision, bootstrap_weights
 from events.audit._plan import AuditPlan
+from events.audit._quality import LabelledCells, average_precision, bootstrap_weights
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
 from events.counting import count_pmf

@@ -106,7 +106,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.files._atomic import write_json
     from corefsample.files._contents import read_json
     from corefsample.files._digests import sealed
-    from corefsample.files._remote_services import is_url
+    from corefsample.files._remote import is_url
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents

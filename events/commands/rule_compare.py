@@ -68,7 +68,7 @@ class RuleCompareResult(Result):
     n_moved
         Labels on which the runs are on different sides of one half.
     differences
-        measure, first, second, difference, lower and upper of each measure, as in `events.audit._paired.Difference`.
+        measure, first, second, difference, lower and upper of each measure, as in `events.audit._quality.Difference`.
     verdict
         better, worse or undecided: by the interval of the Brier score, which is finite where P is 0 or 1.
     """
@@ -104,7 +104,7 @@ def run_rule_compare(
     ParameterError, InputError
         If an option, a run or a sheet breaks its rule.
     """
-    from events.audit._paired import HALF, labelled_cells, paired_differences
+    from events.audit._quality import THRESHOLD, labelled_cells, paired_differences
     from events.commands._audit_files import labelled_plan
 
     options = options or RuleCompareOptions()
@@ -120,7 +120,7 @@ def run_rule_compare(
         options.level,
         len(cells),
         int(cells.is_positive.sum()),
-        int(((p[0] > HALF) != (p[1] > HALF)).sum()),
+        int(((p[0] > THRESHOLD) != (p[1] > THRESHOLD)).sum()),
         tuple(asdict(each) for each in found),
         verdict,
     )
@@ -130,7 +130,7 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     """P of the plan's targets in its sample by a run: float64 (n_sampled, n_targets)."""
     from corefsample.files._contents import read_parquet
     from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
-    from events.audit._paired import target_keys, target_probabilities
+    from events.audit._quality import target_keys, target_probabilities
     from events.counting._run_tables import verify_table
 
     rules = str(run_record(Path(run))["rule"]["name"]).split(RULES)

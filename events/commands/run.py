@@ -86,7 +86,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
         As of the three commands.
     """
     from corefsample._extras import can_report
-    from corefsample.files._remote_services import is_url
+    from corefsample.files._remote import is_url
     from events.commands.events import run_events
     from events.commands.score import run_score
     from events.pages._report import write_report

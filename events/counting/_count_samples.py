@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
-from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
+from events.counting._run_tables import SAMPLES, run_table
 from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
 
@@ -115,23 +115,11 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
         names = _checks.shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods = counts.periods()
-    sampled = np.zeros((counts.tally.n_samples, len(keys), len(periods)), np.int32)
-    one_best = np.zeros((len(keys), len(periods)), np.int64)
-    for c, key in enumerate(keys):
-        for t, period in enumerate(periods):
-            cell = counts.tally.cell(key, period.number)
-            sampled[:, c, t] = cell.by_sample
-            one_best[c, t] = cell.one_best
-    return CountSamples(
-        counts=sampled,
-        actors=tuple(key.name for key in keys),
-        periods=tuple(period.label for period in periods),
-        period_starts=np.array([period.start for period in periods], "datetime64[D]"),
-        n_docs=np.array([counts.tally.documents(period.number) for period in periods], np.int64),
-        one_best=one_best,
-        event=counts.event,
-        columns=counts.columns,
-    )
+    drawn = {
+        (key.name, period.label): counts.tally.cell(key, period.number).by_sample for key in keys for period in periods
+    }
+    table = counts.rows(keys, periods)
+    return _collected(table, drawn, tuple(key.name for key in keys), counts.tally.n_samples, counts.columns)
 
 
 def read_count_samples(
@@ -166,10 +154,9 @@ def read_count_samples(
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
     _require_list(actors)
-    counts = read_counts(run)
+    counts = run_table(run, "counts")
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
-    path = table_path(run, SAMPLES)
-    sampled = read_samples(path, ("event", *roles))
+    sampled = run_table(run, SAMPLES)
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")
@@ -184,25 +171,36 @@ def read_count_samples(
     if unknown or len({*chosen}) < len(chosen):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
         raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="actors")
-    periods = counts[counts["period_start"].notna()].drop_duplicates("period")
+    drawn = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
+    return _collected(counts[counts["period_start"].notna()], drawn, chosen, n_samples, columns)
+
+
+def _collected(
+    counts: pd.DataFrame,
+    drawn: Mapping[tuple[str, str], npt.ArrayLike],
+    actors: tuple[str, ...],
+    n_samples: int,
+    columns: tuple[str, ...],
+) -> CountSamples:
+    """Samples of some actors of a table of counts of one event, by the name of an actor and the label of a period."""
+    periods = counts.drop_duplicates("period")
     labels = tuple(periods["period"])
-    places = {(name, label): (c, t) for c, name in enumerate(chosen) for t, label in enumerate(labels)}
-    values = np.zeros((n_samples, len(chosen), len(labels)), np.int32)
-    for *cell, drawn in zip(_names(sampled, columns), sampled["period"], sampled["counts"], strict=True):
-        if tuple(cell) in places:
-            values[:, *places[cell[0], cell[1]]] = drawn
-    one_best = np.zeros((len(chosen), len(labels)), np.int64)
-    for *cell, count in zip(names, counts["period"], counts["one_best"], strict=True):
-        if tuple(cell) in places:
-            one_best[places[cell[0], cell[1]]] = count
+    cells = {(name, label): (c, t) for c, name in enumerate(actors) for t, label in enumerate(labels)}
+    values = np.zeros((n_samples, len(actors), len(labels)), np.int32)
+    for cell in drawn.keys() & cells.keys():
+        values[:, *cells[cell]] = drawn[cell]
+    one_best = np.zeros((len(actors), len(labels)), np.int64)
+    for name, label, count in zip(_names(counts, columns), counts["period"], counts["one_best"], strict=True):
+        if (name, label) in cells:
+            one_best[cells[name, label]] = count
     return CountSamples(
         counts=values,
-        actors=chosen,
+        actors=actors,
         periods=labels,
         period_starts=np.array(periods["period_start"].tolist(), "datetime64[D]"),
         n_docs=periods["n_docs"].to_numpy(np.int64, copy=True),
         one_best=one_best,
-        event=str(event),
+        event=next(iter(counts["event"]), "event"),
         columns=columns,
     )
 

@@ -47,9 +47,9 @@ class EventCounter(CountedEvents):
     lexicon
         Names of actors; by default the shipped lexicon of countries.
     predicate
-        The user's own predicate on clusterings, instead of rule and lexicon: see
-        `evaluate_predicate`. If it returns whole numbers, the counts are their sums over documents, and
-        the probabilities of the evidence those of a number above 0.
+        The user's own predicate on clusterings, instead of rule and lexicon: see `PredicateFinder`. If it returns whole
+        numbers, the counts are their sums over documents, and the probabilities of the evidence those of a number
+        above 0.
     scheme
         Dependency scheme of the documents, or None to recognise each document's from its labels.
     period
@@ -60,9 +60,8 @@ class EventCounter(CountedEvents):
         In [0, 2**64).
     recalibration
         Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
-        `CorpusRecalibration`. None: the scores as
-        they are, with the uncertainty of the recalibration of a model of the package if it is the one that they had, as
-        those of `corefsample score` and `score_english`.
+        `CorpusRecalibration`. None: the scores as they are, with the uncertainty of the recalibration of a model of the
+        package if it is the one that they had, as those of `corefsample score`.
     uncertainty
         "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
     undated
@@ -157,7 +156,7 @@ class EventCounter(CountedEvents):
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
                 has_defaults=any(
-                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.members)
+                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.has_stand_ins)
                     for each in definitions.rules
                 ),
                 **sampling,
@@ -245,17 +244,21 @@ class EventCounter(CountedEvents):
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
             again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._faults(valid, counted, again)
+            faults |= self._faults(valid, counted, again, faults)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
 
     def _faults(
-        self, batch: DocumentBatch, counted: CountedIds | tuple[()], repeated: Collection[str] = ()
+        self,
+        batch: DocumentBatch,
+        counted: CountedIds | tuple[()],
+        repeated: Collection[str] = (),
+        invalid: Collection[int] = (),
     ) -> dict[int, Fault]:
         """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
         if len(batch):
             self._recalibration = self._recalibration.decided(batch.metadata(0))
-        return self._acceptance.faults(batch, self._recalibration, counted, repeated)
+        return self._acceptance.faults(batch, self._recalibration, counted, repeated, invalid)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a batch; if one is invalid one by one, so that those before it are counted."""
@@ -275,41 +278,42 @@ class EventCounter(CountedEvents):
             yield from self._checked(batch.take([row]))
 
     def _added(
-        self, batches: Iterable[tuple[DocumentBatch, Matches]], n_threads: int = 1
+        self, batches: Iterator[tuple[DocumentBatch, Matches]], n_threads: int = 1
     ) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""
-        begun: deque[_BegunBatch] = deque()
-        errors: list[Exception] = []
+        begun: deque[tuple[DocumentBatch, list[Period], Matches, dict[int, Task[list[DocumentEvents]]]]] = deque()
+        error: Exception | None = None
+
+        def finished() -> list[DocumentEvents]:
+            batch, periods, matches, tasks = begun.popleft()
+            events_of = {row: task.result() for row, task in tasks.items()}
+            self.add_events(batch, periods, matches, events_of)
+            return [events for several in events_of.values() for events in several]
+
         with Threads(n_threads if self._is_threaded else 1) as threads:
-            for batch, matches in _until_error(batches, errors):
+            while True:
+                try:
+                    batch, matches = next(batches)
+                except StopIteration:
+                    break
+                except Exception as raised:
+                    error = raised
+                    break
                 tasks = {
                     row: threads.begin(partial(self._finder.events, batch, row, each, self._recalibration))
                     for row, each in matches.items()
                     if self._finder.is_possible(each)
                 }
-                begun.append(_BegunBatch(batch, self.add_documents(batch), matches, tasks))
+                begun.append((batch, self.add_documents(batch), matches, tasks))
                 self.scores_had, self.uncertainty = self._recalibration.first or "", self._recalibration.uncertainty
-                yield self._finished(begun.popleft()) if len(begun) > _AHEAD else []
-            while begun:
-                yield self._finished(begun.popleft())
-        for error in errors:  # the documents before it are counted
+                yield finished() if len(begun) > _AHEAD else []
+            while begun:  # the documents before an error are counted
+                yield finished()
+        if error is not None:
             raise error
-
-    def _finished(self, begun: _BegunBatch) -> list[DocumentEvents]:
-        events_of = {row: task.result() for row, task in begun.tasks.items()}
-        self.add_events(begun.batch, begun.periods, begun.matches, events_of)
-        return [events for several in events_of.values() for events in several]
 
 
 T = TypeVar("T")
-
-
-def _until_error(items: Iterable[T], errors: list[Exception]) -> Iterator[T]:
-    """The items up to the first error, which is noted."""
-    try:
-        yield from items
-    except Exception as error:
-        errors.append(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,16 +349,6 @@ class Threads:
     def begin(self, work: Callable[[], T]) -> Task[T]:
         """Give work to the threads."""
         return Task(work, None if self._pool is None else self._pool.submit(work))
-
-
-@dataclass(frozen=True, slots=True)
-class _BegunBatch:
-    """A batch whose documents are being sampled."""
-
-    batch: DocumentBatch
-    periods: list[Period]
-    matches: Matches
-    tasks: dict[int, Task[list[DocumentEvents]]]  # by row, of the documents in which an event is possible
 
 
 def _require_predicate(predicate: object, rule: object, lexicon: object) -> None:

@@ -11,18 +11,15 @@ import numpy.typing as npt
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import document_draws
-from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import (
     CorpusRecalibration,
     DocumentPosterior,
-    DrawnRecalibration,
     ParseSamples,
-    WeightedParse,
 )
 from events.counting._document_events import DocumentEvents, ParseEvents, Part
 from events.counting._kernel_inputs import Hits, KernelInputs
@@ -33,38 +30,6 @@ from events.counting._tally import MOST
 from events.matching._matches import MentionMatches
 from events.matching._screening import DocumentMatches, Screen
 from events.rules._outcomes import Outcome
-
-
-def evaluate_matches(
-    antecedents: AntecedentDistribution,
-    matches: MentionMatches,
-    doc_id: str,
-    date: datetime.date | None,
-    *,
-    n_samples: int = 1000,
-    seed: int = 0,
-) -> DocumentEvents:
-    """Sample clusterings of a document with one parse and evaluate the event of a rule in each.
-
-    An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
-    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
-    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
-
-    Parameters
-    ----------
-    antecedents
-        Distribution over antecedents of the document.
-    matches
-        From `match_document`.
-    doc_id, date
-        The document; doc_id and seed fix the samples.
-    n_samples
-        At least 1.
-    seed
-        In [0, 2**64).
-    """
-    posterior = DocumentPosterior(doc_id, (WeightedParse(antecedents),))
-    return evaluate_document(posterior, {0: [matches]}, date, n_samples=n_samples, seed=seed)[0]
 
 
 def evaluate_document(
@@ -92,7 +57,13 @@ def evaluate_document(
     Returns
     -------
     list of DocumentEvents
-        Of each rule whose event is possible in some parse, as `evaluate_matches` describes them.
+        Of each rule whose event is possible in some parse.
+
+    Notes
+    -----
+    An entity counts for an actor if all its described mentions are described as this actor (Nguyen & O'Connor 2015,
+    section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
+    counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
     """
     samples = posterior.sample(n_samples=n_samples, seed=seed)
     counts = samples.parse_counts
@@ -324,7 +295,17 @@ class RuleFinder:
 
 @dataclass(frozen=True, slots=True)
 class PredicateFinder:
-    """Finds the events of a user's own predicate; attributes as of `RuleFinder` and `evaluate_predicate`."""
+    """Finds the events of a user's own predicate.
+
+    Attributes
+    ----------
+    predicate
+        Called with a document of one parse and labels, int32 (n_samples, n_mentions); returns for each event name a
+        bool array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is
+        called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
+    n_samples, seed
+        Of the samples of each document.
+    """
 
     predicate: Predicate
     n_samples: int
@@ -333,7 +314,8 @@ class PredicateFinder:
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """Nothing is found before sampling; documents with several parses are rejected."""
         counts = {row: batch.n_parses(row) for row in range(len(batch))}
-        faults = {row: Fault(f"{_ONE_PARSE}, got {n}") for row, n in counts.items() if n > 1}
+        rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
+        faults = {row: Fault(f"{rule}, got {n}") for row, n in counts.items() if n > 1}
         return {row: DocumentMatches() for row in counts}, faults
 
     def is_possible(self, matches: DocumentMatches) -> bool:
@@ -343,79 +325,35 @@ class PredicateFinder:
     def events(
         self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
     ) -> list[DocumentEvents]:
-        """Events of one document."""
-        recalibrated = recalibration.for_scores(batch.metadata(row))
-        document, sampling = batch.document(row), {"n_samples": self.n_samples, "seed": self.seed}
-        return [evaluate_predicate(document, self.predicate, recalibrated=recalibrated, **sampling)]
+        """Events of one document; ParameterError if the predicate returns anything but booleans or numbers."""
+        document, recalibrated = batch.document(row), recalibration.for_scores(batch.metadata(row))
+        posterior = DocumentPosterior.of(document, recalibrated)
+        samples = posterior.sample(n_samples=self.n_samples, seed=self.seed).of_parse(0)
+        by_sample = self._answers(document, samples.labels.T)
+        by_best = self._answers(document, samples.likeliest[None, :])
+        names = sorted({*by_sample, *by_best})
+        are_numbers = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
+        numbers = np.zeros((len(names), self.n_samples), np.int64)
+        one_best: Bools | Ints = np.zeros(len(names), np.int64 if are_numbers else np.bool_)
+        for e, name in enumerate(names):
+            numbers[e] = by_sample.get(name, 0)
+            one_best[e] = by_best.get(name, [0])[0]
+        events = document.doc_id, document.date, tuple(map(EventKey.of, names)), (numbers > 0).astype(np.uint8)
+        return [DocumentEvents(*events, one_best, numbers=numbers if are_numbers else None)]
 
-
-_ONE_PARSE = "parses must be one for a predicate, which is called with one clustering of the mentions"
-
-
-def evaluate_predicate(
-    document: ScoredDocument,
-    predicate: Predicate,
-    *,
-    n_samples: int = 1000,
-    seed: int = 0,
-    recalibrated: DrawnRecalibration | None = None,
-) -> DocumentEvents:
-    """Sample clusterings of a document with one parse and evaluate a user's own predicate in each.
-
-    Parameters
-    ----------
-    document
-        The document.
-    predicate
-        Called with the document and labels, int32 (n_samples, n_mentions); returns for each event name a bool
-        array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is called
-        once more with the likeliest-antecedent clustering, labels (1, n_mentions).
-    n_samples
-        At least 1.
-    seed
-        In [0, 2**64).
-    recalibrated
-        A recalibration whose draws share the samples; None: the scores as they are.
-
-    Raises
-    ------
-    ParameterError
-        If the predicate returns anything else.
-    InputError
-        If the document has several parses.
-    """
-    place = f"doc_id {document.doc_id!r}"
-    if document.parses:
-        raise InputError(f"{_ONE_PARSE}, got {len(document.parses)}", place=place)
-    samples = DocumentPosterior.of(document, recalibrated).sample(n_samples=n_samples, seed=seed).of_parse(0)
-    by_sample = _answers(predicate, document, samples.labels.T)
-    by_best = _answers(predicate, document, samples.likeliest[None, :])
-    names = sorted({*by_sample, *by_best})
-    is_number = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
-    numbers = np.zeros((len(names), n_samples), np.int64)
-    one_best: Bools | Ints = np.zeros(len(names), np.int64 if is_number else np.bool_)
-    for e, name in enumerate(names):
-        numbers[e] = by_sample.get(name, 0)
-        one_best[e] = by_best.get(name, [0])[0]
-    hits = (numbers > 0).astype(np.uint8)
-    keys = tuple(map(EventKey.of, names))
-    return DocumentEvents(document.doc_id, document.date, keys, hits, one_best, numbers=numbers if is_number else None)
-
-
-def _answers(predicate: Predicate, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
-    returned = predicate(document, labels)
-    if not isinstance(returned, Mapping):
-        found = type(returned).__name__
-        rule = "must return a mapping of names to booleans or whole numbers"
-        raise ParameterError(f"{rule}, got {found}", parameter="predicate")
-    answers: dict[str, Bools | Ints] = {}
-    for name, values in returned.items():
-        array = np.asarray(values)
-        if array.shape != (len(labels),) or array.dtype.kind not in "biu":
-            rule = f"must return bool or int ({len(labels)},) for {name!r}"
-            raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
-        if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
-            rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
-            raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
-        answers[str(name)] = array
-    return answers
+    def _answers(self, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
+        returned = self.predicate(document, labels)
+        if not isinstance(returned, Mapping):
+            rule = "must return a mapping of names to booleans or whole numbers"
+            raise ParameterError(f"{rule}, got {type(returned).__name__}", parameter="predicate")
+        answers: dict[str, Bools | Ints] = {}
+        for name, values in returned.items():
+            array = np.asarray(values)
+            if array.shape != (len(labels),) or array.dtype.kind not in "biu":
+                rule = f"must return bool or int ({len(labels)},) for {name!r}"
+                raise ParameterError(f"{rule}, got {array.dtype} {array.shape}", parameter="predicate")
+            if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
+                rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
+                raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
+            answers[str(name)] = array
+        return answers

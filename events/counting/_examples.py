@@ -33,6 +33,7 @@ class _Words:
 
     related: Mapping[str, frozenset[str]]
     members: ClassVar[Mapping[str, frozenset[str]]] = {}
+    state_nouns: ClassVar[frozenset[str]] = frozenset()
 
     countable, are_distinct, _beyond = Lexicon.countable, Lexicon.are_distinct, Lexicon._beyond
 

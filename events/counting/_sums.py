@@ -249,26 +249,16 @@ class CountedEvents:
 
     def __repr__(self) -> str:
         tallies = "".join(f"\n  {tally!r}" for tally in self.tallies.values())
-        return f"{type(self).__name__}({self._description}, seed {self.seed}){tallies}"
+        return f"{type(self).__name__}({self._description}, seed {self._counted.seed}){tallies}"
 
     @property
     def _description(self) -> str:
         return ", ".join(self._counted.columns)
 
     @property
-    def seed(self) -> int:
-        """Seed of the samples."""
-        return self._counted.seed
-
-    @property
     def n_samples(self) -> int:
         """Samples of each document."""
         return self._counted.n_samples
-
-    @property
-    def has_defaults(self) -> bool:
-        """Whether roles can be filled by default actors."""
-        return self._counted.has_defaults
 
     @property
     def tally(self) -> CountTally:
@@ -458,7 +448,7 @@ class CountedEvents:
             event=event,
             columns=tuple(self._counted.columns[event]),
             uncertainty=self.uncertainty,
-            has_defaults=self.has_defaults,
+            has_defaults=self._counted.has_defaults,
         )
 
     def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> CountsOfRules:
@@ -480,38 +470,31 @@ class CountedEvents:
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles.
         """
-        return _frame(self._table(self.rows.evidence).select(self.evidence_schema.names))
+        return self._frame(self.rows.evidence, self.evidence_schema)
 
     @property
     def evidence_schema(self) -> pa.Schema:
         """Schema of `evidence`."""
-        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self.has_defaults)
+        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self._counted.has_defaults)
 
     def events(self) -> pd.DataFrame:
         """Tidy table, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """
-        return _frame(self._table(self.rows.events))
+        return self._frame(self.rows.events)
 
     def all_documents(self) -> pd.DataFrame:
         """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
-        return _frame(self.table_of_all_documents())
-
-    def table_of_all_documents(self) -> pa.Table:
-        """The same as an Arrow table."""
-        return self._table(self.rows.all_documents)
+        return self._frame(self.rows.all_documents)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
         """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)
 
-    def _table(self, rows: SortedRows) -> pa.Table:
-        return pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
-
-
-def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table of pandas, with dates as timestamps."""
-    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
-    return frame
+    def _frame(self, rows: SortedRows, schema: pa.Schema | None = None) -> pd.DataFrame:
+        """Rows as a table of pandas, with dates as timestamps, and with the columns of a schema."""
+        table = pa.concat_tables([rows.schema.empty_table(), *rows.tables(self._folder)])
+        frame: pd.DataFrame = table.select((schema or rows.schema).names).to_pandas(date_as_object=False)
+        return frame

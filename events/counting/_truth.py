@@ -66,7 +66,7 @@ class TrueEvents(HtmlTable):
     >>> from events import TrueEvents, simulate_documents
     >>> truth = TrueEvents()
     >>> truth.update(each.document for each in simulate_documents(20, event_share=1.0))
-    >>> int(truth.counts()["true_count"].sum()) == len(truth.events)
+    >>> len(truth.to_frame()) == len(truth.events)
     True
     """
 
@@ -154,29 +154,18 @@ class TrueEvents(HtmlTable):
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (actor)."""
         columns = ["doc_id", "date", "period", "event", *self._columns]
+        labels = self.calendar.periods(self.calendar.numbers([event.date for event in self._events]))
         rows = [
-            {"doc_id": each.doc_id, "date": each.date, "period": label, **self._roles(each.actor)}
-            for each, label in zip(self._events, self._labels(), strict=True)
+            {
+                "doc_id": each.doc_id,
+                "date": each.date,
+                "period": period.label,
+                "event": self._rule.name,
+                **(EventKey.of(each.actor) if self._columns else EventKey()).values(self._columns),
+            }
+            for each, period in zip(self._events, labels, strict=True)
         ]
         return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(("doc_id", "event", *self._columns), "str"))
-
-    def counts(self) -> pd.DataFrame:
-        """Tidy table, one row for each actor and period with an event.
-
-        Returns
-        -------
-        pandas.DataFrame
-            event; columns of roles (actor); period ("1999Q2"); true_count.
-        """
-        rows = [
-            {**self._roles(name), "period": label, "true_count": count}
-            for (name, label), count in sorted(self._true_counts().items())
-        ]
-        types = dict.fromkeys(("event", *self._columns, "period"), "str") | {"true_count": "int64"}
-        return pd.DataFrame(rows, columns=list(types)).astype(types)
-
-    def _roles(self, name: str) -> dict[str, str]:
-        return {"event": self._rule.name, **(EventKey.of(name) if self._columns else EventKey()).values(self._columns)}
 
     def beside(self, counts: pd.DataFrame) -> pd.DataFrame:
         """Add the true counts to a table of posterior counts of the same documents.
@@ -201,10 +190,9 @@ class TrueEvents(HtmlTable):
             found = _checks.shown(list(counts))
             raise ParameterError(f"must have the column {missing[0]}, got {found}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
-        by_cell = self._true_counts()
-        keys = [EventKey(key).name for key in zip(*(counts[column] for column in self._columns), strict=True)]
-        names = keys if self._columns else [EventKey().name] * len(counts)
-        true_counts = [by_cell[cell] for cell in zip(names, counts["period"], strict=True)]
+        cells = [*self._columns, "period"]
+        by_cell = Counter(self.to_frame()[cells].itertuples(index=False, name=None))
+        true_counts = [by_cell[cell] for cell in counts[cells].itertuples(index=False, name=None)]
         covered = counts["lower"].le(true_counts) & counts["upper"].ge(true_counts)
         return counts.assign(true_count=true_counts, covered=covered).astype({"true_count": "int64", "covered": "bool"})
 
@@ -219,10 +207,3 @@ class TrueEvents(HtmlTable):
                 raise ParameterError(
                     f"must have periods of a {self.calendar.period}, got {label!r}", parameter="counts"
                 )
-
-    def _labels(self) -> list[str]:
-        numbers = self.calendar.numbers([event.date for event in self._events])
-        return [period.label for period in self.calendar.periods(numbers)]
-
-    def _true_counts(self) -> Counter[tuple[str, str]]:
-        return Counter(zip((event.actor for event in self._events), self._labels(), strict=True))

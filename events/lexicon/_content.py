@@ -213,6 +213,7 @@ class LexiconContent:
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
     inner_counts_as: frozenset[str] | None = None  # of INNER, COMPOSITE and OUTER; None: not said
     language: str = ""  # code of the language of the names; "" where nothing says it
+    state_nouns: frozenset[str] = frozenset()  # lemmas that can stand for the only country of a text
 
 
 # What the police of a country can count as: police (inner), police of it (composite), the country (outer).
@@ -271,6 +272,7 @@ def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
         {**base.related, **own.related},
         base.inner_counts_as if own.inner_counts_as is None else own.inner_counts_as,
         own.language or base.language,
+        base.state_nouns | own.state_nouns,
     )
 
 

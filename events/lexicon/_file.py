@@ -61,6 +61,7 @@ class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     inner: list[str] = []
     inner_counts_as: list[Literal["inner", "composite", "outer"]] = []
     related: dict[str, list[str]] = {}
+    state_nouns: list[str] = []
     not_countries: list[Text] = []
     ambiguous: list[_Declaration] = []
 
@@ -162,7 +163,10 @@ def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconCont
     counts_as = frozenset[str](file.inner_counts_as) or None
     inner = frozenset(file.inner)
     language = file.language or base.language
-    content = combined(base, LexiconContent(own, aliases, ambiguous, titles, inner, related, counts_as, language))
+    nouns = frozenset(noun.lower() for noun in file.state_nouns)
+    content = combined(
+        base, LexiconContent(own, aliases, ambiguous, titles, inner, related, counts_as, language, nouns)
+    )
     _check_composites(source, own, content)
     kinds = {entry.kind for entry in content.entries.values()}
     for i, kind in enumerate(file.inner):

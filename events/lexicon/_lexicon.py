@@ -85,6 +85,8 @@ class Lexicon:
     members
         By code of a class (REBEL), the codes of the named actors of its kind: words of the class can stand for one of
         them. A class has the kind as its code, in any case, or has nouns and no other names.
+    state_nouns
+        Lemmas ("army", "government") that with a definite article can stand for the only country that a text names.
     """
 
     source: str
@@ -100,6 +102,7 @@ class Lexicon:
     inner_counts_as: frozenset[str] = frozenset({INNER})
     language: str = ""
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    state_nouns: frozenset[str] = frozenset()
     _aliases_begin: Beginnings = field(init=False)
     _nouns_begin: Beginnings = field(init=False)
 
@@ -143,6 +146,11 @@ class Lexicon:
         """Codes of actors that are parts of others."""
         several = (code for code, kind in self.kinds.items() if kind in self.inner and OF not in code)
         return frozenset(several) if self.inner else frozenset()
+
+    @property
+    def has_stand_ins(self) -> bool:
+        """Whether any word can stand for an actor that a text names elsewhere."""
+        return bool(self.members or self.state_nouns)
 
     def countable(self, codes: Collection[str], kinds: Collection[str] | None = None) -> tuple[str, ...]:
         """What entities count as that are described as some of these actors, of these kinds; sorted."""
@@ -365,6 +373,7 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         counts_as,
         content.language,
         members,
+        content.state_nouns,
     )
 
 

@@ -9,7 +9,7 @@ import datetime
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, compress, product
-from math import exp, log1p
+from math import exp
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +28,10 @@ from events.rules._format import NEAR
 from events.rules._rules import Frame, Phrase, Rule
 
 _POSSESSIVES = ("poss", "nmod:poss")
-# P(a class noun stands for the named actor), for rebels in the development part of MUC-3/4: logistic regression on
-# whether the actor is the only one, whether it is named before, and log(1 + distance in sentences), of 161 pairs of a
-# report and an actor that only class nouns give an event. Divided by .585, the precision of events of named actors.
-_INTERCEPT, _ALONE, _BEFORE, _DISTANCE = -2.14, 0.56, 2.03, -0.19
+# P(a class noun stands for the named actor), of the development part of MUC-3/4 by benchmarks/stand_ins.py: logistic
+# regression on whether the actor is the only one, whether it is named before, and whether the noun has "the".
+_INTERCEPT, _ALONE, _BEFORE, _DEFINITE = -2.17, 1.57, 1.57, 0.64
+_OF_STATE = 0.95  # P("the army" is that of the only country that the text names, before it), by the same script
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
@@ -259,7 +259,7 @@ class Reading:
                 self.view,
                 self.by_head.__getitem__,
                 self.sentences,
-                lexicon.members if stand_ins else {},
+                lexicon if stand_ins else None,
                 self._language,
             )
             number = {code: c for c, code in enumerate(certain.codes)}
@@ -299,18 +299,21 @@ def inferred_descriptions(
     view: ParseView,
     by_head: Callable[[int], Sequence[int]],
     sentences: Ints32,
-    members: Mapping[str, frozenset[str]],
+    lexicon: Lexicon | None,
     language: Language,
 ) -> list[InferredDescription]:
     """Descriptions that hold in some samples, given by (mention, code) those that hold in all, with their words.
 
-    `members` has the named actors for which the words of a class can stand, as a lexicon has them.
+    The lexicon says which words can stand for actors; None: no word does.
     """
     by_code: dict[str, list[int]] = {}
     for mention, code in described:
         by_code.setdefault(code, []).append(mention)
     possessed = _possessed(described, by_code, mentions, view, by_head, frozenset(language.words.get("forces", ())))
-    return [*possessed, *_stand_ins(described, by_code, mentions, sentences, members)]
+    if lexicon is None:
+        return [*possessed]
+    of_class = _stand_ins(described, by_code, mentions, sentences, lexicon.members, view, language)
+    return [*possessed, *of_class, *_of_the_state(described, by_code, mentions, view, lexicon, language)]
 
 
 def _possessed(
@@ -340,6 +343,8 @@ def _stand_ins(
     mentions: Ints32,
     sentences: Ints32,
     members: Mapping[str, frozenset[str]],
+    view: ParseView,
+    language: Language,
 ) -> Iterator[InferredDescription]:
     """Mentions described as a class alone, as each named actor of the class; their chances are at most 1 in all."""
     for class_code, named in members.items():
@@ -351,8 +356,9 @@ def _stand_ins(
             if mention in others:
                 continue
             head = int(mentions[mention, 2])
+            is_definite = any(view.text[token].lower() in language.definite_articles for token in view.dependents[head])
             weights = {
-                code: _chance(int(sentences[head]), sentences[mentions[several, 2]], len(candidates))
+                code: _chance(len(candidates), (sentences[mentions[several, 2]] <= sentences[head]).any(), is_definite)
                 for code, several in sorted(candidates.items())
             }
             total, start = sum(weights.values()), 0.0
@@ -364,11 +370,33 @@ def _stand_ins(
                 start += chance
 
 
-def _chance(sentence: int, named: Ints32, n_candidates: int) -> float:
-    """Probability that a class noun in a sentence stands for an actor that is named in some sentences."""
-    distance = int(np.abs(named - sentence).min())
-    z = _INTERCEPT + _BEFORE * bool((named <= sentence).any()) + _DISTANCE * log1p(distance)
-    z += _ALONE * (n_candidates == 1)
+def _of_the_state(
+    described: Mapping[tuple[int, str], int],
+    by_code: Mapping[str, Sequence[int]],
+    mentions: Ints32,
+    view: ParseView,
+    lexicon: Lexicon,
+    language: Language,
+) -> Iterator[InferredDescription]:
+    """Mentions such as "the army" and "the government", after the name of the only country of the text."""
+    states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
+    if len(states) != 1:
+        return
+    others = tuple(sorted(by_code[states[0]]))
+    first = int(mentions[others, 2].min())
+    of_others = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
+    for mention, head in enumerate(mentions[:, 2].tolist()):
+        if mention not in of_others and head > first and view.lemma[head].lower() in lexicon.state_nouns:
+            modifiers = [token for token in view.dependents[head] if token < head]
+            if [view.text[token].lower() for token in modifiers] in [
+                [article] for article in language.definite_articles
+            ]:
+                yield InferredDescription(mention, states[0], head, others, chance=_OF_STATE)
+
+
+def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> float:
+    """Probability that a class noun stands for one of several actors of its class that the text names."""
+    z = _INTERCEPT + _ALONE * (n_candidates == 1) + _BEFORE * is_named_before + _DEFINITE * is_definite
     return 1.0 / (1.0 + exp(-z))
 
 

@@ -196,18 +196,20 @@ _AGENCY = rf"(?i:(?:The )?(?:{_AGENCIES})(?: News(?: Agency| Service)?)?)"
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?|ene(?:ro)?|feb(?:rero)?|mar(?:zo)?|abr(?:il)?|mayo|jun(?:io)?|jul(?:io)?|ago(?:sto)?|"
-    r"se(?:p|pt|ptiembre)|oct(?:ubre)?|nov(?:iembre)?|dic(?:iembre)?)\.?"
+    r"se(?:p|pt|ptiembre)|oct(?:ubre)?|nov(?:iembre)?|dic(?:iembre)?|janv(?:ier)?|f[ée]v(?:rier)?|mars|avr(?:il)?|mai|juin|"
+    r"juil(?:let)?|ao[uû]t|septembre|octobre|d[ée]c(?:embre)?|Januar|Februar|M[äa]rz|Juni|Juli|Okt(?:ober)?|Dez(?:ember)?)\.?"
 )
-_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_WEEKDAY = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.?(?= \d))"
 _DATE = re.compile(
-    rf"\b(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{1,2}} (?:de )?{_MONTH}(?:,? (?:de )?'?\d{{2,4}})?"
+    rf"\b(?:{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:de )?{_MONTH}(?:,? (?:de )?'?\d{{2,4}})?"
     rf"|\d{{4}}-\d\d-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|{_WEEKDAY}"
     r"|\d{1,2}[:.]?\d\d (?:GMT|UTC|a\.?m\.?|p\.?m\.?))(?!\w)",
     re.I,
 )
 _TAG = re.compile(r"\(([^()\n]{2,60})\)|/([^/\n]{2,30})/")
 _SEPARATOR = re.compile(
-    r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])[ \t]+"
+    r"\s*(?:\.?-{2,}|[—―]|\.-|_+|\|)\s*|\s+[–‒]\s*|\s*:(?=\s)\s*|\s+-\s*|(?<=\)) ?-\s+|(?<=[)/])\.?[ \t]+"
 )
 _SPLIT = re.compile(r"\s*[,;|/]\s*")
 _PARTICLES = words_of("de del la las los el al da do dos of and the on in an am es le y und near sur upon")
@@ -229,17 +231,35 @@ _NOTE = re.compile(
     r"(?:report|statement|speech|interview)[^\n]{0,200}(?=\n)",
     re.I,
 )
-_LABEL = re.compile(r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE)\s*:[^\n]{0,160}(?=\n)")
+_LABEL = re.compile(
+    r"(BYLINE|DATELINE|SOURCE|CREDIT|SECTION|LENGTH|HEADLINE|BODY|DATE|LOAD-DATE|PUBLICATION|LANGUAGE|COPYRIGHT|GRAPHIC)"
+    r"\s*:[^\n]{0,160}(?=\n)"
+)
+# Lines of archives: rights, suppliers, names of newspapers and broadcasts, and slugs of agencies.
+_ARCHIVE_LINE = re.compile(
+    r"(?:(?:copyright(?: ©| \([cC]\))?,? \d{4}|©|\([cC]\) \d{4})[^\n]{0,120}|all rights reserved\.?"
+    r"|(?:Supplied by|BBC Monitoring\b)[^\n.]{0,80}"
+    r"|(?:The )?(?:[A-Z][\w.&'’-]+ ){0,4}(?:Times|Post|Guardian|Herald|Tribune|Gazette|Journal|Telegraph|Independent"
+    r"|Observer|Chronicle|Standard|Daily News|Globe|Mail)(?: \([A-Z][\w .,]+\))?"
+    rf"|[^\n.]{{3,80}} in [A-Z]\w+ \d{{3,4}} ?(?:GMT|UTC) \d{{1,2}} {_MONTH} \d{{2,4}}"
+    r"|[A-Z]{2}-{1,2}[A-Z][^\n ]*(?:, [^\n]{1,40})?)[ \t]*(?=\n)",
+    re.I,
+)
+_OF_DATES = re.compile(
+    r"\b(?:late|early|final|first|city|national|edition|published|updated|posted|modified|last|on|at|gmt|utc|est|edt|bst|cet)\b",
+    re.I,
+)
 _PERSON = r"(?:[A-Z][\w.'’-]*\.?|de|del|la|van|von|der|den|bin|al|el)"
 _ROLE = r"(?i:correspondents?|reporters?|writers?|staff|bureau|agencies|desk|editors?|service|press|special)"
 _OUR = rf"(?i:our|an?)(?: \w+){{0,3}}? {_ROLE}(?: {_ROLE})?"
-_BY = r"(?:By|BY|From|FROM)"
+_BY = r"(?:By|BY|From|FROM|by(?= [A-Z]))"
 _BYLINE = rf"{_BY} (?!{_WEEKDAY}|{_MONTH}\b)"
 _CREDIT_LINE = re.compile(
     rf"(?:{_BYLINE}(?:{_OUR}[^\n.]{{0,60}}|{_PERSON}(?:,? (?:{_PERSON}|and|AND|in|for|at|of|&|\|))*)"
     rf"|[Ss](?i:pecial to) [^\n]{{3,60}}|{_PERSON}(?: {_PERSON}){{1,3}}(?:,| \|) {_AGENCY}(?: {_ROLE})?"
     rf"|{_AGENCY}(?: {_ROLE})*|(?i:staff and agencies))\s*(?=\n\s*[^a-z\s])"
 )
+_REPORTER = re.compile(rf"{_PERSON}(?: {_PERSON}){{1,3}} (?i:in) {_PERSON}(?: {_PERSON}){{0,2}}(?=\n)")
 _CREDIT = re.compile(
     rf"{_BYLINE}(?:{_OUR}|{_PERSON}(?:,? (?:{_PERSON}|and)){{0,9}}?)(?:, {_AGENCY}(?: {_ROLE})?)?,?\s+(?=\S)"
 )
@@ -294,16 +314,27 @@ def without_head(text: str) -> tuple[list[Note], str]:
 
 def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
     """Kind and length of the piece at the beginning of a text; None if it begins with a sentence."""
-    if match := _BRACKETED.match(text) or _NOTE.match(text):
+    if match := _BRACKETED.match(text) or _NOTE.match(text) or _ARCHIVE_LINE.match(text):
         return "note", match.end()
+    line, newline, _ = text.partition("\n")
+    if newline and _is_dates(line):
+        return "dateline", len(line)
     if match := _LABEL.match(text):
         kind: Kind = {"BYLINE": "credit", "CREDIT": "credit", "DATELINE": "dateline"}.get(match[1], "note")  # type: ignore[assignment]
         return kind, match.end()
     if match := _CREDIT_LINE.match(text):
         return "credit", match.end()
+    if (match := _REPORTER.match(text)) and _is_dates(text[match.end() :].lstrip().partition("\n")[0]):
+        return "credit", match.end()
     if (match := _CREDIT.match(text)) and _dateline(text[match.end() :], in_capitals=in_capitals):
         return "credit", match.end()
     return _dateline(text, in_capitals=in_capitals)
+
+
+def _is_dates(line: str) -> bool:
+    """Whether a line says nothing but when an article was written: "Saturday, March 3, 2001, Late Edition - Final"."""
+    rest = _OF_DATES.sub("", _DATE.sub("", line))
+    return any(map(str.isdigit, line)) and bool(_DATE.search(line)) and not any(map(str.isalpha, rest))
 
 
 def _dateline(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
@@ -321,23 +352,23 @@ def _kind_of(head: str, separator: str, rest: str, *, in_capitals: bool) -> Kind
     """Kind of what stands before a separator, or None where both can be one sentence."""
     if not rest or not head.strip():
         return None
-    undated = _DATE.sub(",", head)
+    undated = re.sub(r"\([\s,]*\)", ",", _DATE.sub(",", head))
     is_dated = any(map(str.isdigit, "".join(_DATE.findall(head))))  # a day of the week alone is in headlines, too
     tags = [(tag[1] or tag[2]).strip(" ,") for tag in _TAG.finditer(undated)]
     tags = [tag for tag in tags if tag]
     parts = [part for part in _SPLIT.split(_TAG.sub(",", undated).strip(" .,-")) if part.strip(" .")]
-    agencies = [name for name in (*parts, *tags) if re.fullmatch(_AGENCY, name, re.I)]
+    agencies = [name for name in (*parts, *tags) if all(re.fullmatch(_AGENCY, one, re.I) for one in name.split("/"))]
     places = [part for part in parts if part not in agencies]
     if not all(map(_is_name, places)) or not all(tag[0].isupper() or tag in agencies for tag in tags):
         return None
     evidence = bool(agencies) or is_dated
-    mark = separator.strip(" \t")
+    mark = separator.strip(" \t") if separator.strip(" \t") != "." else ""
     if not evidence and not (rest[0].isupper() or rest[0] in "\"'“‘([0123456789"):
         return None
     if not places:
-        if not (tags or agencies or (is_dated and mark)):
+        if not (tags or agencies or (is_dated and (mark or head.startswith("(")))):
             return None
-        if not mark and not agencies:
+        if not mark and not agencies and not (is_dated and head.startswith("(")):
             return None
         return "dateline" if is_dated or (tags and not agencies) else "agency"
     if evidence:

@@ -22,7 +22,7 @@ import datetime
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -195,9 +195,12 @@ class MarkedText:
     pieces
         Pairs of a kind, PLAIN, TRIGGER or NAME, and a piece of the text; adjacent pieces differ in kind, or are two
         triggers or names with nothing between them.
+    left_out
+        Kind and text of what stood before the first sentence, as of `left_out`.
     """
 
     pieces: tuple[tuple[int, str], ...]
+    left_out: Sequence[Sequence[str]] = ()
 
     @property
     def text(self) -> str:
@@ -319,7 +322,8 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
                     continue
                 document = batch.document(row)
                 if document.tokens is not None:
-                    yield doc_id, marker.marked(document.tokens, document.date)
+                    marked = marker.marked(document.tokens, document.date)
+                    yield doc_id, replace(marked, left_out=left_out(document.metadata))
                 if left is not None:
                     left.remove(doc_id)
             if left is not None and not left:

@@ -122,5 +122,7 @@ def _contents(
     contents = []
     for doc_id, text in zip(doc_ids, plain, strict=True):
         marked = texts.get(doc_id, MarkedText(((PLAIN, text),)))
-        contents.append({"text": marked.pieces, "p": sorted(probabilities[row_of[doc_id]])})
+        contents.append(
+            {"text": marked.pieces, "left_out": marked.left_out, "p": sorted(probabilities[row_of[doc_id]])}
+        )
     return contents

@@ -11,7 +11,7 @@ from corefsample._extras import REPORT_LIBRARIES, require_extra
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
-from corefsample.files._remote_services import is_url
+from corefsample.files._remote import is_url
 from events._options import Result
 from events.pages._labelling import chosen_sheet
 from events.pages._rendering import Sources, rendered

@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
@@ -21,19 +20,17 @@ from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
-from corefsample.files._folders import opened_folder
 from corefsample.files._paths import PathLike
 from events.counting._notes import CountNotes
 from events.counting._periods import UNDATED, Calendar
-from events.counting._rows import ALL_DOCUMENTS_SCHEMA
-from events.counting._run_tables import checked_table, table_path
+from events.counting._run_tables import run_table
 from events.counting._tables import Columns, shown_name
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
-from events.pages._run_files import FinishedRun, is_needed, read_run
+from events.pages._run_files import FinishedRun, read_run
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -141,21 +138,20 @@ def read_report(
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)
-    with opened_folder(folder, only=is_needed) as opened:
-        try:
-            run = read_run(opened)
-            return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
-        except CorefsampleError as error:
-            raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
-            found = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"the files of a run must fit together, got: {found}", place=str(folder)) from None
+    try:
+        run = read_run(folder)
+        return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
+    except CorefsampleError as error:
+        raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
+        found = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the files of a run must fit together, got: {found}", place=str(folder)) from None
 
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
@@ -208,8 +204,7 @@ def _with_all_documents(
     run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
-    table = checked_table(table_path(run.folder, "all_documents"), _ALL_COLUMNS, schema)
+    table = run_table(run.folder, "all_documents", _ALL_COLUMNS)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
     report.counts["shown"] = _shown(report.counts["periods"])
     doc_ids = set(table["doc_id"])

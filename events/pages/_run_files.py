@@ -8,14 +8,10 @@ from typing import Any
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
-from corefsample.files._folders import FolderCopy
-from events.counting._evidence import evidence_schema
+from corefsample.files._paths import PathLike
 from events.counting._run_tables import (
     SAMPLES,
-    checked_table,
-    read_counts,
-    read_samples,
-    table_path,
+    run_table,
     verified_record,
     verify_table,
 )
@@ -34,7 +30,7 @@ class FinishedRun:
     Attributes
     ----------
     folder
-        Folder of the run; of one at a URL the local copy, which is gone after reading.
+        Folder of the run.
     record
         Content of run.json.
     counts, evidence
@@ -51,13 +47,13 @@ class FinishedRun:
     samples: pd.DataFrame | None = None
 
 
-def read_run(folder: FolderCopy) -> FinishedRun:
+def read_run(folder: PathLike) -> FinishedRun:
     """Read the tables of a finished run.
 
     Parameters
     ----------
     folder
-        Folder written by `events.commands.run_events`, opened.
+        Folder written by `events.commands.run_events`.
 
     Raises
     ------
@@ -76,9 +72,9 @@ def read_run(folder: FolderCopy) -> FinishedRun:
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
     record = verified_record(path)
     verify_table(path / "documents.parquet")
-    counts = read_counts(path)
+    counts = run_table(path, "counts")
     named = ("event", *Columns.of_roles(counts.columns))
-    evidence = checked_table(table_path(path, "evidence"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
+    evidence = run_table(path, "evidence", (*named, *_EVIDENCE))
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
@@ -87,12 +83,7 @@ def read_run(folder: FolderCopy) -> FinishedRun:
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
-        sampled = with_names(read_samples(table_path(path, SAMPLES), named))
+        sampled = with_names(run_table(path, SAMPLES))
     return FinishedRun(
         path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled
     )
-
-
-def is_needed(name: str) -> bool:
-    """Whether a report needs a file of the run, by its path in the folder."""
-    return name.removeprefix("run/") in (*_FILES, _SAMPLES)

@@ -124,7 +124,7 @@ class QueryStudy:
             upper end of its 95% interval by document, n_bins.
         """
         from corefsample.calibration import calibration_error
-        from corefsample.calibration._scores import brier_score
+        from corefsample.calibration._binning import brier_score
 
         rows = []
         for each in self.variants:

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,14 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
-from corefsample.errors import InputError, OutputError
+from corefsample.documents._faults import Rejected
+from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import is_sealed, sealed, sha256
-from corefsample.files._locks import LOCK_NAME, lock_file
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 _FORMAT = 5
+LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
 
@@ -90,10 +92,14 @@ class Source:
 
 
 class StoredPart(NamedTuple):
-    """The folder of a part, and its record."""
+    """The folder of a part, and its record: at least the number of `documents` and the `rejected` ones."""
 
     folder: Path
     record: dict[str, Any]
+
+    def rejected(self) -> list[Rejected]:
+        """The documents that are set aside."""
+        return [Rejected.from_json(row) for row in self.record["rejected"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ class PartStore:
         text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def find(self, key: str, *, verify: bool = True) -> StoredPart | None:
+    def find(self, key: str, *, verify: bool = True, stops: bool = False) -> StoredPart | None:
         """The part of a key, or None if it is not complete: no record, or a file is not as recorded.
 
         Parameters
@@ -125,13 +131,15 @@ class PartStore:
             From `key`.
         verify
             Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
+        stops
+            Whether the first bad document is an error, so that a part with rejected documents is none.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
             if record is None or record["key"] != key:
                 continue
             if _is_intact(folder, record["files"], verify):
-                return StoredPart(folder, record)
+                return None if stops and record["rejected"] else StoredPart(folder, record)
             if verify:
                 shutil.rmtree(folder, ignore_errors=True)
         return None
@@ -220,16 +228,21 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
     try:
         with _output_errors(path, out):
             path.mkdir(parents=True, exist_ok=True)
-            with lock_file(str(path / LOCK_NAME), out):
+            with _locked(path, out):
                 try:
                     yield store
                 except BaseException as error:
                     n_complete = store.n_complete()
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
-                    elif isinstance(error, KeyboardInterrupt):
-                        message = f"interrupted; {n_complete} complete parts are in {os.path.relpath(path)}"
-                        raise KeyboardInterrupt(f"{message}, and the same command continues") from None
+                        raise
+                    left = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
+                    if isinstance(error, KeyboardInterrupt):
+                        raise type(error)(f"interrupted; {left}") from None
+                    if isinstance(error, OutputError):
+                        hint = left if error.hint is None else f"{error.hint}; {left}"
+                        obstacle = error.obstacle
+                        raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
         for each in made:
@@ -239,13 +252,32 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
 
 
 @contextmanager
+def _locked(path: Path, out: str) -> Iterator[None]:
+    """Keep other runs out of a folder; the lock ends with its process, also when that is killed."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    with open(path / LOCK_NAME, "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            rule = "folder must not be in use by another run, got one that works there"
+            raise ParameterError(rule, place=out, hint="wait for it, or stop it", obstacle="Locked") from None
+        except OSError:  # of a file system without locks
+            pass
+        yield
+
+
+@contextmanager
 def _output_errors(path: Path, out: str) -> Iterator[None]:
     """Turn errors of the system about the files of a run into one about its output."""
     try:
         yield
     except OutputError as error:
         if error.place is not None and Path(error.place).is_relative_to(path.parent):
-            raise OutputError(error.message, place=out, hint=error.hint) from None
+            raise OutputError(error.message, place=out, hint=error.hint, obstacle=error.obstacle) from None
         raise
     except OSError as error:
         is_ours = error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path.parent)

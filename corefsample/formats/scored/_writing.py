@@ -12,15 +12,14 @@ from corefsample._checks import choice, require_json, shown, whole
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, OutputError, ParameterError
-from corefsample.files._atomic import link_target, new_file, remove_file, require_free, require_writable, unwritable
-from corefsample.files._locks import new_partial, put_in_place
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
-_QUARANTINE = ".quarantine.jsonl"
+QUARANTINE = ".quarantine.jsonl"
 _BATCH = 64  # documents in memory
 
 
@@ -122,22 +121,14 @@ def quarantine_file(
         If it cannot be written, or the folder of `beside` cannot: at the beginning, before hours of work.
     """
     choice("on_error", on_error, ON_ERROR)
-    path = f"{os.fspath(beside)}{_QUARANTINE}"
     require_writable(beside)
-    require_free(path, overwrite=overwrite)
-    target = link_target(path)
-    with new_partial(target, _QUARANTINE) as partial:
+    path = f"{os.fspath(beside)}{QUARANTINE}"
+    with new_file(path, overwrite=overwrite, suffix=QUARANTINE) as partial:
         quarantine = QuarantineFile(partial)
         yield quarantine if on_error == "quarantine" else None
-        try:
-            if quarantine.count:
-                put_in_place(partial, target)
-            else:
-                remove_file(target)
-        except OutputError:
-            raise
-        except OSError as error:
-            raise unwritable(target, error) from None
+        if not quarantine.count:
+            os.unlink(partial)
+            remove_file(path)
 
 
 def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> Iterator[DocumentBatch]:

@@ -1,6 +1,6 @@
 // One document: its text, its label, and the model's P once it has a label.
 
-import { byId, element, markedText, packedContents, probability, whole } from "./elements.js";
+import { byId, element, headOf, markedText, packedContents, probability, whole } from "./elements.js";
 import { drawAnswers } from "./answers.js";
 import { nLabelled, progress } from "./progress.js";
 import { nDocuments, sheetPlace, sheet, sheetDocuments } from "./sheet.js";
@@ -51,11 +51,11 @@ export async function drawArticle() {
   byId("note").value = progress.notes[i];
   byId("back").setAttribute("aria-disabled", String(i === 0));
   drawAnswers(label);
-  const [{ text }, words] = await Promise.all([contentOf(i), modelWords(i)]);
+  const [{ text, left_out: leftOut }, words] = await Promise.all([contentOf(i), modelWords(i)]);
   if (sheetPlace.shown !== i) return; // another one was chosen meanwhile
   byId("model").textContent = words;
   const pieces = isChecked("marks") ? markedText(text) : [text.map(([, piece]) => piece).join("")];
-  byId("text").replaceChildren(...pieces);
+  byId("text").replaceChildren(...headOf(leftOut), ...pieces);
   if (text.every(([, piece]) => piece === "")) {
     byId("text").replaceChildren(element("p", { class: "help" }, "This sheet has no text for the document; look it up by its id."));
   }

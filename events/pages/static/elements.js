@@ -68,6 +68,11 @@ export function markHits(node, words) {
   }
 }
 
+// What stood before the first sentence of an article, and is not parsed: pairs of a kind and a text.
+export function headOf(leftOut) {
+  return leftOut.map(([kind, text]) => element("p", { class: "help", dir: "auto" }, element("span", { class: "tag" }, kind), ` ${text}`));
+}
+
 // Text with marked words: pairs of a kind (0: none, 1: trigger, 2: name) and a piece of the text.
 export function markedText(pieces) {
   return pieces.map(([kind, text]) => (kind ? element("mark", { class: kind === 1 ? "trigger" : "word" }, text) : text));

@@ -1,6 +1,6 @@
 // One document: its text with mentions, and the likeliest antecedents of each.
 
-import { byId, digits, element, markedText, markHits, plural, wordsOf } from "./elements.js";
+import { byId, digits, element, headOf, markedText, markHits, plural, wordsOf } from "./elements.js";
 import { remember } from "./address.js";
 import { focusItem, items } from "./listing.js";
 import { showDesk } from "./desk.js";
@@ -194,10 +194,7 @@ function drawText() {
     open = stack.map(({ mention }) => mention).filter((mention) => mention.end > after);
     return line;
   });
-  const head = content.left_out.map(([kind, text]) => element("p", { class: "help", dir: "auto" },
-    element("span", { class: "tag" }, kind), ` ${text}`,
-  ));
-  byId("text").replaceChildren(...head, ...paragraphs);
+  byId("text").replaceChildren(...headOf(content.left_out), ...paragraphs);
   markHits(byId("text"), wordsOf(choice.words));
   const hits = byId("text").querySelectorAll("mark.hit");
   byId("next-hit").hidden = !hits.length;

@@ -130,6 +130,11 @@ def test_mentions_are_read_only_32_bit_integers() -> None:
         mentions[0, 0] = 1
 
 
+@pytest.mark.parametrize("gold", [np.array([7, 7]), [np.int32(7), np.int64(7)]])
+def test_gold_may_be_of_numpy_and_is_stored_plainly(gold: Any) -> None:
+    assert [type(entity) for entity in document(gold=gold).gold or ()] == [int, int]
+
+
 def test_the_text_of_a_mention_is_its_words() -> None:
     assert document(tokens=tokens()).mention_text(0) == "Troops left"
     assert document(tokens=tokens()).mention_text(1) == "Troops"
@@ -157,6 +162,8 @@ def test_the_text_of_a_mention_is_its_words() -> None:
         ({"date": "2024-05-06"}, "date"),
         ({"gold": [1.5, None]}, "gold"),
         ({"gold": [True, None]}, "gold"),
+        ({"gold": np.array([True, False])}, "gold"),
+        ({"gold": np.array([1.0, 2.0])}, "gold"),
         ({"metadata": {"doc_id": "other"}}, "metadata"),
         ({"metadata": {"tokens": {}}}, "metadata"),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,13 +19,12 @@ from remote_files import memory, stored_in, web_server
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._extras import install_hint
 from corefsample.errors import CorefsampleError
-from corefsample.files import _remote
 from corefsample.files._atomic import new_file, remove_file
 from corefsample.files._digests import sha256
-from corefsample.files._folders import folder_names, opened_folder, upload_folder
+from corefsample.files._folders import OutputFolder
 from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
 from corefsample.files._reading import ReadProgress, open_bytes
-from corefsample.files._remote_services import is_url
+from corefsample.files._remote import is_url, opened
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 
@@ -161,7 +159,7 @@ def test_an_upload_that_fails_is_an_error_and_leaves_no_temporary_file(
     def fail(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "expired token")
 
-    monkeypatch.setattr(type(system), "put", fail)
+    monkeypatch.setattr(type(system), "put_file", fail)
     with pytest.raises(OutputError) as caught, new_file("memory://b/a.txt", overwrite=True) as partial:
         Path(partial).write_bytes(b"hours of work")
     assert "memory://b/a.txt: output must be writable, got: expired token" in message(caught.value)
@@ -183,7 +181,6 @@ def test_documents_are_the_same_by_url(system: Any, tmp_path: Path) -> None:
 def test_a_server_without_ranges_sends_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
 ) -> None:
-    monkeypatch.setattr(_remote, "_BLOCK", 1 << 10)  # the file is longer, so that its parts are asked for
     documents = [er.scored(each) for each in er.corpus()]
     write_documents(documents, tmp_path / "a.parquet")
     write_documents(documents, tmp_path / "a.jsonl.gz")
@@ -193,7 +190,7 @@ def test_a_server_without_ranges_sends_all(
             found = [each.doc_id for each in read_documents(f"{address}/{name}")]
             assert found == [each.doc_id for each in documents]
         content = (tmp_path / "a.parquet").read_bytes()
-        with _remote.opened(f"{address}/a.parquet", in_order=False) as stream:
+        with opened(f"{address}/a.parquet") as stream:
             stream.seek(3000)
             assert stream.read(5) == content[3000:3005]
             assert stream.read() == content[3005:]
@@ -211,12 +208,7 @@ def test_errors_of_web_servers_are_one_line(tmp_path: Path) -> None:
         assert "docs/remote.md" in message(forbidden.value)
         with pytest.raises(InputError, match="file must exist"):  # a server does not list its files
             input_paths(f"{address}/*.jsonl")
-        with (
-            pytest.raises(ParameterError, match="at a service that lists its files"),
-            opened_folder(address, only=bool),
-        ):
-            pass
-    with pytest.raises(InputError, match="file must be readable, got: Cannot connect") as unreachable:
+    with pytest.raises(InputError, match="file must be readable, got: Connect") as unreachable:
         input_paths(f"{address}/a.jsonl")
     assert "check the address and the network" in message(unreachable.value)
 
@@ -231,47 +223,27 @@ def test_a_connection_that_ends_too_early_is_an_error_not_a_short_file(tmp_path:
 # --- folders -----------------------------------------------------------------------------------------------
 
 
-def test_a_local_folder_is_opened_as_it_is(tmp_path: Path) -> None:
-    with opened_folder(tmp_path, only=bool) as folder, opened_folder(folder, only=bool) as again:
-        assert again is folder
-        assert os.fspath(folder) == str(folder) == folder.given == str(tmp_path)
+class Tables(OutputFolder):
+    RECORD, FILES = "run.json", frozenset(["a.csv", "b.csv", "old.csv", "run.json"])
 
 
-def test_a_copy_has_the_files_that_are_wanted(system: Any, own_temporary_folder: Path) -> None:
-    system.pipe({"/b/run/a.csv": b"one", "/b/run/deep/b.csv": b"four"})
-    assert folder_names("memory://b/run") == {"a.csv", "deep"}
-    with opened_folder("memory://b/run", only=lambda name: name == "deep/b.csv") as folder:
-        assert [path.name for path in Path(folder).rglob("*.csv")] == ["b.csv"]
-        assert (Path(folder) / "deep" / "b.csv").read_bytes() == b"four"
-    assert not [*own_temporary_folder.iterdir()]
+def test_a_folder_is_replaced_record_last(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    system.pipe({"/b/run/a.csv": b"one", "/b/run/old.csv": b"three", "/b/run/run.json": b"{}", "/b/run/mine": b""})
+    with error(ParameterError, "out", hint="overwrite"):
+        Tables("memory://b/run")
+    before, seen = {"a.csv": b"one", "old.csv": b"three", "mine": b""}, []
+    put = type(system).put_file
 
+    def spied(*arguments: Any, **options: Any) -> None:
+        put(*arguments, **options)
+        seen.append(stored_in(system, "/b/run"))
 
-def test_errors_name_the_url_in_place_of_the_copy(system: Any) -> None:
-    def failing() -> None:
-        with opened_folder("memory://b/run", only=bool) as folder:
-            local = Path(folder)
-            raise InputError(f"must exist: {local}/a", place=f"{local / 'a.csv'}: line 1")
-
-    with pytest.raises(InputError) as caught:
-        failing()
-    assert str(caught.value) == "memory://b/run/a.csv: line 1: must exist: memory://b/run/a"
-
-
-def test_a_folder_is_replaced_record_last(system: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    system.pipe({"/b/run/a.csv": b"one", "/b/run/old.csv": b"three", "/b/run/run.json": b"{}"})
-    for name, content in (("a.csv", b"other"), ("b.csv", b"new"), ("run.json", b"[]")):
-        (tmp_path / name).write_bytes(content)
-    seen: list[list[str]] = []
-    for name in ("upload", "remove"):
-        original = getattr(_remote, name)
-
-        def spied(files: Any, original: Any = original) -> None:
-            original(files)
-            seen.append(sorted(stored_in(system, "/b/run")))
-
-        monkeypatch.setattr(_remote, name, spied)
-    (tmp_path / "temporary").rmdir()
-    upload_folder(str(tmp_path), "memory://b/run", "run.json")
-    tables = ["a.csv", "b.csv", "old.csv"]
-    assert seen == [["a.csv", "old.csv"], tables, [*tables, "run.json"], ["a.csv", "b.csv", "run.json"]]
-    assert stored_in(system, "/b/run") == {"a.csv": b"other", "b.csv": b"new", "run.json": b"[]"}
+    monkeypatch.setattr(type(system), "put_file", spied)
+    with Tables("memory://b/run", overwrite=True) as folder:
+        for name, content in (("run.json", b"[]"), ("a.csv", b"other"), ("b.csv", b"new")):
+            folder.file(name).write_bytes(content)
+        assert "run.json" in stored_in(system, "/b/run")
+    del before["old.csv"]
+    assert seen[0] == {**before, "a.csv": b"other"}
+    assert seen[-1] == {"a.csv": b"other", "b.csv": b"new", "run.json": b"[]", "mine": b""}
+    assert "run.json" not in seen[-2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,12 @@ import pandas as pd
 import pytest
 from expected_errors import error
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from corefsample import ParameterError
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.plots import calibration_error_dots, reliability_axes, reliability_figure, save_figure
-from corefsample.plots.style import COLOURS, legible
+from corefsample.plots.style import legible
 
 
 def curve(n_pairs: int = 200, n_bins: int = 4) -> ReliabilityCurve:
@@ -61,33 +59,6 @@ def test_a_smooth_curve_replaces_the_line_between_the_points_and_has_a_band() ->
     band = next(each for each in ax.collections if len(each.get_paths()[0].vertices) > 100)
     heights = band.get_paths()[0].vertices[:, 1]
     assert (heights.min(), heights.max()) == (drawn.smooth.lower.min(), drawn.smooth.upper.max())
-
-
-def test_many_points_get_a_band() -> None:
-    ax = Figure().subplots()
-    reliability_axes(ax, {"model": curve(5000, 500)})
-    assert len(ax.collections) == 2  # the shade above the diagonal, and the band
-
-
-def test_the_points_of_several_curves_count_together() -> None:
-    ax = Figure().subplots()
-    reliability_axes(ax, {"a": curve(5000, 300), "b": curve(6000, 300)})
-    assert not [each for each in ax.collections if isinstance(each, LineCollection)]
-
-
-def test_several_curves_get_a_legend_and_one_does_not() -> None:
-    one, two = Figure().subplots(), Figure().subplots()
-    reliability_axes(one, {"a": curve()})
-    reliability_axes(two, {"a": curve(), "b": curve(300)})
-    assert one.get_legend() is None
-    assert [text.get_text() for text in two.get_legend().get_texts()] == ["a", "b"]
-
-
-def test_curves_differ_in_colour_marker_and_line() -> None:
-    ax = reliability_axes(Figure().subplots(), {str(n): curve(100 + n) for n in range(6)})
-    for look in ("get_color", "get_marker"):
-        assert len({getattr(line, look)() for line in ax.lines[1:]}) == 6
-    assert len({str(line._dash_pattern) for line in ax.lines[1:]}) == 6  # type: ignore[attr-defined]
 
 
 def test_no_curve_raises() -> None:
@@ -165,17 +136,6 @@ def test_models_by_name_are_compared() -> None:
     assert labels(ax) == ["a", "b"]
 
 
-def test_parts_are_separate_and_differ_in_colour_and_marker() -> None:
-    table = pd.DataFrame(
-        {"partition": ["all", "kind", "kind"], "group": ["all pairs", "x", "y"], "error": [0.1, 0.2, 0.3]}
-    ).assign(lower=0.0, upper=0.4)
-    ax = calibration_error_dots(table)
-    assert labels(ax) == ["all pairs", "kind x", "kind y"]
-    first, second, third = (y for _, y in dots(ax))
-    assert second - first > third - second
-    assert len({line.get_color() for line in ax.lines}) == len({line.get_marker() for line in ax.lines}) == 2
-
-
 def test_many_rows_are_cut_off_and_counted() -> None:
     ax = calibration_error_dots(tag_errors(100), most=7)
     assert len(dots(ax)) == 7
@@ -192,11 +152,6 @@ def test_no_error_is_stated_and_no_column_raises() -> None:
         calibration_error_dots(pd.DataFrame({"tag": ["a"], "error": [0.1], "lower": [0.1]}))
 
 
-def test_errors_of_zero_can_be_drawn(tmp_path: Path) -> None:
-    table = pd.DataFrame({"tag": ["a"], "error": [0.0], "lower": [None], "upper": [None]})
-    save_figure(calibration_error_dots(table).figure, tmp_path / "zero.png")
-
-
 # --- style ----------------------------------------------------------------------------------------
 
 
@@ -206,14 +161,6 @@ PERCEIVED = {
     "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
     "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
 }
-
-
-@pytest.mark.parametrize("vision", PERCEIVED)
-def test_the_colours_differ_for_colour_blind_readers(vision: str) -> None:
-    linear = np.array([[int(c[k : k + 2], 16) / 255 for k in (1, 3, 5)] for c in COLOURS]) ** 2.2
-    perceived = linear @ PERCEIVED[vision].T
-    distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(perceived, 2)]
-    assert min(distances) > 0.1
 
 
 @pytest.mark.parametrize(
@@ -233,12 +180,6 @@ def test_the_colours_differ_for_colour_blind_readers(vision: str) -> None:
 )
 def test_labels_are_printable_lines_without_markup(text: str, drawn: str) -> None:
     assert legible(text) == drawn
-
-
-def test_a_long_label_is_shortened() -> None:
-    assert legible("abcdef", 6) == "abcdef"
-    assert legible("abcdefg", 6) == "abcde…"
-    assert legible("abcd fg", 6) == "abcd…"
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
@@ -276,14 +217,6 @@ def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
         save_figure(reliability_figure({"model": curve()}, title="Title"), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").stat().st_size > 5000
-
-
-def test_a_part_of_a_figure_is_saved_with_the_complete_figure(tmp_path: Path) -> None:
-    left, right = Figure(layout="constrained").subfigures(1, 2)
-    reliability_figure({"left one": curve(), "b": curve()}, fig=left)
-    reliability_figure({"right one": curve(), "b": curve()}, fig=right)
-    save_figure(right, tmp_path / "both.svg")
-    assert {"left one", "right one"} <= svg_words(tmp_path / "both.svg")
 
 
 def test_pictures_leave_pyplot_alone() -> None:

@@ -13,12 +13,11 @@ from expected_errors import error
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from strategies.documents import one_word_document
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.plots import link_heat_map, link_network, save_figure
-from corefsample.plots.clusterings import entity_count_bars, place_labels
+from corefsample.plots.clusterings import entity_count_bars
 from corefsample.summaries import document_links, entity_count_posterior, point_estimate
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 
@@ -55,24 +54,6 @@ def test_the_heat_map_shows_the_marginals_in_the_order_of_the_entities() -> None
     assert len(ax.figure.axes) == 2  # with the bar of the colours
 
 
-def test_entities_of_several_mentions_are_framed() -> None:
-    def frames(links: DocumentLinks) -> list[tuple[float, float, float]]:
-        patches = [patch for patch in link_heat_map(links).patches if isinstance(patch, Rectangle)]
-        return [(*patch.get_xy(), patch.get_width()) for patch in patches]
-
-    assert frames(document_links(document())) == [(-0.5, -0.5, 2.0), (1.5, 1.5, 2.0)]
-    assert frames(document_links(document(), by="gold")) == [(-0.5, -0.5, 3.0), (2.5, 2.5, 2.0)]
-
-
-def test_the_labels_of_many_mentions_are_thinned() -> None:
-    ax = link_heat_map(document_links(document(90)), most_labels=20)
-    every = document_links(document(90)).texts
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(every[::5])
-    assert len(ax.get_xticks()) == 18
-    assert "one in 5 labelled" in ax.get_xlabel()
-    assert "one in" not in link_heat_map(document_links(document())).get_xlabel()
-
-
 @pytest.mark.parametrize("draw", [link_heat_map, link_network])
 def test_no_mention_is_stated(draw: object) -> None:
     assert texts(draw(empty())) == ["No mention to draw."]  # type: ignore[operator]
@@ -93,18 +74,6 @@ def test_bars_are_the_probabilities_of_the_number_of_entities() -> None:
     assert (list(gold.get_xdata()), list(best.get_xdata())) == ([3], [4])
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words[1:] == ["3 by gold", "4 by likeliest antecedents"]
-
-
-def test_a_mark_outside_the_likely_numbers_is_shown() -> None:
-    posterior = dataclasses.replace(entity_count_posterior(document()), gold_count=1)
-    ax = entity_count_bars(posterior)
-    assert ax.get_xlim()[0] <= 0.5
-    assert len(ax.patches) == 6
-
-
-def test_without_gold_there_is_no_gold_mark() -> None:
-    posterior = dataclasses.replace(entity_count_posterior(document()), gold_count=None)
-    assert not [text for text in entity_count_bars(posterior).get_legend().get_texts() if "gold" in text.get_text()]
 
 
 def test_a_document_without_mentions_has_certainly_no_entity() -> None:
@@ -130,23 +99,6 @@ def test_the_width_of_a_tie_is_its_probability() -> None:
     assert len(ties(link_network(links, floor=0.9))) == int((above >= 0.9).sum()) == 1
 
 
-def test_mentions_of_one_entity_share_colour_and_marker_and_single_ones_are_white() -> None:
-    ax = link_network(document_links(document()))
-    groups = [each for each in ax.collections if isinstance(each, PathCollection)]
-    assert [len(each.get_offsets()) for each in groups] == [2, 2, 1, 1]
-    faces = [tuple(each.get_facecolor()[0]) for each in groups]
-    assert len(set(faces)) == 3
-    assert faces[2] == faces[3] == (1.0, 1.0, 1.0, 1.0)
-    first, second = (each.get_paths()[0].vertices.shape for each in groups[:2])
-    assert first != second  # a circle and a square
-
-
-def test_every_mention_of_a_small_document_is_labelled() -> None:
-    assert sorted(texts(link_network(document_links(document())))) == [f"w{i}" for i in range(6)]
-    # The first mention of each of the two entities of two.
-    assert sorted(texts(link_network(document_links(document()), most_labels=2))) == ["w0", "w1"]
-
-
 def test_the_layout_depends_only_on_the_seed() -> None:
     links = document_links(document())
 
@@ -164,23 +116,6 @@ def test_options_outside_their_range_raise() -> None:
     for draw in (link_network, link_heat_map):
         with error(ParameterError, "most_labels"):
             draw(document_links(document()), most_labels=0)
-
-
-def test_a_label_is_placed_at_the_free_side() -> None:
-    ax = Figure(figsize=(5, 5)).subplots()
-    ax.set(xlim=(0, 10), ylim=(0, 10))
-    # Another point is above the first one and a line below it, so the label is to the right.
-    points = np.array([[5.0, 5.0], [5.0, 5.4]])
-    place_labels(ax, points, [(0, "label")], lines=np.array([[[3.0, 4.7], [7.0, 4.7]]]))
-    (label,) = ax.texts
-    assert (label.get_ha(), label.get_va()) == ("left", "center")
-
-
-def test_a_label_that_would_cover_others_is_left_out() -> None:
-    ax = Figure(figsize=(5, 5)).subplots()
-    ax.set(xlim=(0, 10), ylim=(0, 10))
-    place_labels(ax, np.full((40, 2), 5.0), [(k, "one and the same") for k in range(40)])
-    assert 4 <= len(ax.texts) < 20
 
 
 # --- all ---------------------------------------------------------------------------------------------------

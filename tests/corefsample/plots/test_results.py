@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.links import calibrate_links
 from corefsample.metrics._scores import corpus_posterior
 from corefsample.plots import plot, reliability_figure
-from corefsample.plots.results import _DRAWN_BY
 from corefsample.summaries import credible_ball, document_links, entity_count_posterior
 from events import EventCounter, count_posterior, load_rules, simulate_documents
 
@@ -54,18 +51,6 @@ def test_every_result_has_a_picture(made: dict[str, Any]) -> None:
         figure = plot(result)
         assert isinstance(figure, Figure), name
         assert any(ax.has_data() for ax in figure.get_axes()), name
-
-
-def test_the_table_names_classes_and_functions_that_exist(made: dict[str, Any]) -> None:
-    for kind, (path, part) in _DRAWN_BY.items():
-        module, _, name = kind.rpartition(".")
-        drawn = getattr(import_module(module), name)
-        fields = {each.name for each in dataclasses.fields(drawn)}
-        assert not part or hasattr(drawn, part) or part in fields
-        where, _, function = (path if path.startswith("events.") else f"corefsample.plots.{path}").rpartition(".")
-        assert callable(getattr(import_module(where), function))
-    untested = {kind.rpartition(".")[2] for kind in _DRAWN_BY} - made.keys()
-    assert untested == {"AuditEstimate", "QueryStudy"}  # drawn by tests of their own functions
 
 
 def test_options_reach_the_function_and_several_results_share_a_picture(made: dict[str, Any]) -> None:

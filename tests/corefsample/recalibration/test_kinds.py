@@ -25,7 +25,7 @@ from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibr
 from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._searches import KindSearch
-from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, english_recalibration, known_recalibration
+from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
 from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES
@@ -573,7 +573,6 @@ def test_the_scores_that_had_one_are_known_by_its_fingerprint() -> None:
         assert known is not None
         assert known.to_json() == read_recalibration(name).to_json()
     assert known_recalibration("") is known_recalibration("0" * 12) is None
-    assert english_recalibration("annotated") is known_recalibration(marks["english-annotated"])
 
 
 def test_a_name_of_none_of_them_is_a_file() -> None:

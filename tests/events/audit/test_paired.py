@@ -14,7 +14,7 @@ from expected_errors import error
 
 from corefsample import InputError
 from events.audit import plan_audit, read_sheets
-from events.audit._paired import (
+from events.audit._quality import (
     MEASURES,
     LabelledCells,
     labelled_cells,

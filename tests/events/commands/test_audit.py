@@ -152,26 +152,6 @@ def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> Non
     assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
 
-def test_one_actor_is_asked_about_by_yes_and_no_from_plan_to_report(run: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "audit"
-    plan = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=20, actors="USA"))
-    question = "Does the article say that the United States attacked someone or something, as a fact?"
-    assert plan.question == question
-    assert read_plan(folder, run).frame.targets == ("USA",)
-    assert (folder / "codebook.txt").read_text().split("\n\n") == [question, *plan.codebook, ""]
-    content = json.loads((folder / "plan.json").read_text())
-    assert (content["labels"], content["question"], tuple(content["codebook"])) == ("yes-no", question, plan.codebook)
-    # The actor's name and "none" are read too, as where a plan has several actors.
-    fill(plan.sheet, ["yes", "usa", "unsure", "none", *["no"] * 16])
-    summary = run_audit_estimate(run, [plan.sheet], AuditEstimateOptions(pictures=False))
-    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [("attack", "USA", 2)]
-    report = read_report(run, audit=folder)
-    doc_ids = pd.read_csv(plan.sheet)["doc_id"]
-    labels = [report.audit.row_label(doc_id, "attack", "USA") for doc_id in doc_ids]
-    assert labels == ["yes", "yes", "unsure", *["no"] * 17]
-    assert report.audit.row_label(doc_ids[0], "attack", "IRQ") == ""
-
-
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))

@@ -68,8 +68,10 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "compare": ["USA", "IRQ"],
         "filled": "named",
         "outcome": ["a=conflict:USA"],
+        "undated": "reject",
         "threads": 2,
         "on_error": "quarantine",
+        "max_quarantined": None,
         "recalibration": None,
         "uncertainty": None,
         "part_size": 5000,
@@ -208,19 +210,6 @@ def test_an_error_is_json_too_if_json_was_asked_for(call: Calls, tmp_path: Path)
     status, out, _ = call("audit", "plan", "--nothing", "--json")
     assert (status, json.loads(out)["error"]["kind"]) == (2, "Error")
     assert call("audit", "plan", tmp_path / "none", "--out", tmp_path / "out")[1] == ""
-
-
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_a_reader_of_the_first_line_alone_is_no_failure(corpus: Path, more: tuple[str, ...]) -> None:
-    lines = [{**each, "doc_id": f"{each['doc_id']} of {n}"} for n in range(20) for each in er.corpus()]
-    er.write_lines(corpus, lines)
-    arguments = ("explain", corpus, "--rule", "attack", "--preset", "extended", "--sample", 200, *more)
-    command = [sys.executable, "-m", "corefsample", *map(str, arguments)]
-    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        assert running.stdout.readline()
-        running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait(60) == 0
 
 
 # --- folders of inputs -------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import pytest
 from command_line import Calls
 
 from corefsample import __version__
-from corefsample.scorers.protocol import EpochReport
 from events.commands import _screen as screen
 
 
@@ -31,14 +30,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch, kind: str = "xterm", *, is_termina
     return stream
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """A list of the time, in seconds."""
-    seconds = [0.0]
-    monkeypatch.setattr(screen.time, "monotonic", lambda: seconds[0])
-    return seconds
-
-
 @pytest.mark.parametrize("kind", ["dumb", "xterm"])
 def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     screened = terminal(monkeypatch, kind)
@@ -51,23 +42,6 @@ def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest
                 if is_given:
                     given["on_progress"](1, 2, 3)
     assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
-
-
-def test_without_a_terminal_progress_comes_in_lines(monkeypatch: pytest.MonkeyPatch, clock: list[float]) -> None:
-    stream = terminal(monkeypatch, is_terminal=False)
-    clock[0] = 100.0
-    with screen.log_to_screen(verbose=False, quiet=False), screen.progress("scoring", True) as given:
-        for second, n_documents in ((110, 50), (131, 155), (140, 200), (160, 250), (162, 310)):
-            clock[0] = second
-            given["on_progress"](n_documents, 1000, n_documents)
-        clock[0] = 192
-        given["on_epoch"](EpochReport(l2=0.02, epoch=1, n_epochs=2, loss=1.5, held_out=None))
-    # Lines 30 seconds apart or more: at 131 s (155 documents in 31 s), 162 s and 192 s.
-    assert stream.getvalue().splitlines() == [
-        "corefsample: scoring: 155 documents, 5.0 a second, 16% read, 0:02:49 left",
-        "corefsample: scoring: 310 documents, 5.0 a second, 31% read, 0:02:18 left",
-        "corefsample: penalty 0.02, pass 1 of 2: training 1.5000",
-    ]
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

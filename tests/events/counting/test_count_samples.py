@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from expected_errors import error
 from references import events as er
 from run_cases import CountOptions, count_events
 from tallies import names
@@ -133,15 +129,6 @@ def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> N
     assert count.sel(actor=actor, period=period).mean().item() == samples.counts[:, 0, 1].mean()
 
 
-def test_arviz_takes_years_before_nanoseconds_can_count(samples: CountSamples) -> None:
-    pytest.importorskip("arviz_base")
-    old = samples.period_starts - np.timedelta64(200_000, "D")
-    fields = {name: getattr(samples, name) for name in samples.__slots__}
-    tree = to_arviz(CountSamples(**{**fields, "period_starts": old}))
-    starts = tree["posterior"]["count"].coords["period_start"].to_numpy()
-    assert starts.astype("datetime64[D]").tolist() == old.tolist()
-
-
 def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(ParameterError) as error:
@@ -163,11 +150,6 @@ def test_the_posterior_of_one_count_is_its_row_of_the_table(counts: EventCounts,
         assert distribution.pmf @ np.arange(distribution.pmf.size) == pytest.approx(row.mean)
         assert distribution.to_frame()["probability"].tolist() == distribution.pmf.tolist()
         assert distribution.to_frame()["count"].tolist() == list(range(distribution.pmf.size))
-
-
-def test_level_and_interval_are_those_of_the_counts_unless_given(counts: EventCounts, samples: CountSamples) -> None:
-    distribution = count_posterior(counts, samples.actors[0], samples.periods[0])
-    assert (distribution.level, distribution.interval) == (0.8, "quantile")
 
 
 # --- a run's folder ----------------------------------------------------------------------------------------
@@ -199,44 +181,3 @@ def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:
         read_count_posterior(tmp_path, "USA", "1999Q1")
     with pytest.raises(ParameterError, match=r"actor and period must be in a row of the counts, got 'QQQ'"):
         read_count_posterior(run, "QQQ", "1999Q1")
-
-
-IMPOSSIBLE = [
-    *(
-        ("counts", name, -1)
-        for name in ("n_docs", "one_best", "n_samples", "mean", "mean_mc_se", "sd", "level", "lower")
-    ),
-    *(("counts", name, 10**6) for name in ("one_best", "mean", "level", "lower", "upper")),
-    ("counts", "interval", "wide"),
-    ("counts", "n_samples", 2**60),
-    ("counts", "mean", np.nan),
-    ("evidence", "probability", 2.0),
-    ("evidence", "probability", np.nan),
-    ("counts", "n_samples", None),
-    ("counts", "actor", None),
-    ("counts", "mean", np.inf),
-    ("counts", "n_samples", lambda numbers: pa.array(map(str, numbers))),
-    ("count_samples", "counts", None),
-    ("count_samples", "counts", lambda lists: [lists[0][:-1], *lists[1:]]),
-    ("count_samples", "counts", lambda lists: [each[:-1] for each in lists]),
-    ("count_samples", "counts", lambda lists: [[None, *lists[0][1:]], *lists[1:]]),
-    ("count_samples", "counts", lambda lists: [[-1, *lists[0][1:]], *lists[1:]]),
-    ("count_samples", "counts", lambda lists: [[10**6, *lists[0][1:]], *lists[1:]]),  # more than documents
-    ("count_samples", "counts", lambda lists: pa.array([list(map(str, each)) for each in lists])),
-]
-
-
-@pytest.mark.parametrize(("table", "name", "value"), IMPOSSIBLE)
-def test_impossible_values_of_a_run_are_rejected(run: Path, tmp_path: Path, table: str, name: str, value: Any) -> None:
-    folder = shutil.copytree(run, tmp_path / "run")
-    path = folder / f"{table}.parquet"
-    content = pq.read_table(path)
-    values = content.column(name).to_pylist()
-    changed = next((i for i, each in enumerate(values) if not isinstance(each, list) or len(each) == 1), 0)
-    values = value(values) if callable(value) else [*values[:changed], value, *values[changed + 1 :]]
-    column = values if isinstance(values, pa.Array) else pa.array(values, content.schema.field(name).type)
-    pq.write_table(content.set_column(content.schema.get_field_index(name), name, column), path)
-    row = pq.read_table(run / "evidence.parquet").to_pylist()[changed]
-    with error(InputError, place=f"{table}.parquet"):
-        read_count_samples(folder)
-        read_count_posterior(folder, row["actor"], row["period"])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 from expected_errors import error
-from places import PROJECT
+from mention_matches import evaluate_matches
 from references import events as er
 
 from corefsample import InputError, ParameterError
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting._evaluation import evaluate_matches
 
 DOCUMENTS = [er.scored(document) for document in er.corpus()]
 
@@ -70,6 +66,7 @@ def test_a_document_without_what_events_need_is_rejected(changes: dict[str, Any]
     ("options", "parameter"),
     [
         ({"n_samples": 0}, "n_samples"),
+        ({"n_samples": 10**8 + 1}, "n_samples"),
         ({"seed": -1}, "seed"),
         ({"period": "2Q"}, "period"),
         ({"scheme": "ud3"}, "scheme"),
@@ -203,30 +200,6 @@ def test_loaded_counts_are_merged_into_a_counter_that_goes_on(tmp_path: Path) ->
         second.add(DOCUMENTS[2])
     second.update(DOCUMENTS[4:])
     assert_same(second, counted())
-
-
-_PART = """
-import pickle, sys
-counter, documents = pickle.load(sys.stdin.buffer)
-counter.update(documents)
-pickle.dump(counter, sys.stdout.buffer)
-"""
-
-
-def test_counters_of_other_processes_are_merged_and_go_on() -> None:
-    """Each process has another order of sets, on which checksums must not depend."""
-    parts = []
-    for number in range(2):
-        sent = pickle.dumps((EventCounter(n_samples=100), DOCUMENTS[number::2]))
-        command = [sys.executable, "-c", _PART]
-        finished = subprocess.run(command, input=sent, cwd=PROJECT, capture_output=True, check=True)
-        parts.append(pickle.loads(finished.stdout))
-    first, second = parts
-    first.merge(second)
-    first.merge(EventCounter(n_samples=100))
-    assert_same(first, counted())
-    first.add(dataclasses.replace(DOCUMENTS[0], doc_id="new"))
-    assert first.n_documents == len(DOCUMENTS) + 1
 
 
 def test_documents_before_an_invalid_one_or_an_error_of_the_iterable_are_counted() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -149,25 +148,6 @@ def test_the_sums_do_not_depend_on_order_parts_or_files(tmp_path: Path) -> None:
         loaded = [EventCounter.load(tmp_path / f"{name} {number}") for name in ("first", "second")]
         loaded[1].merge(loaded[0])
         assert loaded[1].merged_actors.to_json() == whole
-
-
-def test_equal_probabilities_come_by_date_doc_id_and_place() -> None:
-    certain = [document("d", f"1999-01-0{day}", 40.0) for day in range(9, 0, -1)]
-    parts = [counted([each], 20).merged_actors for each in certain]
-    at_once = EventCounter(RULE, n_samples=20)
-    at_once.update(dataclasses.replace(each, doc_id=f"d{n}") for n, each in enumerate(certain))
-    assert [date for _, date, *_ in at_once.merged_actors.worst] == ["1999-01-01", "1999-01-01", "1999-01-02"]
-    assert at_once.merged_actors.worst[0][0] == parts[0].worst[0][0] == -1.0
-    merged = MergedActors()
-    for key in (
-        (-0.5, "1999-01-02", "b", 0, 1, ""),
-        (-0.5, "1999-01-02", "a", 3, 4, ""),
-        (-0.25, "1998", "a", 0, 1, ""),
-    ):
-        other = MergedActors(worst=[key])
-        merged.merge(other)
-    merged.merge(MergedActors(worst=[(-0.5, "1999-01-02", "a", 0, 1, "")]))
-    assert [key[2:4] for key in merged.worst] == [("a", 0), ("a", 3), ("b", 0)]
 
 
 def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_path: Path) -> None:

@@ -164,23 +164,6 @@ def test_the_actor_of_a_rule_without_roles_is_anybody_beside_other_rules(news: P
     assert "anyone: *" in str(read_report(tmp_path / "run").counts)
 
 
-def test_a_merged_counter_has_the_table_of_the_run(news: Path, run: Path, tmp_path: Path) -> None:
-    documents = list(read_documents(news))
-    parts = [EventCounter([load_rules("attack"), load_rules("arrest")], outcomes=OUTCOMES, n_samples=200) for _ in "ab"]
-    for n, part in enumerate(parts):
-        part.update(documents[n::2])
-    parts[1].save(tmp_path)
-    parts[0].merge(EventCounter.load(tmp_path))
-    expected = pd.read_parquet(run / "counts.parquet")
-    pd.testing.assert_frame_equal(parts[0].to_frame(), expected, check_dtype=False)
-    alone = EventCounter([load_rules("attack"), load_rules("arrest")], n_samples=200)
-    alone.update(documents)
-    of_rules = expected[expected["event"].isin(["attack", "arrest"])]
-    pd.testing.assert_frame_equal(alone.to_frame(), of_rules, check_dtype=False)
-    with error(ParameterError, "other"):
-        alone.merge(parts[0])
-
-
 def test_rule_files_declare_outcomes_and_outcomes_name_rules(news: Path, run: Path, tmp_path: Path) -> None:
     own = {
         "name": "seize",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import tolerance
 from expected_errors import error
@@ -16,7 +15,6 @@ from mention_matches import described_as, matches_of
 from references import coreference as references
 from references import events as er
 from references import parses as pr
-from run_cases import CountOptions, count_events
 
 from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents, sample_clusterings
 from corefsample.documents._scored import sample_parses
@@ -170,19 +168,6 @@ def exact_probabilities(document: ScoredDocument) -> dict[str, float]:
     return exact
 
 
-def test_counts_and_evidence_agree(tmp_path: Path) -> None:
-    counter = EventCounter(n_samples=500)
-    counter.update(read(pr.with_other_parses(each, (2, 1)), tmp_path) for each in er.corpus())
-    counts, evidence = counter.counts().to_frame(), counter.evidence()
-    means = evidence.groupby(["actor", "period"])["probability"].sum()
-    for row in counts.itertuples():
-        assert row.mean == pytest.approx(means.get((row.actor, row.period), 0.0))
-    p = evidence["probability"]
-    assert isinstance(p, pd.Series)
-    total = evidence["parse_variance"] + evidence["coreference_variance"]
-    assert np.allclose(total, p * (1.0 - p))
-
-
 # --- rows of triggers --------------------------------------------------------------------------------------
 
 
@@ -219,23 +204,3 @@ def test_each_trigger_has_the_share_of_samples_in_which_it_makes_the_event() -> 
     assert set(table["filled"]) == {"named"}
     assert set(table["frame"]) == {"verb"}
     assert table["date"].is_monotonic_increasing
-
-
-def test_of_several_parses_the_rows_agree_with_the_evidence(tmp_path: Path) -> None:
-    """P of a document is at least that of each of its triggers, and at most their sum."""
-    lines = [pr.with_other_parses(each, (5, 1, 2)) for each in er.corpus()]
-    news = er.write_lines(tmp_path / "news.jsonl", lines)
-    count_events(news, tmp_path / "run", CountOptions(rule=("attack", "attack_target"), n_samples=N_ROWS))
-    events = pd.read_csv(tmp_path / "run" / "events.csv", keep_default_na=False)
-    evidence = pd.read_csv(tmp_path / "run" / "evidence.csv", keep_default_na=False)
-    place = ["doc_id", "event", "actor", "target"]
-    by_document = events.groupby(place)["probability"].agg(["max", "sum"])
-    p = evidence.set_index(place)["probability"].sort_index()
-    assert by_document.index.equals(p.index)
-    assert (by_document["max"] <= p + 1e-12).all()
-    assert (by_document["sum"] >= p - 1e-12).all()
-    assert (by_document["max"] < 1.0).any()
-    counter = EventCounter([load_rules("attack"), load_rules("attack_target")], n_samples=N_ROWS)
-    counter.update(read_documents(news))
-    table = counter.events().assign(date=lambda each: each["date"].astype(str))
-    pd.testing.assert_frame_equal(table, events, check_dtype=False)

@@ -84,22 +84,6 @@ def test_an_interval_of_a_level_next_to_1_has_its_tails() -> None:
     assert hdi_interval([1.5e-12, 1.0 - 1.5e-12], level) == (0, 1)
 
 
-@pytest.mark.parametrize("n_samples", [10**8 + 1, 10**13, 2**63, 2**70])
-def test_too_many_samples_are_an_error_before_any_work(n_samples: int) -> None:
-    from corefsample import AntecedentDistribution, sample_clusterings
-    from events.runs import CountOptions
-
-    message = f"n_samples must be at most 100000000, got {n_samples}"
-    antecedents = AntecedentDistribution.from_lists([[]], [[]])
-    for call in (
-        lambda: CountOptions(n_samples=n_samples),
-        lambda: sample_clusterings(antecedents, n_samples=n_samples, doc_id="a"),
-    ):
-        with pytest.raises(ParameterError) as error:
-            call()
-        assert str(error.value) == message
-
-
 def test_thousands_of_trials_have_an_accurate_tail() -> None:
     # P(no success) = 0.9^5000 = e^(5000 log 0.9), some 1e-229: a Fourier transform would lose it.
     pmf = count_pmf(np.full(5000, 0.1))

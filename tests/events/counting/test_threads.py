@@ -40,15 +40,6 @@ def test_the_caller_does_what_no_thread_has_begun() -> None:
     assert recorded.threads[0] is not threading.main_thread()
 
 
-def test_one_thread_is_that_of_the_caller() -> None:
-    recorded = Recorded()
-    with Threads(1) as threads:
-        tasks = recorded.tasks(threads, 3)
-        assert recorded.threads == {}
-        assert [task.result() for task in tasks] == ["row 0", "row 1", "row 2"]
-    assert {*recorded.threads.values()} == {threading.main_thread()}
-
-
 def test_after_an_error_what_is_not_begun_is_left_out() -> None:
     recorded = Recorded()
 

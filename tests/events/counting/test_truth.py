@@ -84,9 +84,7 @@ def test_counts_are_the_events_by_country_and_period(simulated: list[ScoredDocum
     ]
     frequency = {"quarter": "Q", "year": "Y", "month": "M", "week": "W", "day": "D"}.get(period, period)
     expected = Counter((event.actor, str(pd.Period(event.date, freq=frequency))) for event in truth.events)
-    counts = truth.counts()
-    assert {(row.actor, row.period): row.true_count for row in counts.itertuples()} == expected
-    assert counts.equals(counts.sort_values(["actor", "period"], ignore_index=True))
+    assert Counter(zip(table["actor"], table["period"], strict=True)) == expected
     counter = EventCounter(period=period, n_samples=20)
     counter.update(simulated)
     posterior = counter.counts().to_frame()

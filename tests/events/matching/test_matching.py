@@ -279,21 +279,6 @@ def test_schemes_that_differ_where_no_event_is_possible_agree() -> None:
     assert not matched(text, rule=load_rules("attack", "extended")).possible
 
 
-def test_labels_that_fit_no_scheme_are_named() -> None:
-    text = "Iraq/PROPN>2:SBJ attacked=attack/VERB>0:root it/PRON>2:OBJ"
-    with pytest.raises(InputError, match=r"must fit a dependency scheme \(ud2, ud1, clearnlp\), got 'OBJ', 'SBJ'"):
-        matched(text)
-    with pytest.raises(InputError, match="must fit a dependency scheme"):  # labels of two schemes
-        matched("Iraq/PROPN>2:nsubj:pass attacked=attack/VERB>0:root it/PRON>2:dobj")
-
-
-def test_a_given_scheme_that_does_not_fit_is_rejected() -> None:
-    text = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"
-    with pytest.raises(InputError, match=r"tokens\.dep must fit the scheme clearnlp, got 'obj'"):
-        matched(text, "clearnlp")
-    assert found(text, "ud2") == "IRQ"
-
-
 # --- who attacks whom --------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import gc
-import weakref
 from typing import Any
 
 from hypothesis import given, settings
@@ -86,15 +84,3 @@ def test_a_screen_serves_batch_after_batch() -> None:
     one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
     other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
     assert [possible(screen, many) for many in (one, other, one)] == [{0}, {1}, {0}]
-
-
-def test_a_screen_and_its_last_batch_are_freed_without_a_garbage_collection() -> None:
-    screen = Screen(load_rules(), load_lexicon())
-    screen.match(DocumentBatch.of(documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])))
-    freed = weakref.ref(screen)
-    gc.disable()
-    try:
-        del screen
-        assert freed() is None
-    finally:
-        gc.enable()

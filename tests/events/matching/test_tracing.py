@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from references import events as er
 
-from corefsample import InputError
 from events import load_lexicon
 from events.counting._examples import example_tokens
 from events.matching._matches import DEFAULT
@@ -127,13 +126,3 @@ def test_actors_of_the_sentence_come_with_the_path_that_leads_to_them() -> None:
     (role,) = trigger.roles
     assert (role.path, role.outcome, role.failed_step) == (None, "no path", ">obl[case=by]")
     assert role.near_miss == "[passive]>obl[case=by]: 'firing' is not >obl[case=by]"
-
-
-def test_a_phrase_is_named_as_the_trigger() -> None:
-    text = "Soldiers/NOUN>2:nsubj took=take/VERB>0:root him/PRON>2:obj into/ADP>5:case custody/NOUN>2:obl"
-    assert [each.trigger for each in traced(text, "arrest").triggers] == ["take into custody"]
-
-
-def test_a_document_of_a_scheme_that_the_rule_does_not_serve_is_rejected() -> None:
-    with pytest.raises(InputError, match=r"tokens\.dep must fit"):
-        traced("Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root")

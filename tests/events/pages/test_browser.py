@@ -64,27 +64,6 @@ def test_a_click_on_a_document_shows_its_text(
     assert f"= {row['probability']:.3f}" in text(browser, ".verdict")
 
 
-def test_a_mention_shows_its_antecedents(browser: Browser, run: Path, documents: dict[str, ScoredDocument]) -> None:
-    doc_id = evidence(run)["doc_id"].iloc[0]
-    open_document(browser, doc_id)
-    document = documents[doc_id]
-    new = document.antecedents.new_probs
-    mention = max(range(document.n_mentions), key=lambda i: -abs(float(new[i]) - 0.5))
-    span = one(browser, f'#text [data-mention="{mention}"]')
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", span)
-    browser.execute_script("arguments[0].click()", span)
-    candidates, probabilities = document.antecedents.row(mention)
-    best = sorted(zip(probabilities, candidates, strict=True), reverse=True)[:5]
-    expected = {round(1000 * float(p)) for p, _ in best if p >= 0.001} | {round(1000 * float(new[mention]))}
-    panel = [each.get_attribute("textContent") for each in all_of(browser, "#mention .antecedents li")]
-    shown = [round(1000 * float(each[:5])) for each in panel if "all others" not in each]
-    assert shown == sorted(shown, reverse=True)
-    assert set(shown) == expected
-    assert sum("a new entity" in each for each in panel) == 1
-    assert sum("one best" in each for each in panel) == 1
-    assert document.mention_text(mention).split()[0] in text(browser, "#mention .quoted")
-
-
 # --- three levels by keyboard ------------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ from report_pages import (
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from events import simulate_documents
 from events.counting import read_count_samples
 from events.pages._report import write_report
@@ -186,7 +186,7 @@ def test_the_probability_of_more_documents_is_that_of_the_enumeration(browser: B
 
 
 def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browser, tmp_path: Path) -> None:
-    change = english_recalibration().recalibration
+    change = read_recalibration("english").recalibration
     documents = (change.apply_document(each.document) for each in simulate_documents(60, seed=3, event_share=1.0))
     write_documents(documents, tmp_path / "news.jsonl")
     count_events(tmp_path / "news.jsonl", tmp_path / "run", CountOptions(n_samples=100, period="year"))

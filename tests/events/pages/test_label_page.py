@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 PLAN = plan_audit(frame(), 20)
 ACTORS = plan_audit(actor_frame(), 12, floor=2)
 QUESTION = Question("Does the article say so?", ("What counts, in some words.", "Counts: “They attacked.”"))
+HEAD = ["dateline", "NAIROBI, Kenya (AP) —"]
 HOSTILE_TEXT = ' ,"quoted"\n' + " ".join(HOSTILE_WORDS) + "\r\nlast line, with a comma "
 
 
@@ -41,7 +42,7 @@ def texts(plan: AuditPlan) -> dict[str, MarkedText]:
     """The first text would break an unsafe page; the others have a trigger and a name."""
     pieces = ((NAME, "Iraqi"), (PLAIN, " troops "), (TRIGGER, "attacked"), (PLAIN, "."))
     plain = {doc_ids(plan)[0]: MarkedText(((PLAIN, HOSTILE_TEXT),))}
-    return {doc_id: MarkedText(pieces) for doc_id in doc_ids(plan)} | plain
+    return {doc_id: MarkedText(pieces, [HEAD]) for doc_id in doc_ids(plan)} | plain
 
 
 def write_page(folder: Path, plan: AuditPlan = PLAN, **options: Any) -> Path:
@@ -156,6 +157,13 @@ def test_a_hostile_document_is_text_and_comes_back_whole(labeller: Labeller) -> 
     assert labeller.text("#text") == HOSTILE_TEXT
     labeller.press("y", "n")
     assert read_sheets(plan, [labeller.exported()]).labels[:, 0].tolist() == [YES, NO]
+
+
+def test_the_head_of_an_article_is_shown_before_its_text(labeller: Labeller) -> None:
+    labeller.open(write_page(labeller.folder))
+    labeller.press("y")
+    assert labeller.text("#text") == "dateline NAIROBI, Kenya (AP) —Iraqi troops attacked."
+    assert labeller.text("#text .tag") == "dateline"
 
 
 def test_actors_are_chosen_by_digits_and_found_by_their_names(labeller: Labeller) -> None:

@@ -12,7 +12,7 @@ import pytest
 from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, InputError, write_documents
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from events import simulate_documents
 from events.audit._documents import read_run_documents
 from events.audit._features import RunFeatures
@@ -23,7 +23,7 @@ from events.pages._report_content import read_report
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose counts share the uncertainty of a recalibration."""
-    folder, change = tmp_path_factory.mktemp("run"), english_recalibration().recalibration
+    folder, change = tmp_path_factory.mktemp("run"), read_recalibration("english").recalibration
     simulated = simulate_documents(20, seed=3, event_share=0.9, median_mentions=10)
     write_documents((change.apply_document(each.document) for each in simulated), folder / "news.parquet")
     count_events(folder / "news.parquet", folder / "run", CountOptions(n_samples=50, period="year"))

@@ -19,7 +19,7 @@ from corefsample import InputError, ParameterError, ScoredDocument
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import NoMinimumError, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._results import QueriesFolder
 from events.commands.calibrate_queries import CalibrateQueriesOptions, run_calibrate_queries
@@ -107,7 +107,7 @@ def test_a_recalibration_from_elsewhere_is_measured() -> None:
 
 
 def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> None:
-    english = english_recalibration()
+    english = read_recalibration("english")
     genres = [{"genre": "news"}, {"genre": "speech"}, {}]
     plain = [dataclasses.replace(each, metadata=genres[d % 3]) for d, each in enumerate(documents())]
     given = [english.recalibration.apply_document(each) for each in plain]

@@ -14,13 +14,14 @@ import pytest
 import tolerance
 import yaml
 from expected_errors import error
+from mention_matches import evaluate_matches
 from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._evaluation import evaluate_clustering, evaluate_document, evaluate_matches
+from events.counting._evaluation import evaluate_clustering, evaluate_document
 from events.matching._matching import match_document
 from events.matching._tracing import trace_document
 from events.rules._rules import Rule

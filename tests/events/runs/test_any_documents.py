@@ -14,7 +14,7 @@ from references import parses as pr
 from run_cases import TABLES, CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents, write_documents
-from corefsample.recalibration._shipped import english_recalibration
+from corefsample.recalibration._shipped import read_recalibration
 from events import simulate_documents
 
 # Two names that are often of one entity, and triggers that conditions exclude.
@@ -43,7 +43,7 @@ def every_kind() -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[ScoredDocument]]:
     path = er.write_lines(tmp_path_factory.mktemp("corpora") / "every.jsonl", every_kind())
-    change = english_recalibration().recalibration
+    change = read_recalibration("english").recalibration
     simulated = simulate_documents(24, seed=2, event_share=1.0)
     return {
         "every kind": list(read_documents(path)),

@@ -15,7 +15,7 @@ from remote_files import memory, web_server
 from run_cases import Case, documents, stop_after
 
 from corefsample import InputError
-from corefsample.files._remote_services import without_credentials
+from corefsample.files._remote import without_credentials
 from events.runs import missing_parts
 
 pytest.importorskip("aiohttp", reason="extra `remote`")
@@ -76,14 +76,6 @@ def test_no_file_of_a_run_has_credentials(
     for content in (unfinished, written(tmp_path / "work")):
         assert host.encode() in content
         assert not [secret for secret in (b"hunter2", b"a1b2c3", b"d4e5f6", BASIC.encode()) if secret in content]
-
-
-def test_urls_that_differ_in_credentials_alone_are_an_error(counting: Case, tmp_path: Path) -> None:
-    with web_server(tmp_path) as address:
-        er.write_lines(tmp_path / "1.jsonl", documents()[:3])
-        inputs = [f"{address}/1.jsonl?token={token}#.jsonl" for token in "ab"]
-        with error(InputError, place=f"{address}/1.jsonl?token=...#.jsonl"):
-            missing_parts(inputs, tmp_path / "run", counting.options())
 
 
 def test_a_message_shows_no_credentials(tmp_path: Path, call: Calls) -> None:

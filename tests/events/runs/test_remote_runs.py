@@ -75,19 +75,20 @@ def test_an_interrupted_run_continues_from_here(case: Case, reference: dict[str,
 def test_a_failed_upload_is_repeated(
     case: Case, reference: dict[str, bytes], system: Any, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, n_uploads = type(system).put, 0
+    put, n_uploads = type(system).put_file, 0
 
-    def fail(self: Any, files: list[str], *arguments: Any, **keywords: Any) -> None:
+    def fail(self: Any, file: str, *arguments: Any, **keywords: Any) -> None:
         nonlocal n_uploads
         n_uploads += 1
         if n_uploads == (2 if case.name == "events" else 1):  # of a run, before its record
             raise PermissionError(13, "expired token")
-        put(self, files, *arguments, **keywords)
+        put(self, file, *arguments, **keywords)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(system), "put", fail)
-        with error(OutputError, place="memory://b/out/"):
+        patch.setattr(type(system), "put_file", fail)
+        with error(OutputError, place="memory://b/out/") as caught:
             case.run(url, inputs=at_url(case))
+    assert "the same command continues" in str(caught.value.hint)
     assert case.n_left(case.run(url, inputs=at_url(case))) > 0
     assert uploaded(case, system) == reference
     assert not os.listdir()
@@ -110,11 +111,3 @@ def test_a_changed_input_is_noticed(case: Case, system: Any, url: str) -> None:
     system.pipe_file(f"/b/in/{case.corpus.name}", case.corpus.read_bytes())  # the same content: no tag says so
     n_left = case.n_left(case.run(url, inputs=at_url(case)))
     assert n_left == 0 if case.name == "events" else n_left > 0  # parts of `score` depend on the documents alone
-
-
-def test_a_folder_with_other_files_is_never_replaced(counting: Case, system: Any) -> None:
-    system.pipe_file("/b/run/thesis.txt", b"years of work")
-    with error(ParameterError, "out") as caught:
-        counting.run("memory://b/run", overwrite=True)
-    assert caught.value.message.endswith("got memory://b/run with other files")
-    assert stored_in(system, "/b/run") == {"thesis.txt": b"years of work"}
