@@ -200,7 +200,8 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
-    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(Columns.of_counts(["actor"], rule_error=True).types)
+    header = ",".join(Columns.of_counts(["actor"], rule_error=True).types)
+    assert (tmp_path / "run" / "counts.csv").read_text().strip() == header
     assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
