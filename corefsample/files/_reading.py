@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from corefsample import _checks
 from corefsample._log import logger
-from corefsample.errors import InputError, ParameterHint
+from corefsample.errors import DamagedFileError, InputError, ParameterHint
 from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
@@ -112,7 +112,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
             counted: Any = _CountedFile(raw, ReadProgress() if path == "-" else progress)
             yield gzip.GzipFile(fileobj=counted) if raw.peek(2)[:2] == _GZIP_MAGIC else counted
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"gzip data must be complete, got: {error}", place=path) from None
+        raise DamagedFileError(f"gzip data must be complete, got: {error}", place=path) from None
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
@@ -195,7 +195,7 @@ class LineReader(ReadProgress):
         except InputError as error:
             if number < 0:
                 raise
-            raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
+            raise type(error)(error.message, place=f"{self.path}: line {number + 1}", obstacle=error.obstacle) from None
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return ((number, text.rstrip("\r\n")) for number, text in self.text_lines())

@@ -238,10 +238,11 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                         raise
                     left = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
                     if isinstance(error, KeyboardInterrupt):
-                        raise KeyboardInterrupt(f"interrupted; {left}") from None
+                        raise type(error)(f"interrupted; {left}") from None
                     if isinstance(error, OutputError):
                         hint = left if error.hint is None else f"{error.hint}; {left}"
-                        raise OutputError(error.message, place=error.place, hint=hint) from None
+                        obstacle = error.obstacle
+                        raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
         for each in made:
@@ -263,7 +264,7 @@ def _locked(path: Path, out: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             rule = "folder must not be in use by another run, got one that works there"
-            raise ParameterError(rule, place=out, hint="wait for it, or stop it") from None
+            raise ParameterError(rule, place=out, hint="wait for it, or stop it", obstacle="Locked") from None
         except OSError:  # of a file system without locks
             pass
         yield
@@ -276,7 +277,7 @@ def _output_errors(path: Path, out: str) -> Iterator[None]:
         yield
     except OutputError as error:
         if error.place is not None and Path(error.place).is_relative_to(path.parent):
-            raise OutputError(error.message, place=out, hint=error.hint) from None
+            raise OutputError(error.message, place=out, hint=error.hint, obstacle=error.obstacle) from None
         raise
     except OSError as error:
         is_ours = error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path.parent)

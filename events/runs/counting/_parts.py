@@ -14,7 +14,7 @@ from typing import Any
 
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected
-from corefsample.errors import ParameterError
+from corefsample.errors import DamagedFileError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary
 from corefsample.files._remote import credentials, give_credentials
@@ -37,8 +37,8 @@ from events.runs.counting._options import CountOptions
 
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 
-_FREE = ("threads", "part_size", "on_error")  # options on which no result depends
-_OF_TABLES = ("level", "interval")  # and those on which no part does
+_FREE = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
+_OF_TABLES = ("level", "interval", "rule_error")  # and those on which no part does
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 
 
@@ -224,7 +224,10 @@ def count_parts(counting: Counting, source: Source, store: PartStore) -> Iterato
     if not source.path.endswith(".parquet"):
         yield CountPart(counting, source, store)
         return
-    rows = row_group_sizes(source.place)
+    try:
+        rows = row_group_sizes(source.place)
+    except DamagedFileError:  # raised, or set aside, where the documents are counted
+        rows = []
     total = sum(rows)
     n_parts = max(1, round(total / counting.options.part_size))
     first = n_done = n_before = n_yielded = 0

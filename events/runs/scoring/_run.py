@@ -52,7 +52,7 @@ from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhe
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
-_FREE = ("clusters", "on_error")
+_FREE = ("clusters", "on_error", "max_quarantined")
 
 
 def _settings(scorer: Scorer) -> dict[str, Any]:
@@ -219,7 +219,8 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
             add_tally(tally, ScoringTally(**part.record["tally"]))
             texts += TextTally(**part.record["texts"])
         rejected = [document for part in in_order for document in part.rejected()]
-        require_documents(tally.n_documents, rejected, options.where, documents.paths)
+        limits = options.where, options.max_quarantined
+        require_documents(tally.n_documents, rejected, *limits, documents.paths)
         files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
         # Joined among the parts, so that what a killed run leaves is removed with them.
         joined = store.path / f"joined{suffix}"
