@@ -35,7 +35,7 @@ from events.audit._documents import read_run_documents
 from events.commands import EventsOptions, run_events
 from events.counting import read_count_posterior
 from events.counting._count_samples import read_count_samples
-from events.counting._run_tables import read_counts
+from events.counting._run_tables import run_table
 
 ODD = [b"null", b"NaN", b"-1", b"1e999", b'""', b"[]", b"{}", b"9" * 30, b"true", b'"\\u0000"', b"[" * 3000, b"\xff"]
 LITERAL = re.compile(rb'-?\d+(?:\.\d+)?|"[^"]*"|[\[\]{}:,]')
@@ -111,7 +111,7 @@ def read_parsed(path: Path) -> None:
 
 
 def read_tables(run: Path) -> None:
-    counts = read_counts(run)
+    counts = run_table(run, "counts")
     assert counts["one_best"].between(0, counts["n_docs"]).all()
     if len(counts):
         row = counts.to_dict("records")[0]
@@ -181,7 +181,7 @@ def made(folder: Path) -> dict[str, Input]:
     run, sheet = folder / "run", folder / "sheet.csv"
     plan = plan_audit(read_run_documents(run), 12, floor=1)
     write_csv(sheet_table(plan, 1, {each.doc_id: "-1 text" for each in documents}).assign(label="yes"), str(sheet))
-    row = read_counts(run).to_dict("records")[0]
+    row = run_table(run, "counts").to_dict("records")[0]
     named = {key: [row[key]] for key in ("event", "actor", "period")}
     drawn = pa.array([np.zeros(row["n_samples"], np.int32)], pa.list_(pa.int32()))
     pq.write_table(pa.table({**named, "counts": drawn}), run / "count_samples.parquet")

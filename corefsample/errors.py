@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-__all__ = ["CorefsampleError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
+__all__ = ["CorefsampleError", "DamagedFileError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
 
 
 class ParameterHint(NamedTuple):
@@ -13,6 +13,10 @@ class ParameterHint(NamedTuple):
 
     parameter: str
     effect: str
+
+
+Obstacle = Literal["Locked", "NoConnection", "NoScheduler", "DiskFull"]
+"""What prevents the work for now, though call and inputs are right: another run, a network, a scheduler, a disk."""
 
 
 class CorefsampleError(Exception):
@@ -28,6 +32,8 @@ class CorefsampleError(Exception):
         File and place in it: "scored.jsonl: line 12: doc_id 'a1'". It comes before the message.
     hint
         The next step, if there is an obvious one; a `ParameterHint` if the step is a parameter.
+    obstacle
+        What prevents the work for now: the same call may succeed later. None for all other errors.
 
     Examples
     --------
@@ -44,12 +50,14 @@ class CorefsampleError(Exception):
         parameter: str | None = None,
         place: str | None = None,
         hint: str | ParameterHint | None = None,
+        obstacle: Obstacle | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.parameter = parameter
         self.place = place
         self.hint = hint
+        self.obstacle = obstacle
 
     def described(self, name_of: Callable[[str], str] = str) -> str:
         """Return place, parameter, message and hint in one line.
@@ -69,7 +77,7 @@ class CorefsampleError(Exception):
     def at(self, place: str) -> Self:
         """Return the same error with `place` before its own place."""
         inner = place if self.place is None else f"{place}: {self.place}"
-        return type(self)(self.message, parameter=self.parameter, place=inner, hint=self.hint)
+        return type(self)(self.message, parameter=self.parameter, place=inner, hint=self.hint, obstacle=self.obstacle)
 
     def as_input_error(self, place: str) -> InputError:
         """Return an InputError of the same text: content of a file broke the rule of a parameter."""
@@ -91,3 +99,7 @@ class InputError(CorefsampleError, ValueError):
 
 class OutputError(CorefsampleError, OSError):
     """Results cannot be written."""
+
+
+class DamagedFileError(InputError):
+    """A file ends too early, or its bytes are not those that were written."""

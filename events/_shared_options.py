@@ -162,6 +162,19 @@ class OnError(Options):
 
 
 @declared
+class Quarantine(OnError):  # noqa: N818, no exception
+    """What happens with bad documents, and how many there may be.
+
+    Attributes
+    ----------
+    max_quarantined
+        Most documents that may be set aside, a number, or below 1 a share of all; more are an error. [default: any]
+    """
+
+    max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
+
+
+@declared
 class Undated(Options):
     """What happens with documents without a date.
 

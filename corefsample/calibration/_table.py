@@ -1,4 +1,4 @@
-"""A table of sufficient statistics, from which every binned error can be computed, and its builder; tables add up.
+"""A table of sufficient statistics, from which every binned error can be computed, and its builder.
 
 Fine bins. A fine bin contains the predictions on one side of one half whose distance x to the nearer end, q or 1 - q,
 has the same leading bits. Its width is at most x / 1024 for x from 2^-16 (1.5e-5) up, x / 256 from 2^-64 (5e-20) up,
@@ -8,7 +8,7 @@ most about 1,300, and adaptive bins of 5,000 pairs have 5,200 on average.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,10 +21,10 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.calibration import _kernels
-from corefsample.calibration._binning import BinRule, bin_rule, bins_of_cells, sums_by_block
-from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration._binning import bin_rule, bins_of_cells, sums_by_block
+from corefsample.calibration._bins import BlockBins, Strategy
 from corefsample.calibration._kernels import Labels
-from corefsample.calibration._validation import coded, in_order, pair_arrays, require_all, require_length, require_pairs
+from corefsample.calibration._validation import in_order, pair_arrays, require_all, require_length, require_pairs
 from corefsample.errors import ParameterError
 
 N_CELLS = _kernels.N_CELLS  # about 70,000
@@ -110,8 +110,9 @@ class CalibrationTable(Result):
 
     Examples
     --------
-    >>> table = CalibrationTable.from_pairs([0.1, 0.2, 0.8], [0, 1, 1], blocks=["a", "a", "b"])
-    >>> (table + CalibrationTable.from_pairs([0.1], [0], blocks=["c"])).bins(bin_size=2).n
+    >>> builder = TableBuilder()
+    >>> builder.add([0.1, 0.2, 0.8, 0.1], [0, 1, 1, 0])
+    >>> builder.table().block_bins(bin_size=2).bins.n
     array([2, 2])
     """
 
@@ -136,63 +137,6 @@ class CalibrationTable(Result):
         """Number of rows."""
         return int(self.n.shape[0])
 
-    # --- making ------------------------------------------------------------------------------------------------
-
-    @classmethod
-    def from_pairs(
-        cls,
-        q: npt.ArrayLike,
-        y: npt.ArrayLike,
-        *,
-        groups: npt.ArrayLike | None = None,
-        blocks: npt.ArrayLike | None = None,
-    ) -> CalibrationTable:
-        """Table of pairs that are all in memory; for a stream of blocks see `TableBuilder`.
-
-        Parameters
-        ----------
-        q, y
-            Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
-        groups, blocks
-            Id of each pair's group and block, (n_pairs,): numbers or text; by default all pairs belong to one, "".
-
-        Raises
-        ------
-        ParameterError
-            If a value breaks its rule, lengths differ, or there is no pair.
-        """
-        cells, predictions, labels = cell_pairs(q, y)
-        group_codes, group_names = _coded_or_one("groups", groups, predictions.shape[0])
-        block_codes, block_names = _coded_or_one("blocks", blocks, predictions.shape[0])
-        keys = (group_codes.astype(np.int64) * len(block_names) + block_codes) * N_CELLS + cells
-        distinct, sums = fine_sums(keys, predictions, labels)
-        groups_and_blocks, cell = np.divmod(distinct, N_CELLS)
-        group, block = np.divmod(groups_and_blocks, len(block_names))
-        return table_of_rows(group_names, block_names, (group, block, cell), sums)
-
-    @classmethod
-    def merged(cls, tables: Iterable[CalibrationTable]) -> CalibrationTable:
-        """Table of all pairs of several tables, as `+` gives for two.
-
-        Raises
-        ------
-        ParameterError
-            If there is no table, or names are of several kinds.
-        """
-        parts = list(tables)
-        if not parts:
-            raise ParameterError("must contain at least one table, got none", parameter="tables")
-        groups, group_code = _joined("groups", [(part.groups, part.group_code) for part in parts])
-        blocks, block_code = _joined("blocks", [(part.blocks, part.block_code) for part in parts])
-        keys = group_code, block_code, np.concatenate([part.cell for part in parts])
-        sums = [np.concatenate([getattr(part, name) for part in parts]) for name in SUMS]
-        return table_of_rows(groups, blocks, keys, sums)
-
-    def __add__(self, other: object) -> CalibrationTable:
-        if not isinstance(other, CalibrationTable):
-            return NotImplemented
-        return self.merged([self, other])
-
     def group(self, name: object) -> CalibrationTable:
         """Table of the pairs of one group; blocks without a pair of it are left out.
 
@@ -209,50 +153,32 @@ class CalibrationTable(Result):
         sums = [getattr(self, name)[rows] for name in SUMS]
         return table_of_rows(self.groups, self.blocks, keys, sums)
 
-    # --- bins --------------------------------------------------------------------------------------------------
-
-    def bins(
-        self, *, bin_size: int | None = None, n_bins: int | None = None, strategy: Strategy = "adaptive"
-    ) -> ReliabilityBins:
-        """Sums by bin, over all groups and blocks, as `bin_pairs` makes them of pairs.
-
-        The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
-        equal width crosses goes to the side of its mean prediction. If every fine bin contains one distinct prediction,
-        as for q = k / n_samples, the bins are those of `bin_pairs`.
-
-        Raises
-        ------
-        ParameterError
-            If an option breaks its rule, or the table is empty.
-        """
-        return self._bins(bin_rule(bin_size, n_bins, strategy))[0]
-
     def block_bins(
         self, *, bin_size: int | None = None, n_bins: int | None = None, strategy: Strategy = "adaptive"
     ) -> BlockBins:
         """Sums by block and bin, over all groups, as `block_bin_pairs` makes them of pairs; rows as `blocks`.
 
+        The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
+        equal width crosses goes to the side of its mean prediction. If every fine bin contains one distinct prediction,
+        as for q = k / n_samples, the bins are those of `block_bin_pairs`.
+
         Raises
         ------
         ParameterError
             If an option breaks its rule, or the table is empty.
         """
-        bins, bin_of = self._bins(bin_rule(bin_size, n_bins, strategy))
-        places, shape = bin_of[self.cell], (len(self.blocks), bins.n_bins)
-        sums = (sums_by_block(self.block_code, places, shape, each) for each in (self.n, self.sum_q, self.sum_y))
-        return BlockBins(bins, *sums)
-
-    def _bins(self, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
-        """Bins, and the bin of each fine bin."""
+        rule = bin_rule(bin_size, n_bins, strategy)
         if self.n_rows == 0:
             raise ParameterError("must contain at least one pair, got none", parameter="table")
         by_cell = [np.bincount(self.cell, getattr(self, name), N_CELLS).astype(np.float64) for name in SUMS]
         cells = np.flatnonzero(by_cell[0])
         n, sum_q, sum_q2, sum_y, sum_qy = (each[cells] for each in by_cell)
         bin_of = np.zeros(N_CELLS, np.int32)
-        sums = n.astype(np.int64), sum_q, sum_q2, sum_y, sum_qy
-        bins, bin_of[cells] = bins_of_cells(sums, *bounds(cells), centres(cells, sum_q / n), rule)
-        return bins, bin_of
+        totals = n.astype(np.int64), sum_q, sum_q2, sum_y, sum_qy
+        bins, bin_of[cells] = bins_of_cells(totals, *bounds(cells), centres(cells, sum_q / n), rule)
+        places, shape = bin_of[self.cell], (len(self.blocks), bins.n_bins)
+        sums = (sums_by_block(self.block_code, places, shape, each) for each in (self.n, self.sum_q, self.sum_y))
+        return BlockBins(bins, *sums)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy."""
@@ -299,18 +225,6 @@ def _used(codes: npt.NDArray[Any], names: Names) -> tuple[Ints, Names]:
     places = np.zeros(len(names), np.int64)
     places[used] = np.arange(len(used))
     return places[codes], tuple(names[code] for code in used)
-
-
-def _coded_or_one(name: str, ids: npt.ArrayLike | None, n: int) -> tuple[Ints32, Names]:
-    """Codes and names of ids; one id "" by default."""
-    return (np.zeros(n, np.int32), ("",)) if ids is None else coded(name, ids, n)
-
-
-def _joined(name: str, parts: list[tuple[Names, Ints32]]) -> tuple[Names, Ints32]:
-    """All names of several tables, and the codes of their rows among them."""
-    names = in_order(name, {each for own, _ in parts for each in own})
-    place = {each: code for code, each in enumerate(names)}
-    return names, np.concatenate([np.array([place[each] for each in own], np.int32)[rows] for own, rows in parts])
 
 
 class TableBuilder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +202,17 @@ class Rejected:
     reason: str
     document: str
     hint: str | ParameterHint | None = None
+
+    @classmethod
+    def file(cls, path: str, error: InputError) -> Self:
+        """A damaged file: all of it, or all from a place on."""
+        place = (error.place or "").removeprefix(path).strip(": ")
+        return cls(path, f"{place} and all after it" if place else "file", None, "", error.message, "", error.hint)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, str]) -> Self:
+        """The document of a line of a quarantine file."""
+        return cls(row["source"], row["place"], None, row["doc_id"], row["reason"], row["document"])
 
     @property
     def place(self) -> str:

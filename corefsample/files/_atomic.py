@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -16,6 +17,7 @@ from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike, is_file
 from corefsample.files._remote import is_url, remove, require_writable_url, upload
 
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))  # of a disk, of a user's share of it
 PARTIAL_PREFIX = ".partial-"
 
 
@@ -33,6 +35,7 @@ def unwritable(path: PathLike, error: OSError) -> OutputError:
         f"output must be writable, got: {error.strerror or error}",
         place=os.fspath(path),
         hint=f"make the folder {folder} first" if missing else None,
+        obstacle="DiskFull" if error.errno in FULL else None,
     )
 
 

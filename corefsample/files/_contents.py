@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import CorefsampleError, DamagedFileError, InputError
 from corefsample.files._paths import PathLike, parquet_source
 from corefsample.files._reading import ReadProgress, open_bytes
 
@@ -69,7 +69,7 @@ def parquet_errors(place: str) -> Iterator[None]:
         raise
     # Besides its own errors, Arrow raises those of Python for damaged names, types and dates.
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
-        raise InputError(f"file must be Parquet, got: {one_line(error)}", place=place) from None
+        raise DamagedFileError(f"file must be Parquet, got: {one_line(error)}", place=place) from None
 
 
 def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str] | None = None) -> pa.Table:

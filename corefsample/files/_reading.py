@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from corefsample import _checks
 from corefsample._log import logger
-from corefsample.errors import InputError, ParameterHint
+from corefsample.errors import DamagedFileError, InputError, ParameterHint
 from corefsample.files._paths import open_binary, total_size
 
 DEFAULT_LINE_MIB = 64
@@ -29,7 +29,7 @@ class ReadProgress:
         self.bytes_read = 0
 
 
-_Reader = TypeVar("_Reader", bound=ReadProgress)
+T = TypeVar("T")
 
 
 class FileSeries:
@@ -53,7 +53,7 @@ class FileSeries:
         self.paths = paths
         self.total_bytes = total_size(paths)
         self._bytes_before = 0
-        self._reader: ReadProgress = ReadProgress()
+        self._reader: Any = ReadProgress()
 
     def __repr__(self) -> str:
         names = ", ".join(map(repr, self.paths[:3])) + (", ..." if len(self.paths) > 3 else "")
@@ -63,9 +63,9 @@ class FileSeries:
     @property
     def bytes_read(self) -> int:
         """Bytes of all files read so far."""
-        return self._bytes_before + self._reader.bytes_read
+        return self._bytes_before + int(self._reader.bytes_read)
 
-    def _readers(self, opened: Callable[[str], _Reader]) -> Iterator[tuple[str, _Reader]]:
+    def _readers(self, opened: Callable[[str], T]) -> Iterator[tuple[str, T]]:
         """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
@@ -112,7 +112,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
             counted: Any = _CountedFile(raw, ReadProgress() if path == "-" else progress)
             yield gzip.GzipFile(fileobj=counted) if raw.peek(2)[:2] == _GZIP_MAGIC else counted
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"gzip data must be complete, got: {error}", place=path) from None
+        raise DamagedFileError(f"gzip data must be complete, got: {error}", place=path) from None
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
@@ -195,7 +195,7 @@ class LineReader(ReadProgress):
         except InputError as error:
             if number < 0:
                 raise
-            raise InputError(error.message, place=f"{self.path}: line {number + 1}") from None
+            raise type(error)(error.message, place=f"{self.path}: line {number + 1}", obstacle=error.obstacle) from None
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return ((number, text.rstrip("\r\n")) for number, text in self.text_lines())
@@ -216,7 +216,6 @@ class LineReader(ReadProgress):
                 ) from None
 
 
-T = TypeVar("T")
 _END = object()
 
 

@@ -17,11 +17,12 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from corefsample._extras import install_hint
-from corefsample.errors import CorefsampleError, InputError, OutputError, ParameterError
+from corefsample.errors import CorefsampleError, InputError, Obstacle, OutputError, ParameterError
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive
 _WEB = ("http", "https")
 _CONFIGURATION = "docs/remote.md says how credentials and endpoints are configured"
+_LATER = (408, 425, 429)  # HTTP statuses of a client's error that passes
 _NETWORK = "check the address and the network; the same command tries again"
 # Their errors are of many families; those of the system are OSError.
 _LIBRARIES = {"aiobotocore", "aiohttp", "boto3", "botocore", "fsspec", "gcsfs", "google", "requests", "s3fs", "urllib3"}
@@ -111,7 +112,10 @@ def _errors(url: str, kind: type[CorefsampleError]) -> Iterator[None]:
         is_denied |= getattr(reason, "status", None) in (401, 403) or "Credential" in type(reason).__name__
         rule = "file must be readable" if kind is InputError else "output must be writable"
         hint = _CONFIGURATION if is_denied or "Token" in type(reason).__name__ else _NETWORK
-        raise kind(f"{rule}, got: {_text(reason)}", place=url, hint=hint) from None
+        status = getattr(reason, "status", None)
+        is_refused = isinstance(status, int) and 400 <= status < 500 and status not in _LATER
+        obstacle: Obstacle | None = "NoConnection" if hint == _NETWORK and not is_refused else None
+        raise kind(f"{rule}, got: {_text(reason)}", place=url, hint=hint, obstacle=obstacle) from None
 
 
 def _text(error: BaseException) -> str:

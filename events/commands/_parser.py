@@ -23,7 +23,8 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events.commands._screen import COMMANDS, log_to_screen, print_json, progress
 
-USAGE, BAD_INPUT, FAILURE, INTERRUPTED = 2, 3, 1, 130
+# Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, 128 + the number of a signal that of shells.
+USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
 # Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
 _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know
@@ -105,9 +106,16 @@ class Failure(click.ClickException):
         super().__init__(error.described(shown))
         hint = None if error.hint is None else CorefsampleError("", hint=error.hint).described(shown).strip()[1:-1]
         parameter = None if error.parameter is None else shown(error.parameter)
-        self.fields = {"kind": type(error).__name__, "parameter": parameter, "place": error.place, "hint": hint}
+        self.fields = {
+            "kind": error.obstacle or type(error).__name__,
+            "parameter": parameter,
+            "place": error.place,
+            "hint": hint,
+        }
         status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
         self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
+        if error.obstacle is not None:
+            self.status = TRY_AGAIN
 
 
 def _shown_name(parameter: click.Parameter) -> str:
@@ -244,6 +252,9 @@ class Command(click.Command):
             log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
             try:
                 yield
+            except KeyboardInterrupt as stop:
+                log.error("%s was stopped: %s", ctx.command_path, str(stop) or "interrupted")
+                raise
             except Exception as error:
                 log.error("%s failed: %s", ctx.command_path, error)
                 raise

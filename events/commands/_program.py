@@ -13,7 +13,9 @@ import click
 
 from corefsample import __version__
 from corefsample._lazy import explained
-from events.commands._parser import FAILURE, INTERRUPTED, USAGE, Failure, group
+from corefsample.errors import Obstacle
+from corefsample.files._atomic import FULL
+from events.commands._parser import FAILURE, INTERRUPTED, TERMINATED, TRY_AGAIN, USAGE, Failure, group
 from events.commands._screen import print_error, print_json
 
 _UNCHECKED_OBJECTS = 20_000  # Python's 700 cost a tenth of a short run, for libraries that are loaded and stay
@@ -125,17 +127,32 @@ click.version_option(__version__, prog_name="corefsample")(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 2 bad usage, 3 bad input, 1 any other failure, 130 interrupted."""
-    # A scheduler that ends the program must leave no partial output, like an interrupt from the keyboard.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    """Run the command line and exit.
+
+    0: done; 2: bad usage; 3: bad input; 75: the same command may succeed later; 130: interrupted; 143: terminated by a
+    signal; 1: any other failure.
+    """
+    signal.signal(signal.SIGTERM, _terminate)
     gc.set_threshold(_UNCHECKED_OBJECTS)
     # Arrow's own allocator keeps some 100 MiB that threads of earlier partitions used; read when Arrow is loaded.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         status = _status(arguments)
-    except KeyboardInterrupt:  # while another error was printed
-        status = INTERRUPTED
+    except KeyboardInterrupt as stop:  # while another error was printed
+        status = _stopped_status(stop)
     sys.exit(status)
+
+
+class Terminated(KeyboardInterrupt):
+    """A scheduler ends the program, which must leave no partial output, like an interrupt from the keyboard."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
+
+
+def _stopped_status(stop: BaseException | None) -> int:
+    return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
 
 
 def _status(arguments: Sequence[str] | None) -> int:
@@ -144,8 +161,8 @@ def _status(arguments: Sequence[str] | None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
-        print_error(str(stop.__cause__ or stop) or "interrupted")
-        return INTERRUPTED
+        cause = stop.__cause__ or stop
+        return _failed(str(cause) or "interrupted", _stopped_status(cause), arguments, {"kind": "Interrupted"})
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return USAGE
@@ -156,8 +173,18 @@ def _status(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
+        obstacle = _obstacle(error)
+        if obstacle is not None:
+            return _failed(_described(error), TRY_AGAIN, arguments, {"kind": obstacle})
         return _failed(_described(error), FAILURE, arguments)
     return 0
+
+
+def _obstacle(error: Exception) -> Obstacle | None:
+    """What prevents the work for now, of an error of the system."""
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "DiskFull"
+    return "NoConnection" if isinstance(error, ConnectionError) and not isinstance(error, BrokenPipeError) else None
 
 
 def _usage_message(error: click.ClickException) -> str:

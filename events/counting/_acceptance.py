@@ -42,6 +42,7 @@ class Acceptance:
         recalibration: CorpusRecalibration | None = None,
         counted: CountedIds | Collection[str] = (),
         repeated: Collection[str] = (),
+        invalid: Collection[int] = (),
     ) -> dict[int, Fault]:
         """Why documents of a batch cannot be counted, by row.
 
@@ -55,6 +56,8 @@ class Acceptance:
             The doc_ids before them.
         repeated
             The doc_ids that another file has: all documents with them are rejected.
+        invalid
+            Rows that are rejected for another reason, so that they take no doc_id.
 
         Raises
         ------
@@ -66,7 +69,8 @@ class Acceptance:
         for row, doc_id in enumerate(batch.doc_ids):
             if doc_id in seen or doc_id in repeated or doc_id in counted:
                 faults[row] = Fault(DUPLICATE)
-            seen.add(doc_id)
+            if row not in invalid:
+                seen.add(doc_id)
         accepted: set[str | None] = set()  # metadata of many documents are the same
         for row, text in enumerate(batch.table.column("metadata").to_pylist()):
             if row not in faults and text not in accepted:

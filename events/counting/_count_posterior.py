@@ -6,7 +6,7 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,9 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts, Interval
-from events.counting._evidence import evidence_schema
-from events.counting._run_tables import SAMPLES, checked_table, read_counts, read_samples, table_path
+from events.counting._run_tables import SAMPLES, run_table
 from events.counting._tables import ACTOR, Columns, EventKey
 from events.counting._tally import count_pmf
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -135,7 +131,7 @@ def read_count_posterior(
     ParameterError
         If the table of counts has no such row.
     """
-    counts = read_counts(run, {"period": period})
+    counts = run_table(run, "counts", same={"period": period})
     if event is not None:
         counts = counts[counts["event"] == event]
     columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
@@ -154,12 +150,9 @@ def read_count_posterior(
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = {"period": period, **{name: row[name] for name in ("event", *columns)}}
     if row.get("uncertainty", "none") != "none":
-        named = ("event", *columns)
-        path = table_path(run, SAMPLES)
-        sampled = read_samples(path, named, same)["counts"].tolist()
+        sampled = run_table(run, SAMPLES, same=same)["counts"].tolist()
         return _of_rows(chosen, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
-    path = table_path(run, "evidence")
-    evidence = checked_table(path, ["probability"], evidence_schema(columns), same)
+    evidence = run_table(run, "evidence", ["probability"], same)
     return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 

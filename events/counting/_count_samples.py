@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counting._counts import EventCounts
-from events.counting._run_tables import SAMPLES, read_counts, read_samples, table_path
+from events.counting._run_tables import SAMPLES, run_table
 from events.counting._tables import ACTOR, TIMESTAMP, Columns, EventKey
 
 
@@ -154,10 +154,9 @@ def read_count_samples(
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
     _require_list(actors)
-    counts = read_counts(run)
+    counts = run_table(run, "counts")
     n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
-    path = table_path(run, SAMPLES)
-    sampled = read_samples(path, ("event", *roles))
+    sampled = run_table(run, SAMPLES)
     events = sorted({*counts["event"]})
     if event is None and len(events) < 2:
         event = next(iter(events), "event")

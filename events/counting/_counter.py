@@ -244,17 +244,21 @@ class EventCounter(CountedEvents):
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
             again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._faults(valid, counted, again)
+            faults |= self._faults(valid, counted, again, faults)
             batch, kept = stream.accepted(valid, rejected, faults)
             yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
 
     def _faults(
-        self, batch: DocumentBatch, counted: CountedIds | tuple[()], repeated: Collection[str] = ()
+        self,
+        batch: DocumentBatch,
+        counted: CountedIds | tuple[()],
+        repeated: Collection[str] = (),
+        invalid: Collection[int] = (),
     ) -> dict[int, Fault]:
         """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
         if len(batch):
             self._recalibration = self._recalibration.decided(batch.metadata(0))
-        return self._acceptance.faults(batch, self._recalibration, counted, repeated)
+        return self._acceptance.faults(batch, self._recalibration, counted, repeated, invalid)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
         """The documents of a batch; if one is invalid one by one, so that those before it are counted."""

@@ -6,7 +6,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -126,9 +126,11 @@ class ParsedMentions(NamedTuple):
     spans: Ints32
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DocumentEvidence:
     """What makes the events of one document true.
+
+    Mentions of several parses with the same words are one, and have a number in the order in which they are needed.
 
     Attributes
     ----------
@@ -143,6 +145,9 @@ class DocumentEvidence:
     several: Sequence[DocumentEvents]
     period: str
     parses: Sequence[ParsedMentions]
+    _numbers: dict[tuple[int, ...], int] = field(init=False, default_factory=dict)
+    _spans: list[_Span] = field(init=False, default_factory=list)  # by number
+    _firsts: list[int] = field(init=False, default_factory=list)  # by number, the mention of the first parse or -1
 
     @classmethod
     def of(cls, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents], period: str) -> Self:
@@ -152,17 +157,13 @@ class DocumentEvidence:
 
     def rows(self) -> list[EvidenceRow]:
         """A row for each event with P > 0."""
-        tokens = self.parses[0].tokens
-        texts = None if tokens is None else _Texts(tokens)
-        rows = []
-        mentions, of_rules = _Mentions(self.parses), dict[str, _Sources]()
+        rows: list[EvidenceRow] = []
+        of_rules: dict[str, _Sources] = {}
         for events in self.several:
             likely = np.flatnonzero(events.n_hits).tolist()
             if likely:
-                errors, sources = events.mc_errors.tolist(), _Sources(events, self.parses, mentions, of_rules)
-                of_rules[events.event] = sources
-                excluded = _excluded(events, self.parses)
-                rows += [_row(events, e, self.period, errors[e], sources, texts, excluded) for e in likely]
+                sources = of_rules[events.event] = _Sources(self, events, of_rules)
+                rows += map(sources.row, likely)
         return rows
 
     def trigger_rows(self) -> list[EventRow]:
@@ -171,7 +172,6 @@ class DocumentEvidence:
         tokens = self.parses[0].tokens
         if tokens is None:
             return rows
-        bounds = tokens.sentences()
         for events in self.several:
             if events.parts:
                 continue
@@ -180,7 +180,7 @@ class DocumentEvidence:
                 for place, in_parse in _in_parse(each).items():
                     found.setdefault(place, []).append(in_parse)
             for (token, key), parses in sorted(found.items()):
-                sentence = " ".join(tokens.written[slice(*bounds[int(tokens.sent[token])])])
+                sentence = self.sentence(int(tokens.sent[token]))
                 probability = sum(each.n_hits for each in parses) / events.n_samples
                 filled = {each.filled for each in parses}
                 text = filled.pop() if len(filled) == 1 else "both"
@@ -192,105 +192,132 @@ class DocumentEvidence:
                 )
         return rows
 
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Tokens of the first parse, of a document that has any."""
+        tokens = self.parses[0].tokens
+        assert tokens is not None
+        return tokens
 
-def _row(
-    events: DocumentEvents,
-    e: int,
-    period: str,
-    error: float,
-    sources: _Sources,
-    texts: _Texts | None,
-    excluded: str,
-) -> EvidenceRow:
-    instances, descriptions = sources.of(e)
-    reasons = sources.reasons(e)
-    spans, in_first = sources.mentions.spans, sources.mentions.in_first
-    places: dict[str, Any] = {
-        "instances": [[t, [in_first(m) for m in several], p] for t, several, p in instances],
-        "descriptions": [
-            [place, code, words, p] for mention, code, words, p in descriptions if (place := in_first(mention)) >= 0
-        ],
-        "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
-    }
-    p = float(events.probabilities[e])
-    about_parses: dict[str, Any] = {"coreference_variance": p * (1.0 - p)}  # of one parse, all variance is this
-    if events.n_parses > 1 and texts is not None:
-        places["parses"] = sources.trigger_parses(e, sorted({trigger for trigger, _, _ in instances}))
-        about_parses = sources.about_parses(e, texts.tokens, places["parses"])
-    return EvidenceRow(
-        *(events.doc_id, events.date, period, events.event, events.keys[e]),
-        *(p, error, bool(events.one_best[e])),
-        *(("", "", "") if texts is None else texts.of(instances, descriptions, spans)),
-        json.dumps(places),
-        excluded,
-        _remarks(events, "" if texts is None else texts.of_reasons(reasons, spans)),
-        events.filled(e),
-        **about_parses,
-    )
+    @cached_property
+    def _bounds(self) -> Mapping[int, tuple[int, int]]:
+        return self.tokens.sentences()
 
-
-def _remarks(events: DocumentEvents, reasons: str) -> str:
-    return reasons if events.is_settled else SEPARATOR.join(filter(None, [reasons, UNSETTLED]))
-
-
-def _excluded(events: DocumentEvents, parses: Sequence[ParsedMentions]) -> str:
-    """Triggers that a condition excluded in any parse, with their token and the conditions."""
-    found: dict[str, None] = {}
-    rules = [events, *(part for parts in events.parts for part, _ in parts)]
-    for each in (each for rule in rules for each in rule.parses):
-        tokens = parses[each.parse].tokens
-        assert tokens is not None  # rules need them
-        for trigger in each.matches.excluded:
-            found[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
-    return SEPARATOR.join(found)
-
-
-class _Mentions:
-    """Mentions over all parses of a document, as numbers of their spans: those with the same words are one."""
-
-    def __init__(self, parses: Sequence[ParsedMentions]) -> None:
-        self._parses = parses
-        self.spans: list[_Span]
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._firsts: dict[tuple[int, int], int] = {}
-        if len(parses) > 1:
-            self.spans = []
-            self._firsts = {(start, end): m for m, (start, end, _) in reversed([*enumerate(parses[0].spans.tolist())])}
-        else:
-            self.spans = parses[0].spans.tolist()
-
-    def in_first(self, mention: int) -> int:
-        """Mention of the first parse with the span of a mention, -1 if there is none."""
-        if mention < 0:
-            return -1
-        if len(self._parses) == 1:
-            return mention
-        return self._firsts.get((self.spans[mention][0], self.spans[mention][1]), -1)
+    @cached_property
+    def _of_first(self) -> dict[tuple[int, int], int]:
+        """The first mention of the first parse with each span."""
+        spans = [*enumerate(self.parses[0].spans.tolist())]
+        return {(start, end): mention for mention, (start, end, _) in reversed(spans)}
 
     def number(self, parse: int, mention: int) -> int:
         """Number of a mention of a parse; below 0 for none."""
-        if len(self._parses) == 1 or mention < 0:
+        if mention < 0:
             return mention
-        start, end, head = self._parses[parse].spans[mention].tolist()
-        number = self._numbers.setdefault((start, end), len(self._numbers))
-        if number == len(self.spans):
-            self.spans.append([start, end, head])
+        start, end, head = self.parses[parse].spans[mention].tolist()
+        is_alone = len(self.parses) == 1
+        number = self._numbers.setdefault((mention,) if is_alone else (start, end), len(self._numbers))
+        if number == len(self._spans):
+            self._spans.append([start, end, head])
+            self._firsts.append(mention if is_alone else self._of_first.get((start, end), -1))
         return number
+
+    def in_first(self, number: int) -> int:
+        """Mention of the first parse with the words of a mention, -1 if there is none."""
+        return -1 if number < 0 else self._firsts[number]
+
+    def sentence(self, number: int) -> str:
+        """Words of a sentence."""
+        return " ".join(self.tokens.written[slice(*self._bounds[number])])
+
+    def mention(self, number: int) -> str:
+        """Words of a mention, with its token span."""
+        if number < 0:
+            return _NOBODY[number]
+        start, end, _ = self._spans[number]
+        words = list(self.tokens.written[start : min(end, start + _LONGEST_MENTION)])
+        shortened = " ..." if end - start > _LONGEST_MENTION else ""
+        return f"{' '.join(words)}{shortened} [{start}-{end}]"
+
+    def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
+        """The sentences of the triggers and of the described mentions."""
+        places = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
+        return SEPARATOR.join(map(self.sentence, sorted({int(self.tokens.sent[place]) for place in places})))
 
 
 class _Sources:
-    """What makes the events of a document true, over all parses; mentions are numbers of `mentions`."""
+    """What makes the events of one rule or outcome true, over all parses."""
 
-    def __init__(
-        self,
-        events: DocumentEvents,
-        parses: Sequence[ParsedMentions],
-        mentions: _Mentions,
-        of_rules: Mapping[str, _Sources],
-    ) -> None:
-        self._events, self._parses, self.mentions, self._of_rules = events, parses, mentions, of_rules
+    def __init__(self, evidence: DocumentEvidence, events: DocumentEvents, of_rules: Mapping[str, _Sources]) -> None:
+        self._evidence, self._events, self._of_rules = evidence, events, of_rules
         self._drawn = [each for each in events.parses if each.samples.size]
         self._descriptions = [] if events.parts else self._described()
+        self._errors, self._excluded = events.mc_errors.tolist(), self._excluded_triggers()
+
+    def row(self, event: int) -> EvidenceRow:
+        """The row of one event."""
+        events, evidence = self._events, self._evidence
+        instances, descriptions = self.of(event)
+        reasons, in_first = self._reasons(event), evidence.in_first
+        places: dict[str, Any] = {
+            "instances": [[trigger, [*map(in_first, mentions)], p] for trigger, mentions, p in instances],
+            "descriptions": [
+                [place, code, words, p] for mention, code, words, p in descriptions if (place := in_first(mention)) >= 0
+            ],
+            "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
+        }
+        probability = float(events.probabilities[event])
+        # Of one parse all variance is coreference's.
+        more: dict[str, Any] = {"coreference_variance": probability * (1.0 - probability)}
+        texts: dict[str, Any] = dict.fromkeys(("sentences", "role_mentions", "actor_mentions"), "")
+        remarks: list[str] = []
+        if evidence.parses[0].tokens is not None:
+            remarks = [self._reason_text(*each) for each in reasons]
+            if instances:
+                mentions = (f"{evidence.mention(mention)} {p:.3f}" for mention, _, _, p in descriptions)
+                texts = {
+                    "sentences": evidence.sentences(instances, descriptions),
+                    "role_mentions": SEPARATOR.join(
+                        f"{' > '.join(map(evidence.mention, fillers or [ABSENT]))} {p:.3f}"
+                        for _, fillers, p in instances
+                    ),
+                    "actor_mentions": SEPARATOR.join(dict.fromkeys(mentions)),
+                }
+            if events.n_parses > 1:
+                places["parses"] = self._trigger_parses(event, sorted({trigger for trigger, _, _ in instances}))
+                more = self._about_parses(event, places["parses"])
+        if not events.is_settled:
+            remarks.append(UNSETTLED)
+        return EvidenceRow(
+            doc_id=events.doc_id,
+            date=events.date,
+            period=evidence.period,
+            event=events.event,
+            actors=events.keys[event],
+            probability=probability,
+            mc_se=self._errors[event],
+            one_best=bool(events.one_best[event]),
+            **texts,
+            places=json.dumps(places),
+            excluded=self._excluded,
+            reasons=SEPARATOR.join(remarks),
+            filled=events.filled(event),
+            **more,
+        )
+
+    def _reason_text(self, name: str, share: float, others: list[tuple[int, float]]) -> str:
+        mentions = ", ".join(f"{self._evidence.mention(m)} {p:.3f}" for m, p in others)
+        return f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions)
+
+    def _excluded_triggers(self) -> str:
+        """Triggers that a condition excluded in any parse, with their token and the conditions."""
+        found: dict[str, None] = {}
+        rules = [self._events, *(part for parts in self._events.parts for part, _ in parts)]
+        for each in (each for rule in rules for each in rule.parses):
+            tokens = self._evidence.parses[each.parse].tokens
+            assert tokens is not None  # rules need them
+            for trigger in each.matches.excluded:
+                found[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+        return SEPARATOR.join(found)
 
     def _described(self) -> list[_Description]:
         """Descriptions in the entities of any event, the likeliest first."""
@@ -300,7 +327,7 @@ class _Sources:
             mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
             for d in np.flatnonzero(each.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-                key = self.mentions.number(each.parse, mentions[d]), matches.actors[codes[d]], first, end
+                key = self._evidence.number(each.parse, mentions[d]), matches.actors[codes[d]], first, end
                 hits[key] += counts[d]
         return [
             (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
@@ -341,7 +368,7 @@ class _Sources:
             counts, matches = each.instance_hits[:, each.keys.index(key)], each.matches
             for t in np.flatnonzero(counts).tolist():
                 mentions = tuple(
-                    ABSENT if m == DEFAULT and code == NO_ACTOR else self.mentions.number(each.parse, m)
+                    ABSENT if m == DEFAULT and code == NO_ACTOR else self._evidence.number(each.parse, m)
                     for m, code in zip(matches.instances[t].tolist(), key, strict=True)
                 )
                 source = int(matches.triggers[t]), mentions
@@ -353,14 +380,14 @@ class _Sources:
         codes = {part for code in key for part in (code, *code.split(OF))}
         return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
-    def reasons(self, event: int) -> list[_Reason]:
+    def _reasons(self, event: int) -> list[_Reason]:
         """What happens in the samples without an event, the most frequent first."""
         found, n_samples = self._events.reasons.get(event), self._events.n_samples
         if found is None:
             return []
         mentions = Counter[int]()
         for parse, m, n in found.others:
-            mentions[self.mentions.number(parse, m)] += n
+            mentions[self._evidence.number(parse, m)] += n
         others = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
         return [(name, n / n_samples, others if name == SEVERAL else []) for name, n in found.shares()]
 
@@ -373,7 +400,7 @@ class _Sources:
     def _parts(self) -> VarianceParts:
         return variance_parts(self._events)
 
-    def about_parses(self, event: int, tokens: Tokens, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
+    def _about_parses(self, event: int, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
         """What the parses contribute to an event: those that make it come first."""
         made = []
         for each in self._drawn:
@@ -382,18 +409,19 @@ class _Sources:
                 made.append(
                     (-n_hits, each.parse, f"{each.parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}")
                 )
+        written = self._evidence.tokens.written
         return {
-            "n_parses": len(self._parses),
+            "n_parses": len(self._evidence.parses),
             "parse_variance": float(self._parts.parse[event]),
             "coreference_variance": float(self._parts.coreference[event]),
             "parses": SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
             "trigger_parses": SEPARATOR.join(
-                f"{tokens.written[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
+                f"{written[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
                 for trigger, words, share, probability in trigger_parses
             ),
         }
 
-    def trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
+    def _trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
         """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""
         counts, n_samples = self._events.parse_counts, self._events.n_samples
         assert counts is not None  # of a document with several parses
@@ -401,7 +429,7 @@ class _Sources:
         for trigger in triggers:
             sizes, hits = Counter[str](), Counter[str]()
             for k in np.flatnonzero(counts).tolist():
-                words = _arcs(self._parses[k].tokens, trigger)
+                words = _arcs(self._evidence.parses[k].tokens, trigger)
                 sizes[words] += int(counts[k])
                 hits[words] += int(self._hits[k][event]) if k in self._hits else 0
             for words, size in sizes.most_common(MOST_MENTIONS):
@@ -414,55 +442,6 @@ def _arcs(tokens: Tokens | None, trigger: int) -> str:
     assert tokens is not None  # documents with several parses have tokens
     below = np.flatnonzero(tokens.head == trigger).tolist()
     return ", ".join(f"{tokens.dep[t]} {tokens.written[t]}" for t in below if tokens.dep[t] not in _LEAVES)
-
-
-class _Texts:
-    """Sentences and mentions of a document as text, each made once."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self.tokens = tokens
-        self._bounds = tokens.sentences()
-        self._sentences: dict[int, str] = {}
-        self._mentions: dict[tuple[int, int], str] = {}
-
-    def of(
-        self, instances: list[_Instance], descriptions: list[_Description], spans: Sequence[_Span]
-    ) -> tuple[str, str, str]:
-        """Sentences, agents and described mentions of an event."""
-        if not instances:
-            return "", "", ""
-        agents = [
-            " > ".join(self._mention(spans[m]) if m >= 0 else _NOBODY[m] for m in mentions or [-1])
-            + f" {probability:.3f}"
-            for _, mentions, probability in instances
-        ]
-        described = [
-            f"{self._mention(spans[mention])} {probability:.3f}" for mention, _, _, probability in descriptions
-        ]
-        places = {trigger for trigger, _, _ in instances}.union(spans[mention][2] for mention, *_ in descriptions)
-        sentences = map(self._sentence, sorted({int(self.tokens.sent[place]) for place in places}))
-        return SEPARATOR.join(sentences), SEPARATOR.join(agents), SEPARATOR.join(dict.fromkeys(described))
-
-    def of_reasons(self, reasons: list[_Reason], spans: Sequence[_Span]) -> str:
-        """What happens in the samples without an event."""
-        texts = []
-        for name, share, others in reasons:
-            mentions = ", ".join(f"{self._mention(spans[m])} {p:.3f}" for m, p in others)
-            texts.append(f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions))
-        return SEPARATOR.join(texts)
-
-    def _sentence(self, number: int) -> str:
-        if number not in self._sentences:
-            self._sentences[number] = " ".join(self.tokens.written[slice(*self._bounds[number])])
-        return self._sentences[number]
-
-    def _mention(self, span: _Span) -> str:
-        start, end, _ = span
-        if (start, end) not in self._mentions:
-            words = list(self.tokens.written[start : min(end, start + _LONGEST_MENTION)])
-            shortened = " ..." if end - start > _LONGEST_MENTION else ""
-            self._mentions[start, end] = f"{' '.join(words)}{shortened} [{start}-{end}]"
-        return self._mentions[start, end]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
 from corefsample.files._digests import is_sealed, sha256
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source
-from events.counting._tables import TABLE_METADATA, Columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from events.counting._tables import TABLE_METADATA
 
 RECORD = "run.json"
 SAMPLES = "count_samples"
@@ -43,74 +40,41 @@ def verify_table(path: PathLike) -> None:
         raise InputError(rule, place=place, hint="repeat the run")
 
 
-def checked_table(
-    path: str, columns: Sequence[str], schema: pa.Schema, same: Mapping[str, str] | None = None
+def run_table(
+    run: PathLike, name: str, columns: Sequence[str] | None = None, same: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """Read columns of a table of a run; its content is what the run wrote, as `table_path` says.
+    """Read a table of a run, by the name of its Parquet file, which is as the run wrote it.
 
     Parameters
     ----------
-    path
-        File or URL.
+    run
+        The folder.
+    name
+        counts, evidence, count_samples, or all_documents.
     columns
-        Names, in the order of the result.
-    schema
-        With the types of these columns.
+        Names, in the order of the result; by default all.
     same
         Values of columns of the rows to read; by default all rows.
 
     Raises
     ------
     InputError
-        If a column is missing or has another type, as in a run of another version.
+        If the file is missing in the folder, has another checksum than the record of the run says, or is of another
+        version; or a column is missing.
     """
-    import pyarrow as pa
+    import pyarrow.parquet as pq
 
-    table = read_parquet(path, columns, same)
-    if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
-        raise InputError(
-            "table must be of this version, got another", place=path, hint="repeat the run with this version"
-        )
-    for name in columns:
-        column, wanted = table.column(name), schema.field(name).type
-        is_text = pa.types.is_large_string(column.type) and pa.types.is_string(wanted)  # pandas writes the former
-        if column.type != wanted and not is_text:
-            raise InputError(f"column {name} must be {wanted}, got {column.type}", place=path)
-    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    return frame
-
-
-def table_path(run: str | os.PathLike[str], name: str) -> str:
-    """Path of a table of a run, by the name of its Parquet file, which is as the run wrote it.
-
-    Raises
-    ------
-    InputError
-        If it is missing in the folder, or has another checksum than the record of the run says.
-    """
     path = joined(run, f"{name}.parquet")
     if not is_file(path):
         hint = "repeat the run with this version" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)
     verify_table(path)
-    return path
-
-
-def read_counts(run: str | os.PathLike[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read the table of counts of a run, or the rows with the `same` values of columns."""
-    import pyarrow.parquet as pq
-
-    path = table_path(run, "counts")
-    with parquet_errors(path):
-        names = pq.read_schema(parquet_source(path)).names
-    roles = Columns.of_roles(names)
-    columns = Columns.of_counts(roles, recalibrated="uncertainty" in names, defaults="mean_named" in names)
-    return checked_table(path, tuple(columns.types), columns.arrow, same)
-
-
-def read_samples(path: str, named: Sequence[str], same: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Read the table of counts by sample of a run, or some of its rows; `named` are event and roles."""
-    import pyarrow as pa
-
-    schema = pa.schema([*((name, pa.string()) for name in (*named, "period")), ("counts", pa.list_(pa.int32()))])
-    return checked_table(path, schema.names, schema, same)
+    if columns is None:
+        with parquet_errors(path):
+            columns = pq.read_schema(parquet_source(path)).names
+    table = read_parquet(path, columns, same)
+    if any((table.schema.metadata or {}).get(key, version) != version for key, version in TABLE_METADATA.items()):
+        rule, hint = "table must be of this version, got another", "repeat the run with this version"
+        raise InputError(rule, place=path, hint=hint)
+    frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return frame

@@ -28,7 +28,7 @@ from corefsample._extras import install_hint
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.documents._faults import Rejected
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint
 from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import Inputs, parquet_source, total_size
@@ -329,7 +329,7 @@ class ArticleStream(FileSeries):
         What happens with articles without a date: "reject" or "keep".
     on_rejected
         Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
-        A file that is damaged (gzip data, archive, CSV, Parquet) always raises.
+        So is the rest of a damaged file (gzip data, archive, Parquet); one that is no CSV always raises.
 
     Attributes
     ----------
@@ -367,7 +367,7 @@ class ArticleStream(FileSeries):
         """Read the files from the beginning; standard input can be read once."""
         doc_ids = SeenIds()
         for path, reader in self._readers(LineReader):
-            for record in self._records(path, reader):
+            for record in self._undamaged(path, self._records(path, reader)):
                 try:
                     article = self._rules.article(record)
                     if not doc_ids.add(article.doc_id):
@@ -376,6 +376,15 @@ class ArticleStream(FileSeries):
                     self._reject(path, record, fault)
                 else:
                     yield article
+
+    def _undamaged(self, path: str, records: Iterator[Record]) -> Iterator[Record]:
+        """The records of a file up to where it is damaged; the rest is rejected as one."""
+        try:
+            yield from records
+        except DamagedFileError as error:
+            if self._on_rejected is None:
+                raise
+            self._on_rejected(Rejected.file(path, error))
 
     def _records(self, path: str, reader: LineReader) -> Iterator[Record]:
         suffix = news_suffix(path)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from corefsample.errors import InputError
+from corefsample.errors import DamagedFileError, InputError
 from corefsample.files._reading import ReadProgress, open_bytes
 from events.news._corpus_files import ARCHIVES, MARKUP, news_suffix
 from events.news._fields import ArticleFault, Record
@@ -56,7 +56,7 @@ def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[R
                     yield from _inner_archive(archive, member, path, outer, by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"archive must be complete, got: {error}", place=place) from None
+        raise DamagedFileError(f"archive must be complete, got: {error}", place=place) from None
 
 
 def _require_end(archive: tarfile.TarFile) -> None:

@@ -13,7 +13,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
@@ -24,8 +23,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from events.counting._notes import CountNotes
 from events.counting._periods import UNDATED, Calendar
-from events.counting._rows import ALL_DOCUMENTS_SCHEMA
-from events.counting._run_tables import checked_table, table_path
+from events.counting._run_tables import run_table
 from events.counting._tables import Columns, shown_name
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
@@ -206,8 +204,7 @@ def _with_all_documents(
     run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _ALL_COLUMNS])
-    table = checked_table(table_path(run.folder, "all_documents"), _ALL_COLUMNS, schema)
+    table = run_table(run.folder, "all_documents", _ALL_COLUMNS)
     report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
     report.counts["shown"] = _shown(report.counts["periods"])
     doc_ids = set(table["doc_id"])

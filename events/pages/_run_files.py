@@ -9,13 +9,9 @@ from typing import Any
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
-from events.counting._evidence import evidence_schema
 from events.counting._run_tables import (
     SAMPLES,
-    checked_table,
-    read_counts,
-    read_samples,
-    table_path,
+    run_table,
     verified_record,
     verify_table,
 )
@@ -76,9 +72,9 @@ def read_run(folder: PathLike) -> FinishedRun:
             raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
     record = verified_record(path)
     verify_table(path / "documents.parquet")
-    counts = read_counts(path)
+    counts = run_table(path, "counts")
     named = ("event", *Columns.of_roles(counts.columns))
-    evidence = checked_table(table_path(path, "evidence"), (*named, *_EVIDENCE), evidence_schema(named[1:]))
+    evidence = run_table(path, "evidence", (*named, *_EVIDENCE))
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +83,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
-        sampled = with_names(read_samples(table_path(path, SAMPLES), named))
+        sampled = with_names(run_table(path, SAMPLES))
     return FinishedRun(
         path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled
     )

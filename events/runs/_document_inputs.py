@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, total_size
-from corefsample.files._reading import ReadProgress, open_bytes
+from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint
+from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
 from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
 if TYPE_CHECKING:
@@ -204,8 +205,8 @@ class RepeatedTexts:
         return article
 
 
-@dataclass
-class DocumentInputs:
+@dataclass(repr=False)
+class DocumentInputs(FileSeries):
     """The documents of several files, one after another, and the rejected ones; iterate once.
 
     doc_ids must be unique over all files; about 20 bytes per id are kept.
@@ -254,8 +255,6 @@ class DocumentInputs:
     repeated: RepeatedTexts | None = None
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
-    _bytes_before: int = field(init=False, default=0)
-    _bytes_of: Callable[[], int] = field(init=False, default=lambda: 0)
 
     def __post_init__(self) -> None:
         if self.entity_fields is not None:
@@ -268,8 +267,7 @@ class DocumentInputs:
                 if each in self.kind_of:
                     raise InputError("input must be named once, got it again", place=each)
                 self.kind_of[each] = kind
-        self.paths = list(self.kind_of)
-        self.total_bytes = total_size(self.paths)
+        super().__init__(list(self.kind_of))
 
     def _news_files(self, path: str) -> list[str]:
         from events.news._articles import ArticleStream
@@ -279,11 +277,6 @@ class DocumentInputs:
     def first_of(self, *kinds: Kind) -> str | None:
         """The first file of one of these kinds, or None."""
         return next((path for path in self.paths if self.kind_of[path] in kinds), None)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes of all files read so far."""
-        return self._bytes_before + self._bytes_of()
 
     def accepted(self, on_rejected: Callable[[Rejected], None] | None) -> Iterator[ReadDocument]:
         """Yield the good documents; see `reject` for the bad ones."""
@@ -295,53 +288,52 @@ class DocumentInputs:
 
     def __iter__(self) -> Iterator[ReadDocument | Rejected]:
         doc_ids = SeenIds()
-        for path in self.paths:
-            rejected: list[Rejected] = []
-            read = {"scored": self._scored, "news": self._news}.get(self.kind_of[path], self._annotated)
-            for place, document in read(path, rejected.append):
+        rejected: list[Rejected] = []
+        for path, stream in self._readers(partial(self._opened, on_rejected=rejected.append)):
+            for place, document in self._placed(path, stream):
                 yield from rejected
                 rejected.clear()
                 if self.selected is not None and not self.selected(document.doc_id, document.metadata):
                     continue
                 is_new = doc_ids.add(document.doc_id)
                 if is_new and self.repeated is not None and self.kind_of[path] == "news":
-                    taken = self.repeated.taken(cast("Article", document))
-                    if taken is None:
+                    article = self.repeated.taken(cast("Article", document))
+                    if article is None:
                         continue
-                    document = taken
+                    document = article
                 item = ReadDocument(path, place, document)
                 yield item if is_new else item.rejected(InputError("doc_id must be unique in the corpus, got it again"))
             yield from rejected
-            self._bytes_before += total_size([path])
-            self._bytes_of = lambda: 0
+            rejected.clear()
 
-    def _annotated(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
+    def _opened(self, path: str, on_rejected: Callable[[Rejected], None]) -> Any:
+        """The documents of a file, or batches of them."""
+        kind = self.kind_of[path]
+        if kind == "scored":
+            from corefsample.formats import DocumentStream
+
+            return DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
+        if kind == "news":
+            from events.news._articles import ArticleStream
+
+            return ArticleStream([path], on_rejected=on_rejected, **self.article_options)
         from corefsample.formats.annotated._conll2012 import read_conll2012
         from corefsample.formats.annotated._corefud import read_corefud
 
         options: Any = {"on_crossing_sentences": self.on_crossing_sentences, "on_rejected": on_rejected}
-        if self.kind_of[path] == "corefud":
-            stream = read_corefud(path, entity_fields=self.entity_fields, **options)
-        else:
-            stream = read_conll2012(path, **options)
-        self._bytes_of = lambda: stream.bytes_read
+        if kind == "conll2012":
+            return read_conll2012(path, **options)
+        return read_corefud(path, entity_fields=self.entity_fields, **options)
+
+    def _placed(self, path: str, stream: Any) -> Iterator[Streamed]:
+        """Each document with its place in the file."""
+        kind = self.kind_of[path]
+        if kind == "scored":
+            for batch in stream:
+                for row, number in enumerate(batch.places):
+                    yield f"{batch.unit} {number}", batch.document(row)
+            return
         for number, document in enumerate(stream, start=1):
-            self.skipped.update(document.skipped)
-            yield f"document {number}", document
-
-    def _scored(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
-        from corefsample.formats import DocumentStream
-
-        stream = DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
-        self._bytes_of = lambda: stream.bytes_read
-        for batch in stream:
-            for row, number in enumerate(batch.places):
-                yield f"{batch.unit} {number}", batch.document(row)
-
-    def _news(self, path: str, on_rejected: Callable[[Rejected], None]) -> Iterator[Streamed]:
-        from events.news._articles import ArticleStream
-
-        stream = ArticleStream([path], on_rejected=on_rejected, **self.article_options)
-        self._bytes_of = lambda: stream.bytes_read
-        for number, article in enumerate(stream, start=1):
-            yield f"article {number}", article
+            if kind != "news":
+                self.skipped.update(document.skipped)
+            yield f"{'article' if kind == 'news' else 'document'} {number}", document

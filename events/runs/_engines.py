@@ -288,7 +288,8 @@ class _Cluster(_Pool[T, R]):
             try:
                 self._client = library.Client(address, timeout=_CONNECTING)
             except (OSError, ValueError, TimeoutError) as error:
-                raise OutputError(f"scheduler must be reachable, got: {error}", place=address) from None
+                rule = f"scheduler must be reachable, got: {error}"
+                raise OutputError(rule, place=address, obstacle="NoScheduler") from None
             self._executor = self._client.get_executor(pure=False)
             self._held = self._held.pop_all()
         self._n_threads, self._counted = 0, -_RECOUNTED
@@ -316,7 +317,7 @@ class _Cluster(_Pool[T, R]):
                 except KilledWorker:
                     raise _deaths(task) from None
         rule = "scheduler must stay reachable, got no answer"
-        raise OutputError(rule, place=self._address, hint="the same command continues")
+        raise OutputError(rule, place=self._address, hint="the same command continues", obstacle="NoScheduler")
 
     def stop(self) -> None:
         with suppress(Exception):

@@ -6,12 +6,14 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 import corefsample
 from corefsample._lazy import pd
+from corefsample.documents._faults import Rejected
+from corefsample.errors import InputError, ParameterHint
 from corefsample.files._atomic import require_free
 from events.runs._store import Source
 
@@ -70,6 +72,37 @@ def scoring_of(path: Any) -> dict[str, Any]:
         return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
+
+
+def require_documents(
+    n_documents: int,
+    rejected: Sequence[Rejected],
+    where: Sequence[str] | None,
+    max_quarantined: float | None,
+    paths: Sequence[str],
+) -> None:
+    """Raise InputError if a run has no good document: none for which the conditions hold, or none at all.
+
+    Also if more documents were set aside than `max_quarantined`, a number or below 1 a share of all.
+    """
+    n_all, most = n_documents + len(rejected), max_quarantined
+    if most is not None and len(rejected) > (most * n_all if most < 1.0 else most):
+        shown = f"{most:.4g} of all" if 0.0 < most < 1.0 else f"{most:,.0f}"
+        rule = f"at most {shown} documents may be set aside, got {len(rejected):,} of {n_all:,}"
+        hint = ParameterHint("max_quarantined", "allows more")
+        raise InputError(f"{rule}, the first: {rejected[0].message()}", hint=hint)
+    if n_documents:
+        return
+    if where and not rejected:
+        condition = " and ".join(where)
+        raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
+    aside = f", {len(rejected)} set aside, first: {rejected[0].message()}" if rejected else ""
+    raise InputError(f"a corpus must have at least one document, got none{aside}", place=", ".join(paths))
+
+
+def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
+    """Content of the quarantine file of a run."""
+    return "".join(json.dumps(each.to_json()) + "\n" for each in rejected).encode()
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:

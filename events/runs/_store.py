@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import corefsample
+from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
 from corefsample.files._digests import is_sealed, sealed, sha256
@@ -91,10 +92,14 @@ class Source:
 
 
 class StoredPart(NamedTuple):
-    """The folder of a part, and its record."""
+    """The folder of a part, and its record: at least the number of `documents` and the `rejected` ones."""
 
     folder: Path
     record: dict[str, Any]
+
+    def rejected(self) -> list[Rejected]:
+        """The documents that are set aside."""
+        return [Rejected.from_json(row) for row in self.record["rejected"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class PartStore:
         text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def find(self, key: str, *, verify: bool = True) -> StoredPart | None:
+    def find(self, key: str, *, verify: bool = True, stops: bool = False) -> StoredPart | None:
         """The part of a key, or None if it is not complete: no record, or a file is not as recorded.
 
         Parameters
@@ -126,13 +131,15 @@ class PartStore:
             From `key`.
         verify
             Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
+        stops
+            Whether the first bad document is an error, so that a part with rejected documents is none.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
             if record is None or record["key"] != key:
                 continue
             if _is_intact(folder, record["files"], verify):
-                return StoredPart(folder, record)
+                return None if stops and record["rejected"] else StoredPart(folder, record)
             if verify:
                 shutil.rmtree(folder, ignore_errors=True)
         return None
@@ -231,10 +238,11 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                         raise
                     left = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
                     if isinstance(error, KeyboardInterrupt):
-                        raise KeyboardInterrupt(f"interrupted; {left}") from None
+                        raise type(error)(f"interrupted; {left}") from None
                     if isinstance(error, OutputError):
                         hint = left if error.hint is None else f"{error.hint}; {left}"
-                        raise OutputError(error.message, place=error.place, hint=hint) from None
+                        obstacle = error.obstacle
+                        raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
         for each in made:
@@ -256,7 +264,7 @@ def _locked(path: Path, out: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             rule = "folder must not be in use by another run, got one that works there"
-            raise ParameterError(rule, place=out, hint="wait for it, or stop it") from None
+            raise ParameterError(rule, place=out, hint="wait for it, or stop it", obstacle="Locked") from None
         except OSError:  # of a file system without locks
             pass
         yield
@@ -269,7 +277,7 @@ def _output_errors(path: Path, out: str) -> Iterator[None]:
         yield
     except OutputError as error:
         if error.place is not None and Path(error.place).is_relative_to(path.parent):
-            raise OutputError(error.message, place=out, hint=error.hint) from None
+            raise OutputError(error.message, place=out, hint=error.hint, obstacle=error.obstacle) from None
         raise
     except OSError as error:
         is_ours = error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(path.parent)

@@ -17,7 +17,7 @@ from corefsample._checks import shown
 from corefsample.documents._batch import PARSES_VERSION, SCHEMA, VERSION, DocumentBatch, ParseRows, flat_lists
 from corefsample.documents._faults import Rejected, missing_field
 from corefsample.documents._tokens import STRING_COLUMNS
-from corefsample.errors import InputError
+from corefsample.errors import DamagedFileError, InputError
 from corefsample.files._contents import one_line, parquet_errors
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress
@@ -96,7 +96,7 @@ class ParquetReader(ReadProgress):
                 raise OSError(f"{n_read} of {expected} rows")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             place = f"{self.path}: row {row + 1}"
-            raise InputError(f"data must be readable, got: {one_line(error)}", place=place) from None
+            raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=place) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""

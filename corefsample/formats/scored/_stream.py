@@ -27,9 +27,10 @@ from corefsample.documents._faults import (
 )
 from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
+from corefsample.errors import DamagedFileError
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, partition_values
-from corefsample.files._reading import FileSeries, read_ahead
+from corefsample.files._reading import FileSeries, ReadProgress, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
@@ -48,7 +49,8 @@ class DocumentStream(FileSeries):
     needs
         Fields that every document must have: "date", "tokens", "gold".
     on_rejected
-        Called with each document that breaks a rule, which is then left out; None: the first one raises InputError.
+        Called with each document that breaks a rule, which is then left out, and with the rest of a damaged file; None:
+        the first one raises InputError.
     batch_size
         Largest number of documents in a batch.
     row_groups
@@ -109,7 +111,12 @@ class DocumentStream(FileSeries):
         self._seen = SeenIds()
         for path, reader in self._readers(self._opened):
             batches = self._checked(reader, partition_values(path))
-            yield from read_ahead(batches) if self._ahead else batches
+            try:
+                yield from read_ahead(batches) if self._ahead else batches
+            except DamagedFileError as error:
+                if self._on_rejected is None:
+                    raise
+                yield DocumentBatch.of_rows(path, [], "line", []), [Rejected.file(path, error)]
 
     def accepted(
         self, valid: DocumentBatch, rejected: list[Rejected], reasons: Mapping[int, str | Fault] = MappingProxyType({})
@@ -136,11 +143,14 @@ class DocumentStream(FileSeries):
             self._on_rejected(bad)
         return valid, kept
 
-    def _opened(self, path: str) -> JsonLinesReader | ParquetReader:
-        return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
+    def _opened(self, path: str) -> JsonLinesReader | ParquetReader | _DamagedFile:
+        try:
+            return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
+        except DamagedFileError as error:
+            return _DamagedFile(error)
 
     def _checked(
-        self, reader: JsonLinesReader | ParquetReader, of_file: Mapping[str, str]
+        self, reader: JsonLinesReader | ParquetReader | _DamagedFile, of_file: Mapping[str, str]
     ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """The documents of each batch that satisfy the format, and the others; `of_file` is metadata of all of them."""
         for read, rejected in reader.batches(self._batch_size):
@@ -155,6 +165,17 @@ class DocumentStream(FileSeries):
                 rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
                 valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
+
+
+class _DamagedFile(ReadProgress):
+    """In place of the reader of a file that cannot be opened: the error is raised where its documents are read."""
+
+    def __init__(self, error: DamagedFileError) -> None:
+        super().__init__()
+        self._error = error
+
+    def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        raise self._error
 
 
 def _several(n_parses: int) -> Fault:

@@ -17,7 +17,7 @@ class CountOptions(
     shared.Scheme,
     shared.Seed,
     shared.Undated,
-    shared.OnError,
+    shared.Quarantine,
     shared.UncertainlyRecalibrated,
     shared.Threads,
 ):

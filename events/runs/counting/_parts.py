@@ -13,13 +13,13 @@ from importlib import resources
 from typing import Any
 
 from corefsample._machine import processors
-from corefsample.errors import ParameterError
+from corefsample.documents._faults import Rejected
+from corefsample.errors import DamagedFileError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary
 from corefsample.files._remote import credentials, give_credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
-from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
@@ -35,10 +35,9 @@ from events.rules._rules import Rule, sources_of
 from events.runs._store import PartStore, Source
 from events.runs.counting._options import CountOptions
 
-QUARANTINE = "quarantine.jsonl"
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 
-_FREE = ("threads", "part_size", "on_error")  # options on which no result depends
+_FREE = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
 _OF_TABLES = ("level", "interval")  # and those on which no part does
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 
@@ -169,7 +168,7 @@ class CountPart:
         options = self.counting.options
         self.source.require_unchanged()
         with self.store.adding(self.key) as (folder, record):
-            quarantine = QuarantineFile(str(folder / QUARANTINE))
+            rejected: list[Rejected] = []
             selection = Selection(options.where)
             counter = EventCounter(
                 self.counting.definitions(),
@@ -186,7 +185,7 @@ class CountPart:
             documents = DocumentStream(
                 self.source.place,
                 needs=("tokens",) if options.undated == "keep" else ("date", "tokens"),
-                on_rejected=quarantine if options.on_error == "quarantine" else None,
+                on_rejected=rejected.append if options.on_error == "quarantine" else None,
                 batch_size=_BATCH,
                 row_groups=None if self.groups is None else range(*self.groups),
                 parses=True,
@@ -202,7 +201,7 @@ class CountPart:
             counter.update(documents, threads=n_threads, repeated=self.excluded, on_batch=on_batch)
             counter.save(folder)
             self.source.require_unchanged()
-            record["documents"], record["quarantined"] = counter.n_documents, quarantine.count
+            record["documents"], record["rejected"] = counter.n_documents, [each.to_json() for each in rejected]
             record["not_selected"] = selection.n_not_selected
         return counter
 
@@ -225,7 +224,10 @@ def count_parts(counting: Counting, source: Source, store: PartStore) -> Iterato
     if not source.path.endswith(".parquet"):
         yield CountPart(counting, source, store)
         return
-    rows = row_group_sizes(source.place)
+    try:
+        rows = row_group_sizes(source.place)
+    except DamagedFileError:  # raised, or set aside, where the documents are counted
+        rows = []
     total = sum(rows)
     n_parts = max(1, round(total / counting.options.part_size))
     first = n_done = n_before = n_yielded = 0

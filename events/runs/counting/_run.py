@@ -23,10 +23,9 @@ import pyarrow as pa
 import corefsample
 from corefsample._log import logger
 from corefsample._machine import one_processor_left
-from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._digests import sealed
-from corefsample.files._paths import Inputs, PathLike, input_paths, is_file, joined, local_name
+from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
@@ -36,12 +35,13 @@ from events.counting._periods import NO_PERIOD, UNDATED
 from events.counting._sums import CountedEvents
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
-from events.runs._record import run_record
+from events.runs._record import quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.counting._parts import QUARANTINE, Counting, CountPart, count_parts
+from events.runs.counting._parts import Counting, CountPart, count_parts
 from events.runs.counting._tables import draw_counts, write_counts, written_rows
 
+QUARANTINE = "quarantine.jsonl"
 _CONTENT = "content of "  # and the path of an input: a setting
 
 
@@ -82,8 +82,7 @@ class CountRun:
 
     def found(self, part: CountPart, *, verify: bool = True) -> StoredPart | None:
         """A part that is complete; where the first bad document is an error, none with documents set aside is."""
-        stored = self.store.find(part.key, verify=verify)
-        return None if stored is None or (self.stops and stored.record["quarantined"]) else stored
+        return self.store.find(part.key, verify=verify, stops=self.stops)
 
     def settings(self) -> dict[str, Any]:
         """Everything on which the tables depend, by name; of each input its content."""
@@ -97,9 +96,7 @@ def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bo
     counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
     paths = input_paths(inputs, suffixes=SUFFIXES)
     path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
-    # A folder at a URL without a record, whose parts are here, is of a run whose upload failed.
-    is_left = is_url(out) and path.is_dir() and not is_file(joined(out, RunFolder.RECORD))
-    RunFolder(out, overwrite=overwrite or is_left or not is_url(out))  # raises for a folder with other files
+    RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
     with opened_store(path, out) as store:
         sources = store.sources(paths)
         parts = [part for source in sources for part in count_parts(counting, source, store)]
@@ -117,12 +114,9 @@ def _require_same(out: str, settings: dict[str, Any]) -> None:
     earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
     different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
     if different:
-        name = different[0]
-        what = f"another {name}"
-        if name in fields_of(CountOptions):
-            what = f"{name} {earlier[name]}, not {settings[name]}"
-        elif name.startswith(_CONTENT) and name not in settings:
-            what = f"{name.removeprefix(_CONTENT)}, which is no input now"
+        what = f"another {different[0]}"
+        if different[0] in fields_of(CountOptions):
+            what = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
         rule = "must be a new or empty folder, or that of the same run"
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError(f"{rule}, got {out} of a run with {what}", parameter="out", hint=hint)
@@ -245,10 +239,14 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
     """Write the files of a run, and put them in their place; then remove the parts that the run does not need."""
     definitions = run.counting.definitions()
     with RunFolder(options.out, overwrite=True) as folder:  # `opened_run` made sure that it may be replaced
-        quarantined = _quarantined(merged)
-        if quarantined:
-            folder.file(QUARANTINE).write_bytes(quarantined)
-        counter = _required(run, merged, quarantined)
+        rejected = [document for each in merged.results for document in each.rejected()]
+        if rejected:
+            folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
+        paths = [source.path for source in run.sources]
+        require_documents(merged.n_documents, rejected, options.where, options.max_quarantined, paths)
+        counter = merged.counter
+        assert counter is not None
+        pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
         counts = counter.counts_of_all(level=options.level, interval=options.interval)
         with written_rows(folder.file, counter.rows, counter.evidence_schema) as found:
             table, compared = counts.to_frame(), counts.compare(options.compare or ())
@@ -263,7 +261,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_documents=counter.n_documents,
             n_sampled=counter.n_sampled,
             n_with_events=counter.n_with_events,
-            n_quarantined=sum(each.record["quarantined"] for each in merged.results),
+            n_quarantined=len(rejected),
             n_ambiguous=counter.n_ambiguous,
             actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
@@ -311,30 +309,3 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
     for note in definitions.notes(found):
         logger("events").warning("%s", note)
     return result
-
-
-def _quarantined(merged: MergedCounts) -> bytes:
-    """Lines of the documents that parts set aside."""
-    results = (each for each in merged.results if each.record["quarantined"])
-    return b"".join((each.folder / QUARANTINE).read_bytes() for each in results)
-
-
-def _required(run: CountRun, merged: MergedCounts, quarantined: bytes) -> CountedEvents:
-    """The counts of all parts; raises InputError if there is no document."""
-    where = run.counting.options.where
-    if merged.counter is None or not merged.n_documents:
-        if where and not quarantined:
-            condition = " and ".join(where)
-            raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
-        lines = quarantined.splitlines()
-        aside = f", {len(lines)} set aside, first: {_message(lines[0])}" if lines else ""
-        message = f"a corpus must hold at least one document, got none{aside}"
-        raise InputError(message, place=", ".join(source.path for source in run.sources))
-    pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
-    return merged.counter
-
-
-def _message(line: bytes) -> str:
-    """What is wrong with a document that was set aside."""
-    row = json.loads(line)
-    return Rejected(unit=row.pop("place"), number=None, **row).message()

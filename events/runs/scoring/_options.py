@@ -82,7 +82,7 @@ class Reading(Options):
 
 @declared
 class ScoringOptions(
-    Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.Undated, shared.OnError, shared.Recalibrated
+    Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.Undated, shared.Quarantine, shared.Recalibrated
 ):
     """How to score.
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, islice
@@ -31,7 +31,7 @@ from corefsample.files._atomic import (
 )
 from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import write_csv
-from corefsample.files._paths import Inputs, is_file, local_name, require_suffix, suffix_of
+from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
@@ -45,14 +45,14 @@ from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
-from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, run_record
+from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
-_FREE = ("clusters", "on_error")
+_FREE = ("clusters", "on_error", "max_quarantined")
 
 
 def _settings(scorer: Scorer) -> dict[str, Any]:
@@ -101,8 +101,8 @@ class _Parts:
             if not items:
                 return
             key = self._key(items)
-            part = self.store.find(key)
-            if part is None or (self.stops and part.record["rejected"]):
+            part = self.store.find(key, stops=self.stops)
+            if part is None:
                 yield Task(number, items, key, self.documents.bytes_read)
             else:
                 self.scored[number] = part
@@ -129,42 +129,6 @@ class _Parts:
             place = [each.source, each.place] if isinstance(each, ReadDocument) else []
             content.update(json.dumps([*place, each.to_json()]).encode())
         return self.store.key(self.settings, content.hexdigest())
-
-
-def _warn_early(scored: Scored) -> None:
-    """Say after the first part, before a long run is done, that most texts are of another language."""
-    if few_known := few_known_words(scored.tally):
-        logger("score").warning("of the first texts, %s", few_known)
-
-
-@dataclass(slots=True)
-class _Sums:
-    """Counts of the scored documents and of their texts, and the bad documents of all parts."""
-
-    tally: ScoringTally = field(default_factory=ScoringTally)
-    texts: TextTally = field(default_factory=TextTally)
-    rejected: list[Rejected] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, parts: Iterable[StoredPart]) -> _Sums:
-        """Add up parts."""
-        sums = cls()
-        for part in parts:
-            add_tally(sums.tally, ScoringTally(**part.record["tally"]))
-            sums.texts += TextTally(**part.record["texts"])
-            for row in part.record["rejected"]:
-                sums.rejected.append(Rejected(unit=row.pop("place"), number=None, **row))
-        return sums
-
-    def require_documents(self, options: ScoringOptions, paths: Iterable[str]) -> None:
-        """Raise InputError if there is no good document."""
-        if self.tally.n_documents:
-            return
-        if options.where and not self.rejected:
-            condition = " and ".join(options.where)
-            raise InputError(f"must hold for at least one document, got none for {condition!r}", parameter="where")
-        first = f", {len(self.rejected)} rejected, first: {self.rejected[0].message()}" if self.rejected else ""
-        raise InputError(f"a corpus must have at least one document, got none{first}", place=", ".join(paths))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -227,13 +191,15 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
     """Score documents, as `events.commands.run_score` says."""
     started = time.time()
     options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
-    engine, path = _engine(chosen), chosen.out
-    require_suffix(path, SUFFIXES, ParameterError)
+    path = chosen.out
+    suffix = require_suffix(path, SUFFIXES, ParameterError)
+    uses_all = chosen.workers is None and chosen.scheduler is None and chosen.pipeline is not None
+    engine = Engine(processors() if uses_all else chosen.workers, chosen.scheduler)
     # A run that was killed after its output was in its place, but not its record.
     is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
     overwrite = chosen.overwrite or is_left
     record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
-    clusters = None if options.clusters is None else _clusters_path(path, options.clusters)
+    clusters = None if options.clusters is None else f"{path.removesuffix(suffix)}.{options.clusters}.conllu"
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
     selection = Selection(options.where)
@@ -248,16 +214,20 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
         parts = _Parts(documents, store, _settings(scorer), stops=options.on_error == "stop", size=chosen.part_size)
         _score_missing(parts, scorer, engine, on_progress)
         in_order = [part for _, part in sorted(parts.scored.items())]
-        sums = _Sums.of(in_order)
-        sums.require_documents(options, documents.paths)
+        tally, texts = ScoringTally(), TextTally()
+        for part in in_order:
+            add_tally(tally, ScoringTally(**part.record["tally"]))
+            texts += TextTally(**part.record["texts"])
+        rejected = [document for part in in_order for document in part.rejected()]
+        limits = options.where, options.max_quarantined
+        require_documents(tally.n_documents, rejected, *limits, documents.paths)
         files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
         # Joined among the parts, so that what a killed run leaves is removed with them.
-        joined = store.path / f"joined{require_suffix(path, SUFFIXES, ParameterError)}"
+        joined = store.path / f"joined{suffix}"
         left_out = _write(join(files, joined, overwrite=True), clusters, options.clusters)
         remove_file(record)  # of an earlier run, whose output is about to be replaced
-        if sums.rejected:
-            rows = (json.dumps(rejected.to_json()) + "\n" for rejected in sums.rejected)
-            write_bytes(quarantine, "".join(rows).encode(), overwrite=True)
+        if rejected:
+            write_bytes(quarantine, quarantine_lines(rejected), overwrite=True)
         else:
             remove_file(quarantine)
         put_in_place(str(joined), path)
@@ -265,11 +235,11 @@ def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress 
         run = ScoreResult(
             out=path,
             record=record,
-            tally=sums.tally,
-            texts=sums.texts,
+            tally=tally,
+            texts=texts,
             n_resumed=parts.n_resumed,
-            n_quarantined=len(sums.rejected),
-            reasons=tuple(rejected.message() for rejected in sums.rejected[:3]),
+            n_quarantined=len(rejected),
+            reasons=tuple(each.message() for each in rejected[:3]),
             skipped=dict(documents.skipped),
             recalibration=chosen_recalibration(options.recalibration, options.model, source),
             clusters=clusters,
@@ -311,8 +281,9 @@ def _score_missing(parts: _Parts, scorer: Scorer, engine: Engine, on_progress: P
     function = partial(score_task, anywhere(scorer.options), scorer.identity())
     for task, scored in engine.results(function, parts.missing(), here=lambda task: scorer.score(task.items)):
         parts.add(task, scored)
-        if task.number == 1 and len(task.items) == parts.size:
-            _warn_early(scored)
+        is_first_of_several = task.number == 1 and len(task.items) == parts.size
+        if is_first_of_several and (few_known := few_known_words(scored.tally)):  # before a long run is done
+            logger("score").warning("of the first texts, %s", few_known)
         if on_progress is not None:
             n_documents = sum(part.record["documents"] for part in parts.scored.values())
             on_progress(task.bytes_read, parts.documents.total_bytes, n_documents)
@@ -373,17 +344,6 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
         with opened_store(_parts_folder(path), path) as store:
             store.remove()
     return bool(is_same)
-
-
-def _clusters_path(path: str, clusters: str) -> str:
-    return f"{path.removesuffix(suffix_of(path, SUFFIXES) or '')}.{clusters}.conllu"
-
-
-def _engine(options: ScoreOptions) -> Engine:
-    workers = options.workers
-    if workers is None and options.scheduler is None and options.pipeline is not None:
-        workers = processors()
-    return Engine(workers, options.scheduler)
 
 
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:

@@ -71,6 +71,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "undated": "reject",
         "threads": 2,
         "on_error": "quarantine",
+        "max_quarantined": None,
         "recalibration": None,
         "uncertainty": None,
         "part_size": 5000,

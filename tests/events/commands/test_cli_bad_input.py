@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -331,7 +332,8 @@ def test_errors_of_the_system_name_the_file(
         raise error
 
     monkeypatch.setattr("events.commands._document_checks.check_corpus", fail)
-    assert call("doctor", corpus) == (1, "", f"corefsample: {message}\n")
+    status = 75 if isinstance(error, OSError) and error.errno == errno.ENOSPC else 1
+    assert call("doctor", corpus) == (status, "", f"corefsample: {message}\n")
 
 
 # --- pipes --------------------------------------------------------------------------------------------------

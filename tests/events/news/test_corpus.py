@@ -352,12 +352,17 @@ def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: b
 
 
 @pytest.mark.parametrize("name", ["news.jsonl.gz", "news.csv.gz", "news.tgz"])
-def test_damaged_gzip_data_raises_even_with_a_quarantine(tmp_path: Path, name: str) -> None:
+def test_what_follows_damaged_gzip_data_is_set_aside_as_one(tmp_path: Path, name: str) -> None:
     articles = [Article(str(i), datetime.date(1999, 1, 2), f"Text {i}. " * 40) for i in range(50)]
     WRITERS[name](tmp_path / name, articles)
     whole = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(whole[:-20])
-    assert "must be complete, got: " in error_text(tmp_path / name, on_rejected=lambda bad: None)
+    assert "must be complete, got: " in error_text(tmp_path / name)
+    rejected: list[Rejected] = []
+    kept = list(ArticleStream(tmp_path / name, on_rejected=rejected.append))
+    assert [each.doc_id for each in kept] == [each.doc_id for each in articles[: len(kept)]]
+    assert "must be complete, got: " in rejected[-1].reason
+    assert (rejected[-1].source, rejected[-1].document) == (str(tmp_path / name), "")
 
 
 # --- CSV ---------------------------------------------------------------------------------------------------
@@ -695,4 +700,4 @@ def test_a_truncated_or_extended_archive_raises(tmp_path: Path) -> None:
         (b"", "archive must be complete, got: "),
     ]:
         path.write_bytes(content)
-        assert reason in error_text(path, on_rejected=lambda bad: None)
+        assert reason in error_text(path)

@@ -515,16 +515,6 @@ def test_selected_documents_give_what_a_file_of_them_alone_gives(counting: Case,
     assert (summary.n_documents, summary.n_not_selected, alone.n_not_selected) == (30, 30, 0)
 
 
-def test_scores_are_those_of_selected_documents(scoring: Case, tmp_path: Path) -> None:
-    out = scoring.out(tmp_path)
-    scoring.run(out)
-    lines = {json.loads(line)["doc_id"]: line for line in out.read_text().splitlines()}
-    wanted = sorted(lines)[::4]
-    summary = scoring.run(out, options=scoring.options(where=(f"doc_id={','.join(wanted)}",)), overwrite=True)
-    assert out.read_text().splitlines() == [line for doc_id, line in lines.items() if doc_id in wanted]
-    assert summary.n_not_selected == 60 - len(wanted)
-
-
 def test_a_condition_that_holds_of_no_document_is_named(case: Case, tmp_path: Path) -> None:
     with error(InputError, "where") as caught:
         case.run(case.out(tmp_path), options=case.options(where=("doc_id=nothing*", "doc_id=*1")))

@@ -356,7 +356,7 @@ def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Pat
     assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
     news_file(news, [undated])
     line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
-    assert "a corpus must have at least one document, got none, 1 rejected, first:" in line
+    assert "a corpus must have at least one document, got none, 1 set aside, first:" in line
 
 
 def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: Path, tiny: str, score: Score) -> None:
@@ -506,16 +506,6 @@ def test_standard_input_is_read(
     assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
 
 
-def test_the_record_describes_the_run(corpus: Path, model_path: Path, score: Score) -> None:
-    run = score(corpus)
-    record = json.loads(Path(run.record).read_text())
-    assert record["model"]["provenance"] == load_scorer(model_path).provenance
-    assert record["inputs"][0]["path"] == str(corpus)
-    assert record["summary"] == json.loads(json.dumps(run.to_json()))
-    assert record["summary"]["n_documents"] == 9
-    assert record["pipeline"] is None
-
-
 # --- several parses ----------------------------------------------------------------------------------------
 
 
@@ -605,15 +595,6 @@ def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, t
     usual(wire, parser, tmp_path)
     # Greedy parses: one parse a document, so the file is of version 1 and the same.
     assert (tmp_path / "s.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
-
-
-def test_the_record_says_how_parses_were_sampled(wire: Path, parser: Path, tmp_path: Path, call: Calls) -> None:
-    out = tmp_path / "s.parquet"
-    arguments = ("--pipeline", parser, "--parses", 2, "--parse-temperature", 2, "--workers", 1, "--out", out)
-    assert call("score", wire, *arguments)[0] == 0
-    record = json.loads((tmp_path / "s.parquet.scoring.json").read_text())
-    assert (record["arguments"]["parses"], record["arguments"]["parse_temperature"]) == (2, 2.0)
-    assert [document.n_parses for document in read_documents(out)] == [3, 3, 3]
 
 
 # --- errors ------------------------------------------------------------------------------------------------

@@ -57,19 +57,6 @@ def test_the_tables_have_the_rows_of_each_rules_own_run(news: Path, tmp_path: Pa
             assert rows[others].eq("").all(axis=None)
 
 
-def test_a_counter_of_several_rules_has_the_tables_of_the_command(news: Path, tmp_path: Path) -> None:
-    together = run(news, tmp_path / "run", RULES)
-    counter = EventCounter([load_rules(rule) for rule in RULES], n_samples=50)
-    counter.update(read_documents(news))
-    pd.testing.assert_frame_equal(counter.to_frame(), together["counts"], check_dtype=False)
-    evidence = counter.evidence().sort_values(["date", "doc_id", "event"], ignore_index=True)
-    written = together["evidence"].assign(date=lambda table: pd.to_datetime(table["date"]))  # days as Python's dates
-    pd.testing.assert_frame_equal(evidence, written, check_dtype=False)
-    alone = EventCounter(load_rules("arrest"), n_samples=50)
-    alone.update(read_documents(news))
-    pd.testing.assert_frame_equal(counter.counts(event="arrest").to_frame(), alone.counts().to_frame())
-
-
 def test_a_counter_returns_the_events_of_each_rule_that_can_have_one(news: Path) -> None:
     counter = EventCounter([load_rules(rule, "paper") for rule in RULES], n_samples=50)
     found = [counter.add_to_each(document) for document in read_documents(news)]
@@ -90,15 +77,6 @@ def test_a_counter_needs_different_rules_and_the_name_of_one() -> None:
         counter.counts(event="meet")
     with error(ParameterError, "rule"):
         TrueEvents([attack, arrest])  # type: ignore[arg-type]
-
-
-def test_the_comparison_of_each_event_is_drawn(news: Path, tmp_path: Path) -> None:
-    options = CountOptions(rule=RULES[:2], n_samples=20, compare=("IRQ", "IRN"))
-    count_events(news, tmp_path / "run", options, pictures=True)
-    assert {"comparison.png", "comparison.svg"} <= {path.name for path in (tmp_path / "run").iterdir()}
-    drawn = (tmp_path / "run" / "comparison.svg").read_text("utf-8")
-    assert "attack" in drawn
-    assert "arrest" in drawn
 
 
 def test_an_event_without_an_actor_and_one_with_are_counted_apart(news: Path, tmp_path: Path) -> None:
@@ -174,21 +152,6 @@ def test_a_run_has_the_numbers_of_the_counter(parsed_corpus: Path, reference: Pa
     assert (found["parse_variance"] > 0).any()
     counts = pd.read_parquet(reference / "counts.parquet")
     assert counts["mean"].tolist() == counter.counts().to_frame()["mean"].tolist()
-
-
-@pytest.mark.parametrize("uncertainty", ["none", "fit", "domain"])
-def test_recalibrated_runs_have_the_counters_numbers(parsed_corpus: Path, tmp_path: Path, uncertainty: Any) -> None:
-    # That of the English model has offsets by kind, and a parse has mentions and kinds of its own.
-    recalibration = read_recalibration("english")
-    run_parses(parsed_corpus, tmp_path / "run", recalibration="english", uncertainty=uncertainty)
-    counter = EventCounter(n_samples=OPTIONS.n_samples, recalibration=recalibration, uncertainty=uncertainty)
-    counter.update(read_documents(parsed_corpus))
-    counts, expected = pd.read_parquet(tmp_path / "run" / "counts.parquet"), counter.counts().to_frame()
-    for name in ("actor", "mean", "sd", "lower", "upper", "one_best", "uncertainty"):
-        assert counts[name].tolist() == expected[name].tolist()
-    plain = EventCounter(n_samples=OPTIONS.n_samples)
-    plain.update(read_documents(parsed_corpus))
-    assert counts["mean"].tolist() != plain.counts().to_frame()["mean"].tolist()
 
 
 def test_a_mixture_is_recalibrated_parse_by_parse(parsed_corpus: Path) -> None:

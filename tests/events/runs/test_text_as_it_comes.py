@@ -95,12 +95,3 @@ def test_texts_that_come_again_are_listed_and_kept_dropped_or_grouped(
     warned = [each.getMessage() for each in caplog.records if "count again" in each.getMessage()]
     assert len(warned) == (duplicates == "keep")
     assert not warned or warned[0].startswith("2 of the texts are those of earlier articles, such as 'wire' of 'first'")
-
-
-def test_a_corpus_without_copies_has_no_list_of_them(copied: Path, model_path: Path, tiny: str) -> None:
-    out = copied.with_name("s.jsonl")
-    Path(f"{out}.duplicates.csv").write_text("of an earlier run")
-    lines = copied.read_text("utf-8").splitlines()
-    copied.write_text(lines[0] + "\n" + lines[2] + "\n", "utf-8")
-    run = score_corpus(copied, out, ScoringOptions(model=str(model_path), pipeline=tiny))
-    assert (run.n_repeated, run.duplicates, Path(f"{out}.duplicates.csv").exists()) == (0, None, False)
