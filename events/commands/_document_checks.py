@@ -73,14 +73,13 @@ class AnnotatedReport(Report):
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        said = ", ".join(f"{code or 'not said'} ({count:,})" for code, count in sorted(self.languages.items()))
         share = self.n_known_words / self.n_words if self.n_words else 0.0
         skipped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.skipped.items())
         missed = self.n_mentions - self.n_by_span - self.n_by_head
         parse = f"{self.n_of_parse:,} found; of the annotated, {self.n_by_span:,} have the span of one, "
         return [
             ("documents", f"{self.n_documents:,} valid, {self.n_problems:,} bad"),
-            ("language", f"{said or 'none'}; the English model knows {share:.0%} of the words"),
+            ("language", _language_text(self.languages, share)),
             ("mentions", f"{self.n_mentions:,} of {self.n_entities:,} entities"),
             ("zeros", f"{self.n_zeros:,} of the mentions"),
             ("in parts", f"{self.n_discontinuous:,} of the mentions"),
@@ -202,16 +201,18 @@ class CorpusReport(Report):
             ("tokens", f"{self.n_parsed:,} documents"),
             *several,
             ("scheme", schemes or "none"),
-            ("language", self._language()),
+            ("language", _language_text(self.languages, self.known_share)),
             ("gold", f"{self.n_gold:,} documents"),
             ("P(NEW)", f"{self.new_mass:.3f}, mean over mentions" if self.n_mentions else "none"),
             *merging,
         ]
 
-    def _language(self) -> str:
-        said = [f"{code or 'not said'} ({count:,})" for code, count in sorted(self.languages.items())]
-        share = "" if self.known_share is None else f"; the English model knows {self.known_share:.0%} of the words"
-        return f"{', '.join(said) or 'none'}{share}"
+
+def _language_text(languages: Counter[str], known_share: float | None) -> str:
+    """Documents by language, and the share of their words that the English model knows."""
+    counts = ", ".join(f"{code or 'not said'} ({count:,})" for code, count in sorted(languages.items()))
+    share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
+    return f"{counts or 'none'}{share}"
 
 
 def check_corpus(

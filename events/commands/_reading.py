@@ -34,6 +34,10 @@ class Report(Result):
     n_problems: int = 0
     problems: list[CorefsampleError] = field(default_factory=list)
 
+    def lines(self) -> list[tuple[str, str]]:
+        """Pairs of name and value, to print."""
+        raise NotImplementedError
+
     def reject(self, rejected: Rejected) -> None:
         """Add a bad document."""
         self.n_problems += 1

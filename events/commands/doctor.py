@@ -36,7 +36,7 @@ import click
 from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._machine import available_memory, processors
-from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import Options, Result, declared, option
 from events.commands._parser import BAD_INPUT, Command, Failure
@@ -44,9 +44,7 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.commands._document_checks import AnnotatedReport, CorpusReport, NewsReport
-    from events.commands._file_check import FileReport
-    from events.commands._rule_hits import RuleHits
+    from events.commands._reading import Report
 
 
 @declared
@@ -87,13 +85,8 @@ class DoctorResult:
         The installation, if that was asked for.
     """
 
-    reports: tuple[AnnotatedReport | CorpusReport | FileReport | NewsReport | RuleHits, ...] = ()
+    reports: tuple[Report, ...] = ()
     environment: Environment | None = None
-
-    @property
-    def problems(self) -> list[CorefsampleError]:
-        """The first problems of all reports."""
-        return [problem for report in self.reports for problem in report.problems]
 
     def to_json(self) -> Any:
         """The fields of each report, or of the environment."""
@@ -139,9 +132,10 @@ def run_doctor(
     from events.lexicon._lexicon import load_lexicon
     from events.runs._document_inputs import annotated_kind
 
-    found: list[Any] = [check_file(name, options.lexicon, options.scheme) for name in files if is_rule_or_lexicon(name)]
+    yaml_files = [name for name in files if is_rule_or_lexicon(name)]
+    found: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
-    others = [name for name in files if not is_rule_or_lexicon(name) and name not in annotated]
+    others = [name for name in files if name not in (*yaml_files, *annotated)]
     news = [name for name in others if _is_news(name)]
     corpus = [name for name in others if name not in news]
     if news:
@@ -278,19 +272,26 @@ def print_doctor(result: DoctorResult) -> None:
         print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
 
 
-def report_problems(result: DoctorResult) -> None:
-    """Print the problems to standard error, and end the program if there are any."""
-    hints = set()
-    for problem in result.problems:
+def report_problems(reports: Sequence[Report]) -> None:
+    """Print the first problems of all reports to standard error, and end the program if there are any."""
+    problems, hints = [problem for report in reports for problem in report.problems], set()
+    for problem in problems:
         if problem.hint in hints:  # each next step is printed once
             problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
         hints.add(problem.hint)
         print_error(Failure(problem, click.get_current_context()).message)
-    if result.problems:
-        n_hidden = sum(report.n_problems for report in result.reports) - len(result.problems)
+    if problems:
+        n_hidden = sum(report.n_problems for report in reports) - len(problems)
         if n_hidden:
             print_error(f"and {n_hidden:,} more")
         sys.exit(BAD_INPUT)
 
 
-command = Command(DoctorOptions, run_doctor, print_doctor, "files*", task="checking", finish=report_problems)
+command = Command(
+    DoctorOptions,
+    run_doctor,
+    print_doctor,
+    "files*",
+    task="checking",
+    finish=lambda result: report_problems(result.reports),
+)

@@ -21,7 +21,7 @@ from events import _shared_options as shared
 from events._options import declared
 from events.commands._parser import Command
 from events.commands._screen import print_pairs, print_text
-from events.commands.doctor import DoctorResult, report_problems
+from events.commands.doctor import report_problems
 
 if TYPE_CHECKING:
     from events.commands._file_check import FileReport
@@ -122,5 +122,5 @@ command = Command(
     print_rule_test,
     "files+",
     reads_lines=False,
-    finish=lambda result: report_problems(DoctorResult(result.reports)),
+    finish=lambda result: report_problems(result.reports),
 )

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Floats, Ints
 from corefsample._random import document_key
-from events.rule_error._model import RuleError
-
-# Shape of the gamma distribution of an actor's rate of true documents from period to period: 1 is an exponential
-# distribution. It matters where the rule finds few documents of a period.
-RATE_SHAPE: Final = 1.0
+from events.rule_error._model import RuleError, miss_exposure
 
 
 def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
@@ -24,8 +18,8 @@ def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
 def true_counts(counts: npt.ArrayLike, n_docs: npt.ArrayLike, error: RuleError, rng: np.random.Generator) -> Ints:
     """Draw the numbers of documents in which a reader sees the event, given those that the rule counts.
 
-    Each draw thins the counted documents by the precision of its period, and adds missed ones: the rate of true
-    documents has a gamma distribution over periods, and the rule finds the share of the recall of them.
+    Each draw thins the counted documents by the precision of its period, and adds missed ones among the others, in
+    proportion to `miss_exposure`.
 
     Parameters
     ----------
@@ -78,17 +72,12 @@ def reader_probability(
 
 def _confirmed_and_missed(counts: Ints, n_docs: Ints, error: RuleError, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Documents of each draw and period that a reader confirms, and that the rule does not count."""
-    precision, recall = (
-        _probability(logit[:, None] + sd[:, None] * rng.standard_normal(counts.shape))
-        for logit, sd in ((error.precision, error.precision_sd), (error.recall, error.recall_sd))
-    )
+    precision = _probability(error.precision[:, None] + error.precision_sd[:, None] * rng.standard_normal(counts.shape))
+    misses = np.exp(error.misses[:, None] + error.misses_sd[:, None] * rng.standard_normal(counts.shape))
     confirmed = rng.binomial(counts, precision)
-    # One half: the prior of the rate is that of Jeffreys.
-    rate = (confirmed.sum(axis=1, keepdims=True) + 0.5) / (_probability(error.recall)[:, None] * n_docs.sum())
-    rates = rng.standard_gamma(RATE_SHAPE + confirmed) / (RATE_SHAPE / rate + recall * n_docs)
     others = n_docs - counts
-    missed = rng.binomial(others, np.minimum(rates * (1.0 - recall) * n_docs / np.maximum(others, 1), 1.0))
-    return confirmed, missed
+    share = np.minimum(misses * miss_exposure(counts, n_docs) / np.maximum(others, 1), 1.0)
+    return confirmed, rng.binomial(others, share)
 
 
 def _probability(logit: Floats) -> Floats:

@@ -1,11 +1,13 @@
-"""Precision and recall of a rule that nobody has checked, from those of rules in a reference class.
+"""Precision and misses of a rule that nobody has checked, from those of rules in a reference class.
 
-The logit of the precision of an event and actor in a corpus (a cell) is a sum of normal effects: a mean, and effects of
-the kind of actor, the corpus, the event and the actor in the corpus, the cell, and of each period in it. Recall has the
-same model, with its own parameters. The numbers of documents are binomial. The model is a Gaussian process over the
-cells, whose covariance says how much two cells share. Given the standard deviations of the effects, the Laplace
-approximation of the posterior is a normal distribution; the standard deviations are integrated out by importance
-sampling.
+A rule's precision is the probability that a reader confirms a document that it counts. Its misses are the documents
+that it does not count and a reader does, relative to those that it counts. Recall follows: precision / (precision +
+misses). The logit of the precision of an event and actor in a corpus (a cell) is a sum of normal effects: a mean, and
+effects of the kind of actor, the corpus, the event and the actor in the corpus, the cell, and of each period in it. The
+logarithm of the misses has the same model, with its own parameters. Confirmed documents are binomial, missed ones
+Poisson. The model is a Gaussian process over the cells, whose covariance says how much two cells share. Given the
+standard deviations of the effects, the Laplace approximation of the posterior is a normal distribution; the standard
+deviations are integrated out by importance sampling.
 
 References
 ----------
@@ -14,7 +16,7 @@ Rasmussen & Williams (2006), Algorithms 3.1 and 3.2, for the Laplace approximati
 
 from __future__ import annotations
 
-import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,11 +30,10 @@ from corefsample._arrays import Bools, Floats, Ints
 from corefsample._lazy import pd
 from events.rule_error._table import CELL, KINDS, read_reference
 
-N_POINTS: Final = 48  # of the standard deviations, in each round of importance sampling
+N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
-N_STEPS: Final = 5  # of Newton's method
-NODES: Final = np.linspace(-3.2, 3.2, 15)  # of the effects of periods, in standard deviations
-_LOG_WEIGHTS: Final = -0.5 * NODES**2 - np.log(np.exp(-0.5 * NODES**2).sum())
+N_STEPS: Final = 10  # of Newton's method
+RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
 # By effect the columns that two cells have in common if they share it.
 EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "kind": ("kind",),
@@ -46,7 +47,7 @@ EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Scales of the model, on the logit scale.
+    """Prior of the logits of precision, or of the logarithms of misses.
 
     Attributes
     ----------
@@ -56,19 +57,23 @@ class Prior:
         Scales of the half-normal priors of the standard deviations of the effects.
     """
 
-    mean: float = 0.5
-    sd: float = 1.0
-    kind: float = 0.5
-    corpus: float = 1.5
-    event: float = 1.0
-    actor: float = 0.5
-    cell: float = 0.5
+    mean: float
+    sd: float
+    kind: float
+    corpus: float
+    event: float
+    actor: float
+    cell: float
     period: float = 0.5
 
     @property
     def scales(self) -> Floats:
         """Of the standard deviations, in the order of `EFFECTS`."""
         return np.array([getattr(self, name) for name in EFFECTS])
+
+
+PRECISION: Final = Prior(mean=0.5, sd=1.0, kind=0.5, corpus=1.5, event=0.25, actor=0.5, cell=0.5)
+MISSES: Final = Prior(mean=-1.0, sd=0.7, kind=0.5, corpus=0.8, event=0.25, actor=0.3, cell=0.3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,62 +105,60 @@ class RuleError:
 
     Attributes
     ----------
-    precision, recall
-        float64 (n_draws,): logits of the probability that a reader confirms a document that the rule counts, and that
-        the rule counts a document in which a reader sees the event.
-    precision_sd, recall_sd
-        float64 (n_draws,): standard deviations of both logits from period to period.
+    precision
+        float64 (n_draws,): logit of the probability that a reader confirms a document that the rule counts.
+    misses
+        float64 (n_draws,): logarithm of the expected number of documents that the rule does not count and a reader
+        does, relative to those that it counts.
+    precision_sd, misses_sd
+        float64 (n_draws,): standard deviations of both from period to period.
     """
 
     precision: Floats
-    recall: Floats
+    misses: Floats
     precision_sd: Floats
-    recall_sd: Floats
+    misses_sd: Floats
 
     def __len__(self) -> int:
         return len(self.precision)
 
-    def chosen(self, draws: Ints) -> RuleError:
-        """Some of the draws, by number."""
-        return RuleError(self.precision[draws], self.recall[draws], self.precision_sd[draws], self.recall_sd[draws])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Share:
-    """Posterior of the logits of a share (precision or recall) in the cells of a table.
+class _Posterior:
+    """Posterior of the logits of precision, or of the logarithms of misses, in the cells of a table.
 
     Attributes
     ----------
+    prior
+        Of the effects.
     cells
         Columns of `EFFECTS` of the cells.
     sds
         float64 (n_points, n_effects): standard deviations of the effects.
     weights
         float64 (n_points,): posterior probabilities of the points.
-    gradient, curvature
-        float64 (n_points, n_cells): derivative of the log likelihood at the mode, and the negative of its second.
+    slope, root
+        float64 (n_points, n_cells): derivative of the log likelihood at the mode, and the square root of the negative
+        of its second.
     inverse
-        float64 (n_points, n_cells, n_cells): inverse of 1 + root(curvature) covariance root(curvature).
-    log_evidence
-        float64 (n_points,): logarithm of the marginal likelihood.
+        float64 (n_points, n_cells, n_cells): inverse of 1 + root covariance root.
     """
 
     prior: Prior
     cells: pd.DataFrame
     sds: Floats
     weights: Floats
-    gradient: Floats
-    curvature: Floats
+    slope: Floats
+    root: Floats
     inverse: Floats
-    log_evidence: Floats
 
     def draws(self, cell: Cell, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Logits of a new cell, and the standard deviations from period to period."""
+        """Draw the value of a new cell, and the standard deviations from period to period."""
         variances = self.sds**2
         alike = self.cells.assign(kind=cell.kind, event=cell.event, actor=cell.actor, corpus=cell.corpus, preset="")
         covariance = self.prior.sd**2 + variances @ _shared(self.cells, alike).T
-        mean = self.prior.mean + (covariance * self.gradient).sum(axis=1)
-        scaled = covariance * np.sqrt(self.curvature)
+        mean = self.prior.mean + (covariance * self.slope).sum(axis=1)
+        scaled = covariance * self.root
         explained = np.einsum("qc,qcd,qd->q", scaled, self.inverse, scaled)
         own = variances[:, list(EFFECTS).index("cell")]
         effects = variances[:, :-1].sum(axis=1) - own
@@ -184,8 +187,8 @@ class RuleErrorModel:
     """
 
     table: pd.DataFrame
-    _precision: _Share
-    _recall: _Share
+    _precision: _Posterior
+    _misses: _Posterior
 
     def draws(self, cell: Cell, n_draws: int, rng: np.random.Generator) -> RuleError:
         """Draw the error of a rule and actor that are not in the reference class.
@@ -200,8 +203,8 @@ class RuleErrorModel:
             Source of randomness.
         """
         precision, precision_sd = self._precision.draws(cell, n_draws, rng)
-        recall, recall_sd = self._recall.draws(cell, n_draws, rng)
-        return RuleError(precision, recall, precision_sd, recall_sd)
+        misses, misses_sd = self._misses.draws(cell, n_draws, rng)
+        return RuleError(precision, misses, precision_sd, misses_sd)
 
     def corpus_of(self, actors: Collection[str]) -> str:
         """Corpus of the reference class with most of the named actors of a run; "" if there is none."""
@@ -209,17 +212,27 @@ class RuleErrorModel:
         return str(named.groupby("corpus")["actor"].nunique().idxmax()) if len(named) else ""
 
 
-def fit_rule_error(table: pd.DataFrame, prior: Prior = Prior()) -> RuleErrorModel:
+def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses: Prior = MISSES) -> RuleErrorModel:
     """Fit the model to a reference class.
 
     Parameters
     ----------
     table
         See `read_reference`; it may be empty, and the posterior is then the prior.
-    prior
-        Scales of the priors.
+    precision, misses
+        The priors.
     """
-    return RuleErrorModel(table, *(_fitted(table, "yes_above", trials, prior) for trials in ("n_above", "n_yes")))
+    cells = table.groupby(list(CELL))[["n_above", "n_documents"]]
+    exposure = np.zeros(len(table))
+    for rows in cells.indices.values():
+        counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("n_above", "n_documents"))
+        exposure[rows] = miss_exposure(counts, n_docs)
+    n_above = table["n_above"].to_numpy(np.float64)
+    return RuleErrorModel(
+        table,
+        _fitted(table, Binomial, "yes_above", n_above, precision),
+        _fitted(table, Poisson, "yes_below", exposure, misses),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -228,46 +241,98 @@ def reference_model(path: str | None = None) -> RuleErrorModel:
     return fit_rule_error(read_reference(path))
 
 
-def _fitted(table: pd.DataFrame, hits: str, trials: str, prior: Prior) -> _Share:
-    """Posterior of the share of hits among trials: points from a normal distribution that follows their weights."""
-    table = table[table[trials] > 0]
+def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
+    """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
+
+    An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
+    period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
+
+    Parameters
+    ----------
+    counts
+        (..., n_periods): documents that the rule counts.
+    n_docs
+        (n_periods,): all documents.
+
+    Returns
+    -------
+    float64 (..., n_periods)
+        Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
+    """
+    counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
+    total = counts.sum(axis=-1, keepdims=True) + 0.5
+    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * n_docs.sum() / total + n_docs)
+    return np.asarray(total * shares / shares.sum(axis=-1, keepdims=True))
+
+
+def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats, prior: Prior) -> _Posterior:
+    """Posterior given the rows of a table: points from normal distributions that follow the weights of the last."""
+    used = size > 0
+    table, size = table[used], size[used]
     cells = table.drop_duplicates(list(CELL))
-    n, k = (table[name].to_numpy(np.float64) for name in (trials, hits))
-    rows = _Rows(table.groupby(list(CELL), sort=False).ngroup().to_numpy().astype(np.int64), k, n, len(cells))
+    cell = table.groupby(list(CELL), sort=False).ngroup().to_numpy().astype(np.int64)
+    rows = family(cell, table[column].to_numpy(np.float64), size)
+    pairs = np.indices((len(cells), len(cells))).reshape(2, -1)
+    shared = _shared(cells.iloc[pairs[0]], cells.iloc[pairs[1]])
     normal = _quasi_normal(len(EFFECTS))
-    mean, sd = np.log(prior.scales) - 0.4, np.full(len(EFFECTS), 0.8)
-    k, n = (np.bincount(rows.cell, weights=numbers, minlength=len(cells)) for numbers in (k, n))
-    start = np.log((k + 0.5) / (n - k + 0.5)) - prior.mean
+    centre, spread = np.log(prior.scales) - 0.4, np.full(len(EFFECTS), 0.8)
     for tempering in np.linspace(1.0 / N_ROUNDS, 1.0, N_ROUNDS):
-        logs = mean + sd * normal
-        share, centred = _laplace(cells, rows, np.exp(logs), prior, start)
-        log_prior = (logs - 0.5 * (share.sds / prior.scales) ** 2).sum(axis=1)
-        log_weights = share.log_evidence + log_prior + 0.5 * (normal**2).sum(axis=1)
+        logs = centre + spread * normal
+        sds = np.exp(logs)
+        covariance = prior.sd**2 + (sds**2 @ shared.T).reshape(len(sds), len(cells), len(cells))
+        log_evidence, slope, root, inverse = _laplace(rows, covariance, sds[:, -1:] ** 2, prior.mean)
+        log_prior = (logs - 0.5 * (sds / prior.scales) ** 2).sum(axis=1)
+        log_weights = log_evidence + log_prior + 0.5 * (normal**2).sum(axis=1)
         weights = np.exp(tempering * (log_weights - log_weights.max()))
         weights /= weights.sum()
-        start = weights @ centred
-        mean = weights @ logs
-        sd = np.sqrt(weights @ (logs - mean) ** 2 + 0.04)
-    return dataclasses.replace(share, weights=weights)
+        centre = weights @ logs
+        spread = np.sqrt(weights @ (logs - centre) ** 2 + 0.04)
+    return _Posterior(prior, cells, sds, weights, slope, root, inverse)
 
 
-def _laplace(cells: pd.DataFrame, rows: _Rows, sds: Floats, prior: Prior, start: Floats) -> tuple[_Share, Floats]:
-    """Laplace approximation for each point of standard deviations, and its modes, relative to the prior mean."""
-    n = len(cells)
-    pairs = np.indices((n, n)).reshape(2, -1)
-    shared = _shared(cells.iloc[pairs[0]], cells.iloc[pairs[1]])
-    covariance = prior.sd**2 + (sds**2 @ shared.T).reshape(len(sds), n, n)
-    centred = np.tile(start, (len(sds), 1))
+def _laplace(
+    rows: _Rows, covariance: Floats, period_variance: Floats, mean: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Laplace approximation for each point of standard deviations, effects of periods included, by Newton's method.
+
+    Parameters
+    ----------
+    rows
+        The data.
+    covariance
+        float64 (n_points, n_cells, n_cells): of the effects of cells.
+    period_variance
+        float64 (n_points, 1): of the effects of periods.
+    mean
+        Of all effects.
+
+    Returns
+    -------
+    log_evidence, slope, root, inverse
+        Logarithm of the marginal likelihood (n_points,), and as in `_Posterior`.
+    """
+    identity = np.eye(covariance.shape[1])
+    effects = np.tile(rows.start - mean, (len(covariance), 1))  # points, rows: the sum of all, without the mean
     for _ in range(N_STEPS):
-        log_likelihood, gradient, curvature = rows.derivatives(prior.mean + centred, sds[:, -1])
-        root = np.sqrt(curvature)
-        inverse = np.asarray(np.linalg.inv(np.eye(n) + root[:, :, None] * covariance * root[:, None, :]), np.float64)
-        target = curvature * centred + gradient
-        projected = root * np.einsum("qcd,qd->qc", covariance, target)
-        slope = target - root * np.einsum("qcd,qd->qc", inverse, projected)
-        centred = centred + np.clip(np.einsum("qcd,qd->qc", covariance, slope) - centred, -1.0, 1.0)
-    log_evidence = log_likelihood - 0.5 * (slope * centred).sum(axis=1) + 0.5 * np.linalg.slogdet(inverse)[1]
-    return _Share(prior, cells, sds, np.ones(len(sds)), slope, curvature, inverse, log_evidence), centred
+        information, score = rows.derivatives(mean + effects)
+        damping = 1.0 + period_variance * information
+        root = np.sqrt(rows.sums(information / damping))
+        inverse = np.asarray(np.linalg.inv(identity + root[:, :, None] * covariance * root[:, None, :]), np.float64)
+        target = rows.sums((information * effects + score) / damping)
+        slope = target - root * _times(inverse, root * _times(covariance, target))
+        of_cells = _times(covariance, slope)
+        of_rows = of_cells[:, rows.cell]
+        of_periods = period_variance * (information * (effects - of_rows) + score) / damping
+        effects = effects + np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+    log_evidence = rows.log_likelihood(mean + effects)
+    log_evidence -= 0.5 * ((slope * of_cells).sum(axis=1) + (of_periods**2 / period_variance).sum(axis=1))
+    log_evidence += 0.5 * (np.linalg.slogdet(inverse)[1] - np.log(damping).sum(axis=1))
+    return log_evidence, slope, root, inverse
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    """Product of each matrix, float64 (n_points, n, n), and its vector."""
+    return np.asarray(np.einsum("qcd,qd->qc", matrices, vectors))
 
 
 def _quasi_normal(n: int) -> Floats:
@@ -282,49 +347,78 @@ def _quasi_normal(n: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Binomial rows of a table.
+class _Rows(ABC):
+    """Numbers of documents in the rows of a table, and their distribution given the effects.
 
     Attributes
     ----------
     cell
         int64 (n_rows,): cell of each row.
-    hits, trials
-        float64 (n_rows,): numbers of documents.
-    n_cells
-        Number of cells.
+    count
+        float64 (n_rows,): documents that are confirmed, or missed.
+    size
+        float64 (n_rows,): trials of a binomial distribution, or exposure of a Poisson distribution.
     """
 
     cell: Ints
-    hits: Floats
-    trials: Floats
-    n_cells: int
+    count: Floats
+    size: Floats
 
-    def derivatives(self, logits: Floats, period_sds: Floats) -> tuple[Floats, Floats, Floats]:
-        """Log likelihood without the effects of periods, which rows do not share.
+    def sums(self, values: Floats) -> Floats:
+        """Sums by cell: float64 (..., n_cells) of float64 (..., n_rows)."""
+        return values @ np.eye(self.cell.max(initial=-1) + 1)[self.cell]
 
-        Parameters
-        ----------
-        logits
-            float64 (n_points, n_cells).
-        period_sds
-            float64 (n_points,): standard deviations of the effects of periods.
+    def cell_totals(self) -> tuple[Floats, Floats]:
+        """Counts and sizes of the cells of the rows, with one half more, so that neither is zero."""
+        return self.sums(self.count)[self.cell] + 0.5, self.sums(self.size)[self.cell] + 0.5
 
-        Returns
-        -------
-        array of shape (n_points,), and two of (n_points, n_cells)
-            The log likelihood, its gradient, and the negative of its second derivative.
-        """
-        z = logits[:, self.cell, None] + (period_sds[:, None] * NODES)[:, None, :]  # points, rows, nodes
-        share = 1.0 / (1.0 + np.exp(-z))
-        log_share = np.log(share)
-        terms = self.hits[:, None] * log_share + (self.trials - self.hits)[:, None] * (log_share - z) + _LOG_WEIGHTS
-        top = terms.max(axis=2, keepdims=True)
-        terms = np.exp(terms - top)
-        total = terms.sum(axis=2, keepdims=True)
-        slope = self.hits[:, None] - self.trials[:, None] * share
-        gradient = (terms / total * slope).sum(axis=2)
-        second = (terms / total * (slope**2 - self.trials[:, None] * share * (1.0 - share))).sum(axis=2)
-        of_cell = np.eye(self.n_cells)[self.cell]
-        curvature = np.maximum((gradient**2 - second) @ of_cell, 1e-9)
-        return (np.log(total) + top)[:, :, 0].sum(axis=1), gradient @ of_cell, curvature
+    @property
+    @abstractmethod
+    def start(self) -> Floats:
+        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
+
+    @abstractmethod
+    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
+        """Information and score at effects that include the mean, (n_points, n_rows)."""
+
+    @abstractmethod
+    def log_likelihood(self, effects: Floats) -> Floats:
+        """Of each point, but for a constant."""
+
+
+class Binomial(_Rows):
+    """Effects are logits of a probability."""
+
+    @property
+    def start(self) -> Floats:
+        """See `_Rows`."""
+        count, size = self.cell_totals()
+        return np.asarray(np.log(count / (size - count + 0.5)))
+
+    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
+        """See `_Rows`."""
+        share = 1.0 / (1.0 + np.exp(-effects))
+        return self.size * share * (1.0 - share), self.count - self.size * share
+
+    def log_likelihood(self, effects: Floats) -> Floats:
+        """See `_Rows`."""
+        return np.asarray((self.count * effects - self.size * np.logaddexp(0.0, effects)).sum(axis=1))
+
+
+class Poisson(_Rows):
+    """Effects are logarithms of a rate."""
+
+    @property
+    def start(self) -> Floats:
+        """See `_Rows`."""
+        count, size = self.cell_totals()
+        return np.asarray(np.log(count / size))
+
+    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
+        """See `_Rows`."""
+        mean = self.size * np.exp(effects)
+        return mean, self.count - mean
+
+    def log_likelihood(self, effects: Floats) -> Floats:
+        """See `_Rows`."""
+        return np.asarray((self.count * effects - self.size * np.exp(effects)).sum(axis=1))
