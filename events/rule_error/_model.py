@@ -261,8 +261,9 @@ def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
     """
     counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
     total = counts.sum(axis=-1, keepdims=True) + 0.5
-    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * n_docs.sum() / total + n_docs)
-    return np.asarray(total * shares / shares.sum(axis=-1, keepdims=True))
+    # At least one document: with none at all there is nothing to divide.
+    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
+    return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
 
 
 def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats, prior: Prior) -> _Posterior:
