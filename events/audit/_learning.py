@@ -290,8 +290,7 @@ class LearnedTarget:
     def scores(self) -> tuple[Score, ...]:
         """Log score, average precision and calibration error of P of the run and of the cross-fitted P."""
         rows, y, weights = self.regression.rows, self.regression.y, self.regression.weights
-        strata = self._plan.stratum_of[rows]
-        cells = LabelledCells(rows, np.zeros_like(rows), y == 1.0, weights, strata)
+        cells = LabelledCells(rows, np.zeros_like(rows), y == 1.0, weights, self._plan.stratum_of[rows])
         draws = bootstrap_weights(cells, _N_RESAMPLES, self._seed)
         scores = []
         for name, ranked, p in (
@@ -308,8 +307,7 @@ class LearnedTarget:
             ends = simulated_interval(
                 bins, level=self._level, n_resamples=_N_RESAMPLES, seed=self._seed, method="inverted"
             )
-            error = binned_error(bins, debiased=True)
-            scores.append(Score("calibration error", name, error, ends.lower, ends.upper))
+            scores.append(Score("calibration error", name, binned_error(bins, debiased=True), ends.lower, ends.upper))
         return tuple(scores)
 
     @property

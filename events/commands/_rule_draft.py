@@ -13,7 +13,7 @@ from corefsample.syntax._paths import connecting_path, follow, leading_to
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon
-from events.matching._matching import LemmaIndex, frame_triggers
+from events.matching._triggers import LemmaIndex
 from events.rules._conditions import shipped_conditions
 from events.rules._outcomes import NOBODY
 from events.rules._rules import Frame, Phrase, load_rules
@@ -144,7 +144,7 @@ def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
     frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
     if len(lemmas) > 1:
         frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
-    heads = frame_triggers(frame, view, LemmaIndex(view, lemmas)).keys() & set(found)
+    heads = LemmaIndex.of(view, lemmas).triggers(frame, view).keys() & set(found)
     if not heads:
         names = " and ".join(map(repr, given.split()))
         raise ParameterError(f"must be words that are connected in the parse, got {names}", parameter="trigger")

@@ -6,9 +6,9 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import combinations, compress, product
+from itertools import combinations, product
 from math import exp
 from typing import NamedTuple
 
@@ -24,18 +24,19 @@ from corefsample.syntax._views import Dependents, ParseView
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
+from events.matching._triggers import LemmaIndex
 from events.rules._format import NEAR
-from events.rules._rules import Frame, Phrase, Rule
+from events.rules._rules import Frame, Rule
 
 _POSSESSIVES = ("poss", "nmod:poss")
 # P(a class noun stands for the named actor), of the development part of MUC-3/4 by benchmarks/stand_ins.py: logistic
 # regression on whether the actor is the only one, whether it is named before, and whether the noun has "the".
 _INTERCEPT, _ALONE, _BEFORE, _DEFINITE = -2.17, 1.57, 1.57, 0.64
 _OF_STATE = 0.95  # P("the army" is that of the only country that the text names, before it), by the same script
-# Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
+# Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _DESCRIBING = (
     "head",
     "adjectival_modifier",
@@ -189,7 +190,7 @@ class Reading:
         self._feats = tokens.extra.get("feats") or [""] * len(tokens)
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
-        self.index = LemmaIndex(self.view, words)
+        self.index = LemmaIndex.of(self.view, words)
         self.by_head = Dependents.of(mentions[:, 2], len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
@@ -531,7 +532,7 @@ def _candidates(parse: Reading, rule: Rule) -> list[Candidate]:
         Candidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
         for frame in rule.frames
         for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
-        for token, words in frame_triggers(frame, view, parse.index).items()
+        for token, words in parse.index.triggers(frame, view).items()
     ]
 
 
@@ -556,62 +557,3 @@ def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...
         return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
 
     return {one: frame for one, frame in instances.items() if not any(says_less(one, other) for other in instances)}
-
-
-class LemmaIndex:
-    """The tokens of some lemmas of a document, by lemma in lower case."""
-
-    def __init__(self, view: ParseView, words: Collection[str]) -> None:
-        wanted = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
-        found = compress(range(len(view.lemma)), map(wanted.__contains__, view.lemma))
-        self.lemmas: dict[int, str] = {token: wanted[view.lemma[token]] for token in found}
-        self.tokens: dict[str, list[int]] = {}
-        for token, lemma in self.lemmas.items():
-            self.tokens.setdefault(lemma, []).append(token)
-
-
-def frame_triggers(frame: Frame, view: ParseView, index: LemmaIndex) -> dict[int, str]:
-    """Tokens that are triggers of a frame, with the phrase or lemma: each has one of the frame's parts of speech."""
-    found: dict[int, str] = {}
-    for phrase in frame.phrases:
-        if all(word in index.tokens for word in phrase.words):
-            tokens = _spans(phrase, view, index) if phrase.adjacent else _connected(phrase, view, index)
-            found |= {token: " ".join(phrase.words) for token in tokens if token not in found}
-    for lemma in frame.lemmas & index.tokens.keys():
-        found |= {token: lemma for token in index.tokens[lemma] if token not in found}
-    return {token: words for token, words in found.items() if view.upos[token] in frame.upos}
-
-
-def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head words of adjacent tokens with the lemmas of a phrase in order: the last whose head is outside."""
-    size = len(phrase.words)
-    for start in index.tokens[phrase.words[0]]:
-        end = start + size
-        if tuple(index.lemmas.get(token) for token in range(start, end)) == phrase.words:
-            yield max(token for token in range(start, end) if not start <= view.heads[token] < end)
-
-
-def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head words of tokens with the lemmas of a phrase that are connected in the parse.
-
-    Connected tokens are the same in all schemes: a preposition hangs on its noun or the noun on the preposition, and
-    that of a noun that is not in the phrase ("fire on": fired on the crowd) counts as if it hung on the noun's head.
-    """
-    for top in (token for word in phrase.words for token in index.tokens[word]):
-        missing = set(phrase.words) - {index.lemmas[top]}
-        frontier = [top]
-        while frontier and missing:
-            below = _below(view, frontier)
-            frontier = []
-            for token in below:
-                if index.lemmas.get(token) in missing:
-                    missing.remove(index.lemmas[token])
-                    frontier.append(token)
-        if not missing:
-            yield top
-
-
-def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:
-    direct = [d for token in tokens for d in view.dependents[token]]
-    markers = (m for d in direct for m in view.dependents[d] if view.labels[m] == "case")
-    return [*direct, *markers]
