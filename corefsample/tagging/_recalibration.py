@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._results import ShortRepr
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 
@@ -55,13 +56,9 @@ class ChainRecalibration:
         with np.errstate(over="ignore"):
             return LinearChain.from_scores(chain.unary / self.temperature, chain.pairwise / self.temperature)
 
-    def to_json(self) -> dict[str, float]:
-        """The temperature by name."""
-        return asdict(self)
 
-
-@dataclass(frozen=True, slots=True)
-class ChainRecalibrationFit:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChainRecalibrationFit(ShortRepr):
     """A recalibration fitted on sentences with gold tags.
 
     Attributes

@@ -29,6 +29,8 @@ from events.commands._screen import COLUMNS, counted, covered_uncertainty, print
 from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from corefsample.files._paths import Inputs
     from events._options import Progress
 
@@ -84,8 +86,8 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
     from events.counting._notes import CountNotes
-    from events.news._dates import Timeline
     from events.news._quality import ScoredInputs
+    from events.rule_error._table import reference_sentence
 
     folder, counts = summary.out, summary.counts
     print_text(
@@ -96,15 +98,11 @@ def print_counts_of_run(summary: EventsResult) -> None:
         print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
-    if summary.n_quarantined:
-        click.echo(
-            f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
-        )
-    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).notices():
+    for text in warnings_of_run(summary):
+        show = click.echo if "quarantine.jsonl" in text else print_text  # a path is not wrapped
+        show(text)
+    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).texts.notices():
         print_text(notice)
-    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
-    if outliers := Timeline.of_counts(periods).notice(periods["period"].tolist()):
-        print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
     else:
@@ -113,12 +111,18 @@ def print_counts_of_run(summary: EventsResult) -> None:
     is_recalibrated = "uncertainty" in counts and bool((counts["uncertainty"] != "none").any())
     covered = covered_uncertainty(parses=summary.n_several_parses > 0, recalibration=is_recalibrated)
     left = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
+    has_error = summary.rule_error is not None
     print_text(
-        f"The intervals cover {covered}, not errors of {left} or choice of articles: "
+        f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {left}, as far as other "
+        f"rules tell, not choice of articles: `corefsample audit plan {shlex.quote(folder)} --out audit` measures them."
+        if has_error
+        else f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
+    if summary.rule_error is not None:
+        print_text(reference_sentence(summary.rule_error))
     notes = CountNotes(summary.merged_actors, summary.triggers)
-    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED), notes.unsettled()]):
+    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED)]):
         print_text(text)
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
@@ -126,12 +130,29 @@ def print_counts_of_run(summary: EventsResult) -> None:
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}{missing}")
 
 
+def warnings_of_run(summary: EventsResult) -> Iterator[str]:
+    """What is wrong with the documents of a run: those set aside, now and when they were scored, dates, and samples."""
+    from corefsample.files._contents import read_json
+    from corefsample.files._paths import joined
+    from events.counting._notes import CountNotes
+    from events.news._dates import Timeline
+    from events.news._quality import ScoredInputs
+
+    if summary.n_quarantined:
+        place = joined(summary.out, "quarantine.jsonl")
+        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {place}"
+    yield from ScoredInputs.of(read_json(joined(summary.out, "run.json"))).set_aside()
+    periods = summary.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
+    outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
+    yield from filter(None, [outliers, CountNotes(summary.merged_actors).unsettled()])
+
+
 def _print_highest(counts: pd.DataFrame) -> None:
     """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors.
 
     Events of nobody named come last: the question is who did it.
     """
-    from events.counting._tables import Columns
+    from events.counting._tables import RULE_ENDS, Columns
 
     columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
@@ -140,7 +161,8 @@ def _print_highest(counts: pd.DataFrame) -> None:
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []
-    values = ["period", "mean", "sd", "lower", "upper", "one_best", "of"]
+    ends = [name for name in RULE_ENDS if name in counts]
+    values = ["period", "mean", *([] if ends else ["sd"]), "lower", "upper", *ends, "one_best", "of"]
     roles = [name for name in columns if counts[name].astype(bool).any()]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
@@ -149,8 +171,11 @@ def _print_highest(counts: pd.DataFrame) -> None:
         table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     click.echo(table)
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
+    of_posterior = (
+        "lower_rule, upper_rule: what readers would count" if ends else "sd: standard deviation of the posterior"
+    )
     print_text(
-        "sd: standard deviation of the posterior; one_best: count of the single best resolution, without uncertainty; "
+        f"{of_posterior}; one_best: count of the single best resolution, without uncertainty; "
         f"of: all documents of the period{nobody}."
     )
 
@@ -165,6 +190,7 @@ command = Command(
     print_events,
     "inputs+",
     task="counting",
+    warnings=warnings_of_run,
     sections={
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
         "Parts and processes": "threads workers scheduler part_size",
