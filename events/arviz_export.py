@@ -22,7 +22,7 @@ def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
     The draws are independent, not the steps of a Markov chain, so there is one chain. Effective sample sizes equal the
     number of draws up to noise, and R-hat is not informative.
 
-    ArviZ 1 summarises 89% intervals unless its setting `stats.ci_prob` is another. That setting becomes `level` here, so
+    ArviZ 1 summarises 89% intervals unless its setting `stats.ci_prob` differs. That setting becomes `level` here, so
     that ArviZ's tables and plots have the level of the counts.
 
     Parameters

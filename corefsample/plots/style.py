@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 
@@ -60,8 +61,16 @@ def finish_axes(
     return ax
 
 
+def require_axes(ax: object) -> None:
+    """Raise unless given axes of Matplotlib."""
+    from matplotlib.axes import Axes
+
+    _checks.instance("ax", ax, Axes, "figure.subplots() makes them")
+
+
 def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> None:
     """Raise unless a table, the parameter of this name, has the columns."""
+    _checks.instance(name, table, pd.DataFrame, "to_frame() of a result is one")
     for column in columns:
         if column not in table.columns:
             found = ", ".join(map(str, table.columns))
@@ -94,10 +103,11 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     If given a part of a figure, it writes the whole figure.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
 
+    _checks.instance("figure", figure, FigureBase)
     whole = figure if isinstance(figure, Figure) else figure.figure
-    is_svg = os.fspath(path).endswith(".svg")
+    is_svg = _checks.path("path", path).endswith(".svg")
     with mpl.rc_context({"svg.hashsalt": "corefsample", "svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from (current )?font")  # it is drawn as a box
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")  # a script

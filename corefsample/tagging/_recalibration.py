@@ -116,6 +116,7 @@ def fit_chain_recalibration(
     from scipy.optimize import minimize_scalar
 
     _checks.choice("objective", objective, OBJECTIVES)
+    chains, gold = list(_checks.elements("chains", chains, LinearChain)), list(_checks.elements("gold", gold, object))
     if len(chains) == 0 or len(chains) != len(gold):
         rule = f"must have one sequence for each of at least one chain, got {len(gold)} for {len(chains)}"
         raise ParameterError(rule, parameter="gold")
