@@ -122,8 +122,6 @@ def fit_chain_recalibration(
         raise ParameterError(rule, parameter="gold")
     sequences = []
     for c, (chain, tags) in enumerate(zip(chains, gold, strict=True)):
-        if not isinstance(chain, LinearChain):
-            raise ParameterError(f"must be a LinearChain, got {_checks.shown(chain)}", parameter=f"chains[{c}]")
         try:
             log_prob = chain.log_prob(tags)
         except ParameterError as error:
