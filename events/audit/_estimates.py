@@ -115,7 +115,7 @@ class LearnedTotal:
     estimate, lower, upper, level
         Estimate and interval; unsure and missing labels are counted both ways.
     assumption
-        "learned P".
+        "learned P", or "reference class".
     """
 
     event: str
