@@ -45,6 +45,8 @@ class CountOptions(
         repeated. [default: none, but those of rule files]
     filled
         Actors that count, of rules with default actors: named in the text, by default, or either.
+    coreference
+        scored: entities by the scores; none: every mention is an entity of its own, to see what coreference brings.
     compare
         Compare the counts of two actors, by period.
     rule_error
@@ -64,6 +66,7 @@ class CountOptions(
     interval: Literal["quantile", "hdi", "normal"] = "quantile"
     outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
     filled: Literal["either", "named", "default"] = "either"
+    coreference: Literal["scored", "none"] = "scored"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     rule_error: str | None = option(default=None, metavar="FILE")
     reference: tuple[str, ...] = option(default=(), metavar="AUDIT")

@@ -180,6 +180,7 @@ class CountPart:
                 compared=options.compare or (),
                 filled=options.filled,
                 undated=options.undated,
+                coreference=options.coreference,
                 folder=folder,
             )
             documents = DocumentStream(

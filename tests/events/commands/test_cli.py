@@ -67,6 +67,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "seed": 7,
         "compare": ["USA", "IRQ"],
         "filled": "named",
+        "coreference": "scored",
         "outcome": ["a=conflict:USA"],
         "undated": "reject",
         "threads": 2,
