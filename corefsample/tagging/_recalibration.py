@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -54,10 +54,6 @@ class ChainRecalibration:
             raise ParameterError(f"must be a LinearChain, got {_checks.shown(chain)}", parameter="chain")
         with np.errstate(over="ignore"):
             return LinearChain.from_scores(chain.unary / self.temperature, chain.pairwise / self.temperature)
-
-    def to_json(self) -> dict[str, float]:
-        """The temperature by name."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

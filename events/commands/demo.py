@@ -132,7 +132,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     folder.mkdir(parents=True, exist_ok=True)
     news = str(folder / _NEWS)
 
-    counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False)
+    counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False, rule_error="none")
     definitions = Definitions.named(counting.rules, counting.preset, counting.lexicon)
     truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
 
@@ -189,8 +189,9 @@ def print_demo(result: DemoResult) -> None:
     click.echo()
     level, n = 100 * result.level, max(result.n_uncertain, 1)
     print_text(
-        f"The simulation knows the true counts. The posterior is uncertain about "
-        f"{counted(result.n_uncertain, 'count')}; {result.n_covered:,} of them lie in their {level:g}% interval, "
+        f"The simulation knows the true counts, so its intervals are without the error of rules. "
+        f"The posterior is uncertain about {counted(result.n_uncertain, 'count')}; {result.n_covered:,} of "
+        f"them lie in their {level:g}% interval, "
         f"{result.n_covered / n:.1%}. Limits are whole numbers, so that intervals of small counts cover more than "
         f"{level:g}%: here {result.expected / n:.1%} is right."
     )

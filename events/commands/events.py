@@ -86,6 +86,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from events.counting._notes import CountNotes
     from events.news._dates import Timeline
     from events.news._quality import ScoredInputs
+    from events.rule_error._table import reference_sentence
 
     folder, counts = summary.out, summary.counts
     print_text(
@@ -113,10 +114,16 @@ def print_counts_of_run(summary: EventsResult) -> None:
     is_recalibrated = "uncertainty" in counts and bool((counts["uncertainty"] != "none").any())
     covered = covered_uncertainty(parses=summary.n_several_parses > 0, recalibration=is_recalibrated)
     left = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
+    has_error = summary.rule_error is not None
     print_text(
-        f"The intervals cover {covered}, not errors of {left} or choice of articles: "
+        f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {left}, as far as other "
+        f"rules tell, not choice of articles: `corefsample audit plan {shlex.quote(folder)} --out audit` measures them."
+        if has_error
+        else f"The intervals cover {covered}, not errors of {left} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
+    if summary.rule_error is not None:
+        print_text(reference_sentence(summary.rule_error))
     notes = CountNotes(summary.merged_actors, summary.triggers)
     for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED), notes.unsettled()]):
         print_text(text)
@@ -131,7 +138,7 @@ def _print_highest(counts: pd.DataFrame) -> None:
 
     Events of nobody named come last: the question is who did it.
     """
-    from events.counting._tables import Columns
+    from events.counting._tables import RULE_ENDS, Columns
 
     columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
@@ -140,7 +147,8 @@ def _print_highest(counts: pd.DataFrame) -> None:
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []
-    values = ["period", "mean", "sd", "lower", "upper", "one_best", "of"]
+    ends = [name for name in RULE_ENDS if name in counts]
+    values = ["period", "mean", *([] if ends else ["sd"]), "lower", "upper", *ends, "one_best", "of"]
     roles = [name for name in columns if counts[name].astype(bool).any()]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
@@ -149,8 +157,11 @@ def _print_highest(counts: pd.DataFrame) -> None:
         table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     click.echo(table)
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
+    of_posterior = (
+        "lower_rule, upper_rule: what readers would count" if ends else "sd: standard deviation of the posterior"
+    )
     print_text(
-        "sd: standard deviation of the posterior; one_best: count of the single best resolution, without uncertainty; "
+        f"{of_posterior}; one_best: count of the single best resolution, without uncertainty; "
         f"of: all documents of the period{nobody}."
     )
 

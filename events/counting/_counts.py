@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -131,7 +132,37 @@ class EventCounts:
             credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
             actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
         """
-        return self.rows(self.tally.keys(), [*self.periods(), *self._undated()])
+        return self.rows(self.tally.keys(), self.all_periods())
+
+    def totals(self) -> pd.DataFrame:
+        """Table of the totals over all periods and documents without a date, one row for each actor.
+
+        Returns
+        -------
+        pandas.DataFrame
+            event, the columns of roles, n_docs (documents of the corpus), mean, sd, lower, upper, level and one_best:
+            see `to_frame`; sd and the interval are those of the sampled totals.
+        """
+        numbers = [period.number for period in self.all_periods()]
+        rows = []
+        for key in self.events():
+            cells = [self.tally.cell(key, number) for number in numbers]
+            sampled = np.sum([cell.by_sample for cell in cells], axis=0)
+            ends = self._ends_of(sampled, partial(_share_of_each, sampled))
+            rows.append(
+                {
+                    "event": self.event,
+                    **key.values(self.columns),
+                    "n_docs": self.tally.n_documents,
+                    "mean": sum(cell.mean for cell in cells),
+                    "sd": float(np.std(sampled)),
+                    **dict(zip(("lower", "upper"), ends, strict=True)),
+                    "level": self.level,
+                    "one_best": sum(cell.one_best for cell in cells),
+                }
+            )
+        names = ["event", *self.columns, "n_docs", "mean", "sd", "lower", "upper", "level", "one_best"]
+        return pd.DataFrame(rows, columns=names)
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
         """The rows of `to_frame` of some events, which need no evidence, and of some periods."""
@@ -182,19 +213,23 @@ class EventCounts:
     def _pmf(self, cell: Cell) -> Floats:
         if not self._is_shared:
             return cell.pmf
-        return np.asarray(np.bincount(cell.by_sample) / self.tally.n_samples)
+        return _share_of_each(cell.by_sample)
 
     def _ends(self, cell: Cell) -> tuple[float, float]:
+        if self.interval != "normal" and not cell.has_evidence:  # most cells of a long table: the count is 0
+            return 0, 0
+        return self._ends_of(cell.by_sample, lambda: self._pmf(cell))
+
+    def _ends_of(self, by_sample: npt.NDArray[np.integer], pmf: Callable[[], Floats]) -> tuple[float, float]:
+        """Ends of the interval of a count, by its samples or its distribution."""
         if self.interval == "normal":
             from scipy.special import ndtri
 
-            half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(cell.by_sample))
-            mean = float(np.mean(cell.by_sample))
+            half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(by_sample))
+            mean = float(np.mean(by_sample))
             return mean - half, mean + half
-        if not cell.has_evidence:  # most cells of a long table: the count is 0
-            return 0, 0
         interval = hdi_interval if self.interval == "hdi" else quantile_interval
-        return interval(self._pmf(cell), self.level)
+        return interval(pmf(), self.level)
 
     def events(self) -> list[EventKey]:
         """Events with any evidence, sorted by their names."""
@@ -204,13 +239,14 @@ class EventCounts:
         """Every period from the first with a document to the last."""
         return self.calendar.periods(self.tally.periods())
 
-    def _undated(self) -> list[Period]:
-        """The period that stands for documents without a date, if there are any."""
-        return self.calendar.periods([NO_PERIOD]) if self.tally.documents(NO_PERIOD) else []
+    def all_periods(self) -> list[Period]:
+        """The periods, and the one that stands for documents without a date, if there are any."""
+        undated = self.calendar.periods([NO_PERIOD]) if self.tally.documents(NO_PERIOD) else []
+        return [*self.periods(), *undated]
 
     def period(self, label: str) -> Period:
         """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
-        periods = {period.label: period for period in [*self.periods(), *self._undated()]}
+        periods = {period.label: period for period in self.all_periods()}
         if label not in periods:
             labels = list(periods)
             rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
@@ -292,23 +328,31 @@ class CountsOfRules:
     of_rules: tuple[EventCounts, ...]
     roles: tuple[str, ...]
 
-    @property
-    def _columns(self) -> Columns:
+    def _columns(self, *, rule_error: bool = False) -> Columns:
         first = self.of_rules[0]
-        return Columns.of_counts(self.roles, recalibrated=first.uncertainty is not None, defaults=first.has_defaults)
+        is_recalibrated = first.uncertainty is not None
+        return Columns.of_counts(
+            self.roles, recalibrated=is_recalibrated, defaults=first.has_defaults, rule_error=rule_error
+        )
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Schema of `to_frame` in files."""
-        return self._columns.arrow
+    def schema(self, *, rule_error: bool = False) -> pa.Schema:
+        """Schema of `to_frame` in files, with or without the columns of the error of rules."""
+        return self._columns(rule_error=rule_error).arrow
 
     def to_frame(self) -> pd.DataFrame:
         """Table of all counts; the actor is `*` in the rows of a rule without roles."""
-        tables = [
-            counts.to_frame().assign(**({} if counts.columns else EventKey().cells((), self.roles)))
-            for counts in self.of_rules
-        ]
-        joined = pd.concat(tables, ignore_index=True).reindex(columns=list(self._columns.types))
+        return self._joined([counts.to_frame() for counts in self.of_rules], list(self._columns().types))
+
+    def totals(self) -> pd.DataFrame:
+        """Table of all totals: see `EventCounts.totals`."""
+        tables = [counts.totals() for counts in self.of_rules]
+        return self._joined(tables, ["event", *self.roles, *tables[0].columns[1 + len(self.of_rules[0].columns) :]])
+
+    def _joined(self, tables: Sequence[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+        """The tables of the rules, one below the other, with the columns of the roles of all."""
+        anybody = [{} if counts.columns else EventKey().cells((), self.roles) for counts in self.of_rules]
+        filled = [table.assign(**roles) for table, roles in zip(tables, anybody, strict=True)]
+        joined = pd.concat(filled, ignore_index=True).reindex(columns=columns)
         return joined.fillna(dict.fromkeys(self.roles, ""))
 
     def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
@@ -329,7 +373,7 @@ class CountsOfRules:
         """
         rows, sampled = [], [np.zeros(0, np.int32)]
         for counts in self.of_rules:
-            labels = {period.number: period.label for period in (*counts.periods(), *counts._undated())}
+            labels = {period.number: period.label for period in counts.all_periods()}
             for (key, number), cell in sorted(counts.tally.cells(), key=lambda item: item[0]):
                 if cell.has_evidence:
                     values = key.cells(counts.columns, self.roles)
@@ -341,6 +385,11 @@ class CountsOfRules:
         lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
         texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
         return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+
+
+def _share_of_each(counts: npt.NDArray[np.integer]) -> Floats:
+    """Distribution of sampled counts: entry k is the share of samples with count k."""
+    return np.asarray(np.bincount(counts) / len(counts))
 
 
 # A cumulative sum within this distance of a level has reached it: the rounding error of some 10**4 additions.

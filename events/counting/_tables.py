@@ -52,6 +52,7 @@ class EventKey(tuple[str, ...]):
 
 ACTOR = ("actor",)  # the column of rules with one role
 TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
+RULE_ENDS = ("lower_rule", "upper_rule")  # interval of what readers would count
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
 
 _VALUES = {
@@ -98,14 +99,17 @@ class Columns:
     types: Mapping[str, str]
 
     @classmethod
-    def of_counts(cls, roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False) -> Self:
+    def of_counts(
+        cls, roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False, rule_error: bool = False
+    ) -> Self:
         """Columns of the table of counts with the given columns of roles.
 
         With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have
-        `defaults` there is `mean_named`.
+        `defaults` there is `mean_named`, and with `rule_error` the columns `RULE_ENDS`.
         """
         last = {"mean_named": "float"} if defaults else {}
         last |= {"uncertainty": "str"} if recalibrated else {}
+        last |= dict.fromkeys(RULE_ENDS, "float") if rule_error else {}
         return cls({"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last})
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_
 CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 SHIPPED: Final = "rule_reference.csv"
+NO_RULE_ERROR: Final = "none"  # in place of a path
 
 
 def read_reference(path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
@@ -90,3 +91,33 @@ def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
     if kind.casefold() == code.casefold():
         return "class noun"
     return "named" if kind else "any"
+
+
+def reference_sentence(summary: Mapping[str, Any]) -> str:
+    """The sentence of a `reference_summary`."""
+    counted = f"{summary['n_events']} event types of {summary['n_corpora']} corpora with answers"
+    ratios = [f"{summary[name]:.2g}".removeprefix("0") for name in ("ratio_lower", "ratio_upper")]
+    return f"In {counted}, the true total was {ratios[0]} to {ratios[1]} times the count."
+
+
+_FEWEST_COUNTED = 5.0  # documents of a cell whose ratio of true and counted documents is told
+
+
+def reference_summary(table: pd.DataFrame) -> dict[str, Any]:
+    """What a reference class says about a count, for a sentence.
+
+    Returns
+    -------
+    dict
+        n_events, n_corpora: event types and corpora; ratio_lower, ratio_upper: the least and the greatest ratio of the
+        documents in which readers saw an event to the sum of P, of cells with a sum of at least 5; NaN without such.
+    """
+    cells = table.groupby(list(CELL))[["sum_p", "n_yes"]].sum()
+    cells = cells[cells["sum_p"] >= _FEWEST_COUNTED]
+    ratios = cells["n_yes"] / cells["sum_p"]
+    return {
+        "n_events": len(table[["corpus", "event"]].drop_duplicates()),
+        "n_corpora": int(table["corpus"].nunique()),
+        "ratio_lower": float(ratios.min()),
+        "ratio_upper": float(ratios.max()),
+    }

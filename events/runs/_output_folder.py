@@ -61,7 +61,7 @@ class RunFolder(OutputFolder):
     RECORD: ClassVar[str] = "run.json"
     FILES: ClassVar[frozenset[str]] = frozenset(
         [
-            *(f"{name}.csv" for name in ("counts", "evidence", "near_half", "events", "comparisons")),
+            *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events", "comparisons")),
             *(f"{name}.parquet" for name in ("counts", "evidence", "count_samples", "documents", "all_documents")),
             *picture_files("bands", "comparison"),
             "report.html",  # from another command, outdated once the run is repeated

@@ -47,6 +47,9 @@ class CountOptions(
         Actors that count, of rules with default actors: named in the text, by default, or either.
     compare
         Compare the counts of two actors, by period.
+    rule_error
+        Table of rules whose documents people read, for intervals of what readers would count; none: without these.
+        [default: the table in the package]
     part_size
         Documents of a part of a Parquet file, about; the results do not depend on it.
     """
@@ -60,6 +63,7 @@ class CountOptions(
     outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
     filled: Literal["either", "named", "default"] = "either"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
+    rule_error: str | None = option(default=None, metavar="FILE")
     part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:
@@ -144,8 +148,10 @@ class EventsResult(Result):
         preset does not keep them apart.
     triggers
         By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
-    counts
-        The table of counts.csv.
+    rule_error
+        What the reference class of rules says, as `events.rule_error._table.reference_summary`; None without it.
+    counts, totals
+        The tables of counts.csv and totals.csv.
     """
 
     out: str
@@ -165,4 +171,6 @@ class EventsResult(Result):
     n_not_selected: int = 0
     n_undated: int = 0
     triggers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rule_error: dict[str, Any] | None = None
     counts: pd.DataFrame = field(kw_only=True, compare=False, repr=False)
+    totals: pd.DataFrame = field(kw_only=True, compare=False, repr=False)

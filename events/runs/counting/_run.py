@@ -24,15 +24,19 @@ import corefsample
 from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._digests import sealed
+from corefsample.files._digests import sealed, sha256
 from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from events._options import Progress, fields_of
 from events.counting._acceptance import DUPLICATE
 from events.counting._counter import EventCounter
+from events.counting._counts import CountsOfRules
 from events.counting._periods import NO_PERIOD, UNDATED
 from events.counting._sums import CountedEvents
+from events.rule_error._bands import RunTables, tables_with_error
+from events.rule_error._model import reference_model
+from events.rule_error._table import NO_RULE_ERROR, read_reference
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._record import quarantine_lines, require_documents, run_record
@@ -87,6 +91,9 @@ class CountRun:
     def settings(self) -> dict[str, Any]:
         """Everything on which the tables depend, by name; of each input its content."""
         contents = {f"{_CONTENT}{source.absolute}": source.content for source in self.sources}
+        reference = self.counting.options.rule_error
+        if reference not in (None, NO_RULE_ERROR):
+            contents["content of the table of rule errors"] = sha256(reference)
         return {"version of corefsample": corefsample.__version__, **self.counting.settings(), **contents}
 
 
@@ -94,6 +101,8 @@ class CountRun:
 def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
     """Check everything, and open the store of the parts."""
     counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
+    if options.rule_error != NO_RULE_ERROR:
+        read_reference(options.rule_error)  # before the work
     paths = input_paths(inputs, suffixes=SUFFIXES)
     path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
     RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
@@ -248,11 +257,11 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         assert counter is not None
         pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
         counts = counter.counts_of_all(level=options.level, interval=options.interval)
-        with written_rows(folder.file, counter.rows, counter.evidence_schema) as found:
-            table, compared = counts.to_frame(), counts.compare(options.compare or ())
-        write_counts(folder.file, table, counts.schema, counts.samples(), compared)
+        tables = _tables(run, counts)
+        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as found:
+            write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), tables.compared)
         if options.pictures:
-            draw_counts(folder.file, table, compared, definitions.names)
+            draw_counts(folder.file, tables.table, tables.compared, definitions.names)
         several = counts.of_rules
         periods = [period.label for period in several[0].periods()] or [UNDATED]
         actors = [(each.event, key.name) for each in several for key in each.events()]
@@ -276,7 +285,9 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             triggers={
                 rule.name: counter.tallies[rule.name].excluded_triggers(rule.preset) for rule in definitions.rules
             },
-            counts=table,
+            rule_error=tables.reference,
+            counts=tables.table,
+            totals=tables.totals,
         )
         codes = [code for each in several for key in each.events() for code in key if code]
         codes += [outcome.name for outcome in definitions.outcomes if outcome.title]
@@ -309,3 +320,12 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
     for note in definitions.notes(found):
         logger("events").warning("%s", note)
     return result
+
+
+def _tables(run: CountRun, counts: CountsOfRules) -> RunTables:
+    """The tables of counts, with the error of rules unless it is left out."""
+    options, lexicon = run.counting.options, run.counting.definitions().lexicon
+    if options.rule_error == NO_RULE_ERROR:
+        return RunTables.without_error(counts, options.compare or ())
+    model = reference_model(options.rule_error)
+    return tables_with_error(counts, model, lexicon.kinds, seed=options.seed, compared=options.compare or ())

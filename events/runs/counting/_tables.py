@@ -39,7 +39,9 @@ _GROUP_BYTES = 32 * 2**20  # of the content of documents, about
 
 
 @contextmanager
-def written_rows(file: File, rows: CountedRows, evidence: pa.Schema) -> Iterator[pa.Table]:
+def written_rows(
+    file: File, rows: CountedRows, evidence: pa.Schema, complete: Callable[[pa.Table], pa.Table]
+) -> Iterator[pa.Table]:
     """Write the tables of documents, evidence and events; the largest is written while the block runs.
 
     Parameters
@@ -50,6 +52,8 @@ def written_rows(file: File, rows: CountedRows, evidence: pa.Schema) -> Iterator
         Of a counter with a folder, so that it has the documents with evidence.
     evidence
         Schema of the table of evidence.
+    complete
+        Adds columns to it.
 
     Yields
     ------
@@ -62,18 +66,24 @@ def written_rows(file: File, rows: CountedRows, evidence: pa.Schema) -> Iterator
     ):
         # Arrow compresses the documents without Python's global lock, while the other tables are made.
         documents = background.submit(_write_documents, file, rows.documents, Path(temporary))
-        _write_evidence(file, rows.evidence, evidence, Path(temporary))
+        _write_evidence(file, rows.evidence, evidence, complete, Path(temporary))
         _write_events(file, rows.events, Path(temporary))
         yield _write_all_documents(file, rows.all_documents, Path(temporary))
         documents.result()
 
 
 def write_counts(
-    file: File, counts: pd.DataFrame, schema: pa.Schema, samples: pa.Table, compared: pd.DataFrame | None
+    file: File,
+    counts: pd.DataFrame,
+    schema: pa.Schema,
+    totals: pd.DataFrame,
+    samples: pa.Table,
+    compared: pd.DataFrame | None,
 ) -> None:
-    """Write the table of counts, twice, that of counts by sample, and that of comparisons."""
+    """Write the table of counts, twice, those of totals and of counts by sample, and that of comparisons."""
     pq.write_table(samples, file("count_samples.parquet"))
     escaped_frame(counts).to_csv(file("counts.csv"), index=False)
+    escaped_frame(totals).to_csv(file("totals.csv"), index=False)
     pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), file("counts.parquet"))
     if compared is not None:
         escaped_frame(compared).to_csv(file("comparisons.csv"), index=False)
@@ -100,15 +110,22 @@ def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         abandon(writer)
 
 
-def _write_evidence(file: File, evidence: SortedRows, schema: pa.Schema, temporary: Path) -> None:
+def _write_evidence(
+    file: File,
+    evidence: SortedRows,
+    columns: pa.Schema,
+    complete: Callable[[pa.Table], pa.Table],
+    temporary: Path,
+) -> None:
     """Write the evidence, twice, and the rows closest to one half."""
-    nearest = schema.empty_table()
+    nearest = complete(columns.empty_table())
+    schema = nearest.schema
     with (
         _parquet(file("evidence.parquet"), schema) as table,
         pa.csv.CSVWriter(file("evidence.csv"), schema, write_options=_CSV) as text,
     ):
         for group in in_groups(evidence.tables(temporary), _EVIDENCE_GROUP):
-            rows = group.select(schema.names)
+            rows = complete(group.select(columns.names))
             log_step("finalising: evidence of %s", rows["date"][-1])
             table.write_table(rows)
             text.write_table(escaped_texts(rows))

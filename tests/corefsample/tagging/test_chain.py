@@ -454,7 +454,6 @@ def test_a_temperature_divides_potentials_and_keeps_what_is_forbidden() -> None:
     changed = ChainRecalibration(2.0).apply(chain)
     assert changed.unary.tolist() == [[1.0, 2.0], [0.0, 0.5]]
     assert changed.pairwise.tolist() == [[0.0, -math.inf], [3.0, 1.0]]
-    assert ChainRecalibration(2.0).to_json() == {"temperature": 2.0}
 
 
 def chain_of_two() -> LinearChain:

@@ -95,10 +95,8 @@ def test_thousands_of_trials_have_an_accurate_tail() -> None:
     ("probs", "message"),
     [
         ([0.5, 1.5], "probs[1] must lie in [0, 1], got 1.5"),
-        ([-1e-9], "probs[0] must lie in [0, 1], got -1e-09"),
         ([0.1, math.nan], "probs[1] must lie in [0, 1], got nan"),
         (["0.5"], "probs must be numbers"),
-        (0.5, "probs must be numbers in one dimension"),
         ([[0.5]], "probs must be numbers in one dimension"),
     ],
 )

@@ -40,6 +40,7 @@ from events.audit._features import _RunTables
 from events.counting._evidence import EvidenceRow, evidence_schema
 from events.counting._rows import rows_batch
 from events.counting._tables import Columns
+from events.rule_error._bands import RunTables
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult
 from events.runs.counting._parts import Counting
@@ -57,11 +58,12 @@ FILES = {
     "evidence.parquet",
     "near_half.csv",
     "events.csv",
+    "totals.csv",
     "parts",
     "run.json",
 }
 OPTIONS = CountOptions(n_samples=300, compare=("USA", "IRQ"))
-TABLES = ("counts.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
+TABLES = ("counts.csv", "totals.csv", "comparisons.csv", "evidence.csv", "near_half.csv", "events.csv")
 
 
 def run(inputs: Any, out: Path, *, pictures: bool = False, **options: Any) -> EventsResult:
@@ -136,7 +138,7 @@ def test_the_record_names_inputs_arguments_and_versions(corpus: Path, tmp_path: 
 
 @pytest.mark.parametrize("interval", ["quantile", "hdi", "normal"])
 def test_the_python_way_in_counts_the_same(corpus: Path, tmp_path: Path, interval: Any) -> None:
-    run(corpus, tmp_path / "run", interval=interval)
+    run(corpus, tmp_path / "run", interval=interval, rule_error="none")
     counter = EventCounter(n_samples=300)
     counter.update(read_documents(corpus))
     counts = counter.counts(interval=interval)
@@ -198,7 +200,8 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
-    assert (tmp_path / "run" / "counts.csv").read_text().strip() == ",".join(Columns.of_counts(["actor"]).types)
+    header = ",".join(Columns.of_counts(["actor"], rule_error=True).types)
+    assert (tmp_path / "run" / "counts.csv").read_text().strip() == header
     assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
     assert pd.read_csv(tmp_path / "run" / "comparisons.csv")["p_equal"].eq(1.0).all()
@@ -430,9 +433,9 @@ def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
         table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
     with RunFolder(out) as folder:
         counts = counter.counts_of_all()
-        with written_rows(folder.file, counter.rows, counter.evidence_schema):
-            table = counts.to_frame()
-        write_counts(folder.file, table, counts.schema, counts.samples(), None)
+        tables = RunTables.without_error(counts, ())
+        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers):
+            write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
 
 

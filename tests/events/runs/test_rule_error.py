@@ -1,0 +1,98 @@
+"""A run with the error of its rules: columns of tables, evidence and comparisons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from expected_errors import error
+from run_cases import Case, count_events
+
+from corefsample.errors import InputError
+from events.rule_error._counts import error_generator, true_counts
+from events.rule_error._model import Cell, fit_rule_error
+from events.rule_error._table import COLUMNS, kind_of, read_reference
+
+pytestmark = pytest.mark.parametrize("case", ["events"], indirect=True)
+
+
+@pytest.fixture
+def reference_file(tmp_path: Path) -> Path:
+    """A table of one rule that is right in 40 of 50 documents and misses 10."""
+    path = tmp_path / "rules.csv"
+    row = ["made", "attack", "X", "country", "asserted", "p", "", 1000, 50.0, 50, 50, 40, 10]
+    pd.DataFrame([row], columns=list(COLUMNS)).to_csv(path, index=False)
+    return path
+
+
+def test_intervals_are_quantiles_of_draws_of_what_readers_count(
+    case: Case, tmp_path: Path, reference_file: Path
+) -> None:
+    out = tmp_path / "run"
+    count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
+    counts, totals = pd.read_csv(out / "counts.csv"), pd.read_csv(out / "totals.csv")
+    samples = pd.read_parquet(out / "count_samples.parquet")
+    model = fit_rule_error(read_reference(reference_file))
+    for actor in counts["actor"].unique():
+        rows = counts[counts["actor"] == actor]
+        sampled = np.zeros((60, len(rows)), np.int64)
+        for t, period in enumerate(rows["period"]):
+            for values in samples[(samples["actor"] == actor) & (samples["period"] == period)]["counts"]:
+                sampled[:, t] = values
+        rng = error_generator(0, "attack", actor)
+        rule = model.draws(Cell(kind_of(actor, {actor: "country"}), "attack", actor), 1000, rng)
+        true = true_counts(sampled[np.arange(1000) % 60], rows["n_docs"].to_numpy(), rule, rng)
+        for t in range(len(rows)):
+            ordered = np.sort(true[:, t])  # the 25th and the 975th of 1,000
+            assert rows[["lower_rule", "upper_rule"]].iloc[t].tolist() == [ordered[24], ordered[974]]
+        ordered = np.sort(true.sum(axis=1))
+        total = totals[totals["actor"] == actor].iloc[0]
+        assert total[["lower_rule", "upper_rule"]].tolist() == [ordered[24], ordered[974]]
+        assert total["mean"] == pytest.approx(rows["mean"].sum())
+
+
+def test_the_evidence_has_the_probability_that_a_reader_says_yes(
+    case: Case, tmp_path: Path, reference_file: Path
+) -> None:
+    out = tmp_path / "run"
+    count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
+    evidence = pd.read_parquet(out / "evidence.parquet")
+    assert (evidence["reader_lower"] <= evidence["reader_probability"]).all()
+    assert (evidence["reader_probability"] <= evidence["reader_upper"]).all()
+    for _, rows in evidence.groupby("actor"):  # the rule is right more often than it misses
+        assert rows.sort_values("probability")["reader_probability"].is_monotonic_increasing
+    record = json.loads((out / "run.json").read_text())
+    assert record["summary"]["rule_error"] == {
+        "n_events": 1,
+        "n_corpora": 1,
+        "ratio_lower": 1.0,
+        "ratio_upper": 1.0,
+    }
+
+
+def test_a_difference_has_the_draws_of_both_actors(case: Case, tmp_path: Path, reference_file: Path) -> None:
+    out = tmp_path / "run"
+    count_events(case.corpus, out, case.options(rule_error=str(reference_file)))
+    counts, compared = pd.read_csv(out / "counts.csv"), pd.read_csv(out / "comparisons.csv")
+    ends = {(row.actor, row.period): (row.lower_rule, row.upper_rule) for row in counts.itertuples(index=False)}
+    for row in compared.itertuples(index=False):
+        first, second = ends.get((row.first, row.period), (0, 0)), ends.get((row.second, row.period), (0, 0))
+        assert first[0] - second[1] <= row.lower_rule <= row.upper_rule <= first[1] - second[0]
+
+
+def test_none_leaves_the_tables_as_they_were(case: Case, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    count_events(case.corpus, out, case.options(rule_error="none"))
+    for name in ("counts.csv", "totals.csv", "evidence.csv", "comparisons.csv"):
+        assert not [column for column in pd.read_csv(out / name) if "rule" in column or "reader" in column]
+
+
+def test_a_wrong_table_is_an_error_before_the_work(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / "rules.csv"
+    path.write_text("corpus,event\na,b\n")
+    with error(InputError, place=str(path)):
+        count_events(case.corpus, tmp_path / "run", case.options(rule_error=str(path)))
+    assert not (tmp_path / "run" / "run.json").exists()
