@@ -17,7 +17,20 @@ from corefsample._lazy import pd
 _ROWS = 10
 
 
-class HtmlTable:
+class ShortRepr:
+    """Base of frozen dataclasses: their repr has four digits of numbers, and of arrays type and shape only."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        texts = [f"{name}={_described(getattr(self, name))}" for name in self._names()]
+        return textwrap.fill(f"{type(self).__name__}({', '.join(texts)})", 116, subsequent_indent="    ")
+
+    def _names(self) -> list[str]:
+        return [field.name for field in dataclasses.fields(self) if field.repr]  # type: ignore[arg-type]
+
+
+class HtmlTable(ShortRepr):
     """Base of results: in a notebook their description, and the first rows of their table if they have one."""
 
     __slots__ = ()
@@ -35,7 +48,7 @@ class HtmlTable:
 
 
 class Result(HtmlTable):
-    """Base of frozen dataclasses: its arrays are read-only, and its repr gives their type and shape only."""
+    """Base of frozen dataclasses with a table, whose arrays are read-only."""
 
     __slots__ = ()
 
@@ -45,16 +58,9 @@ class Result(HtmlTable):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
-    def __repr__(self) -> str:
-        texts = [f"{name}={_described(getattr(self, name))}" for name in self._names()]
-        return textwrap.fill(f"{type(self).__name__}({', '.join(texts)})", 116, subsequent_indent="    ")
-
     def _columns(self, *names: str) -> pd.DataFrame:
         """Table with one column per attribute or property."""
         return pd.DataFrame({name: getattr(self, name) for name in names})
-
-    def _names(self) -> list[str]:
-        return [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:

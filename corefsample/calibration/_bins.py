@@ -104,7 +104,7 @@ class BlockBins(Result):
         return pd.DataFrame({"block": block, "bin": place, "n": n.astype(np.int64), **means})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class BrierDecomposition(HtmlTable):
     """The Brier score as a sum of parts: brier = calibration + refinement + within_bins.
 

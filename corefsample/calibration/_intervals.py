@@ -129,7 +129,7 @@ def _require_method(method: str, allowed: tuple[str, ...], norm: Norm) -> None:
     checked_norm(norm, squared_for="for method='inverted'" if method == "inverted" else None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CalibrationTest(HtmlTable):
     """Outcome of a test against perfect calibration, P(y = 1 | q) = q.
 

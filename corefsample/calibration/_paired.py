@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._results import HtmlTable, ShortRepr
 from corefsample.calibration import _draws, _validation
 from corefsample.calibration._bins import BlockBins
 from corefsample.calibration._draws import require_blocks, rooted
@@ -37,8 +37,8 @@ class ScorerSums(NamedTuple):
     losses: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class PairedDifference:
+@dataclass(frozen=True, slots=True, repr=False)
+class PairedDifference(ShortRepr):
     """Difference of two scorers in one measure; lower is better in all measures.
 
     Attributes
@@ -65,7 +65,7 @@ class PairedDifference:
     sd: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PairedComparison(HtmlTable):
     """Two scorers compared on the same pairs, by resampling the same documents for both.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -254,6 +254,17 @@ class DocumentBatch:
         places = [self.places[row] for row in chosen]
         parses = None if self.parses is None else self.parses.take(chosen)
         return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
+
+    def dated(self, day: str) -> DocumentBatch:
+        """The same documents, with this ISO date where they have none."""
+        dates = self.table.column("date")
+        if not dates.null_count:
+            return self
+        columns = dict(zip(self.table.schema.names, self.table.columns, strict=True))
+        columns["date"] = pc.fill_null(dates, day)
+        table = pa.RecordBatch.from_arrays(list(columns.values()), schema=self.table.schema)
+        parses = None if self.parses is None else replace(self.parses, batch=self.parses.batch.dated(day))
+        return DocumentBatch(self.source, table, self.unit, self.places, parses)
 
     def place(self, row: int) -> str:
         """Place of one document in messages; those that were made in Python have no place but their name."""

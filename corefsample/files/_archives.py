@@ -80,22 +80,29 @@ def _part(archive: zipfile.ZipFile, part: str, limit: int, kind: str) -> bytes:
     entry = archive.getinfo(part)
     if entry.file_size > limit:
         raise InputError(f"{part} must have at most {limit} bytes, got {entry.file_size}")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{part} must be stored or deflated, got compression {entry.compress_type}")
     return archive.read(entry)
 
 
 def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
-    """Read an .npy file of one dimension.
+    """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header.
 
     Raises
     ------
     InputError
-        If it is no such file, of another type or number of dimensions, or shorter than it says.
+        If it is no such file, of another type or number of dimensions, or of another length than it says.
     """
-    wanted = np.dtype(dtype)
+    wanted, stream = np.dtype(dtype), io.BytesIO(content)
     try:
-        values: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the .npy format")
+        shape, _, found = np.lib.format.read_array_header_1_0(stream)
     except _HEADER_ERRORS as error:
         raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
-    if values.dtype != wanted or values.ndim != 1:
-        raise InputError(f"{field} must be {wanted} in one dimension, got {values.ndim} of {values.dtype}")
-    return values
+    if found != wanted or len(shape) != 1:
+        raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {found}")
+    values = content[stream.tell() :]
+    if len(values) != shape[0] * wanted.itemsize:
+        raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
+    return np.frombuffer(values, wanted)

@@ -9,6 +9,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats
+from corefsample._results import ShortRepr
 from corefsample.calibration._validation import generator
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import METRICS, PARTS, Metric, scores_of
@@ -17,8 +18,8 @@ from corefsample.metrics._scores import ClusteringScores, corpus_scores
 _BLOCK = 1000  # resamples at a time
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreDifference:
+@dataclass(frozen=True, slots=True, repr=False)
+class ScoreDifference(ShortRepr):
     """F1 of a metric of a first and a second system on the same documents.
 
     Attributes

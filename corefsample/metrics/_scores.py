@@ -33,7 +33,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
-from corefsample._results import HtmlTable, Result
+from corefsample._results import HtmlTable, Result, ShortRepr
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import (
@@ -294,8 +294,8 @@ def _require_same_kind(first: ScoreSamples, other: ScoreSamples) -> None:
             raise ParameterError(f"{rule}, got {actual} for {other.doc_id!r}", parameter="documents")
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+@dataclass(frozen=True, slots=True, repr=False)
+class Score(ShortRepr):
     """Recall, precision and F1 of one metric, each in [0, 1]."""
 
     recall: float
@@ -428,7 +428,7 @@ def clustering_scores(
     Examples
     --------
     >>> clustering_scores(["a", "a", "b"], [0, 0, 0]).muc
-    Score(recall=1.0, precision=0.5, f1=0.6666666666666666)
+    Score(recall=1, precision=0.5, f1=0.6667)
     """
     key_codes, response_codes = label_codes("key", key), label_codes("response", response)
     alignment = key_over(

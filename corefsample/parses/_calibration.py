@@ -11,7 +11,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
-from corefsample._results import HtmlTable, fields_of
+from corefsample._results import HtmlTable, ShortRepr, fields_of
 from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._draws import Interval
 from corefsample.calibration._error import binned_error
@@ -24,8 +24,8 @@ N_BINS = 10
 LEAST = 0.01  # smaller shares of samples are left out
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PropertyCalibration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PropertyCalibration(ShortRepr):
     """Calibration of one property.
 
     Attributes
@@ -171,8 +171,8 @@ def calibrate_parses(
     return ParseCalibration(tuple(results))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TemperatureFit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TemperatureFit(ShortRepr):
     """A fitted temperature.
 
     Attributes

@@ -284,6 +284,15 @@ class DocumentPosterior:
         )
         return cls(batch.doc_ids[row], parses, recalibrated)
 
+    def without_coreference(self) -> Self:
+        """The same parses, with every mention an entity of its own."""
+        empty = [[()] * parse.antecedents.n_mentions for parse in self.parses]
+        parses = tuple(
+            replace(parse, antecedents=AntecedentDistribution.from_lists(lists, lists))
+            for parse, lists in zip(self.parses, empty, strict=True)
+        )
+        return replace(self, parses=parses, recalibrated=None)
+
     def sample(self, *, n_samples: int = 1000, seed: int = 0) -> PosteriorSamples:
         """Draw samples.
 

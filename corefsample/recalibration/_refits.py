@@ -17,7 +17,7 @@ from corefsample.recalibration._gold import GoldCounts
 from corefsample.recalibration._model import N_GLOBAL, Recalibration
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RecalibrationFit(HtmlTable):
     """A recalibration fitted on documents with gold.
 

@@ -13,6 +13,7 @@ from corefsample._arrays import Bools, Floats, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample._monte_carlo import share_error
+from corefsample._results import ShortRepr
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ Members = Literal["any", "all", "together"]
 MEMBERS: tuple[Members, ...] = ("any", "all", "together")
 
 
-@dataclass(frozen=True, slots=True)
-class JoinProbability:
+@dataclass(frozen=True, slots=True, repr=False)
+class JoinProbability(ShortRepr):
     """Probability that a mention joins a cluster, with its Monte Carlo error.
 
     Attributes

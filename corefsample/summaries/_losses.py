@@ -25,7 +25,7 @@ Score = Literal["b3", "lea", "conll"]
 SCORES: tuple[Score, ...] = ("b3", "lea", "conll")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExpectedLoss(HtmlTable):
     """Expected loss of one clustering under the posterior.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._results import ShortRepr
 from corefsample.errors import ParameterError
 from corefsample.tagging._chain import LinearChain
 
@@ -56,8 +57,8 @@ class ChainRecalibration:
             return LinearChain.from_scores(chain.unary / self.temperature, chain.pairwise / self.temperature)
 
 
-@dataclass(frozen=True, slots=True)
-class ChainRecalibrationFit:
+@dataclass(frozen=True, slots=True, repr=False)
+class ChainRecalibrationFit(ShortRepr):
     """A recalibration fitted on sentences with gold tags.
 
     Attributes

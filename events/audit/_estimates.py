@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._results import HtmlTable
+from corefsample._results import HtmlTable, ShortRepr
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._plan import AuditPlan
@@ -51,8 +51,8 @@ Assumption = Literal["stable-errors"]
 N_MORE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class AuditCount:
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditCount(ShortRepr):
     """The number of documents with a target in one period, or in all.
 
     Attributes
@@ -115,7 +115,7 @@ class LearnedTotal:
     estimate, lower, upper, level
         Estimate and interval; unsure and missing labels are counted both ways.
     assumption
-        "learned P".
+        "learned P", or "reference class".
     """
 
     event: str

@@ -28,7 +28,7 @@ DEFAULT_METHOD: Method = "mid-p"
 DEFAULT_LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TotalEstimate(HtmlTable):
     """A number of positive documents, estimated from labels.
 
@@ -112,7 +112,7 @@ def estimate_total(
     Of 1,000 documents with P = 0, 100 are labelled and one of them is positive; of 50 others, 40 of 45.
 
     >>> estimate_total([1, 40], [100, 45], [1000, 50])
-    TotalEstimate(estimate=54.44..., lower=46, upper=90, level=0.95, method='mid-p', ...)
+    TotalEstimate(estimate=54.44, lower=41, upper=90, level=0.95, method='mid-p', ...)
     """
     k, n, size = checked_strata(n_positive, n_labelled, n_documents)
     level, method = checked_interval(level, method)

@@ -82,6 +82,14 @@ def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
     return {str(code): str(name) for code, name in record.get("names", {}).items()}
 
 
+def actor_kinds(plan: AuditPlan, source: PathLike) -> Mapping[str, str]:
+    """Kinds of actors by code, of a run whose lexicon can still be read; else none."""
+    if plan.frame.source["kind"] != "run":
+        return {}
+    definitions = run_definitions(read_json(Path(source) / "run.json").get("arguments", {}))
+    return {} if definitions is None else definitions.lexicon.kinds
+
+
 def corpus_texts(
     source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None
 ) -> Iterator[tuple[str, MarkedText]]:

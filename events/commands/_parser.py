@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import MISSING
 from importlib import import_module
@@ -21,7 +21,7 @@ import corefsample
 from corefsample._log import logger
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
-from events.commands._screen import COMMANDS, log_to_screen, print_json, progress
+from events.commands._screen import COMMANDS, counted, log_to_screen, print_json, progress
 
 # Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, 128 + the number of a signal that of shells.
 USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
@@ -177,6 +177,8 @@ class Command(click.Command):
         Names of rarer options by the title of their section, which comes after the common options.
     reads_lines
         True if it reads text files of documents, whose longest line --max-line-mib limits.
+    warnings
+        What of the result --quiet prints; by default the number of documents that were set aside.
     finish
         Called with the result after it was printed.
     """
@@ -190,10 +192,12 @@ class Command(click.Command):
         task: str = "",
         sections: Mapping[str, str] | None = None,
         reads_lines: bool = True,
+        warnings: Callable[[Any], Iterable[str]] | None = None,
         finish: Callable[[Any], None] = lambda result: None,
     ) -> None:
         super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])))
         self.options, self.run, self.show, self.finish = options, run, show, finish
+        self.warnings = warnings or _set_aside
         self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
         self.params += [
             click.Argument([name.rstrip("+*")], nargs=-1 if name[-1] in "+*" else 1, required=name[-1] != "*")
@@ -232,6 +236,8 @@ class Command(click.Command):
                         print_json(result.to_json())
                     elif not common.quiet:
                         self.show(result)
+                    for text in self.warnings(result) if common.quiet else ():
+                        logger("results").warning("%s", text)
                 self.finish(result)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
@@ -266,6 +272,13 @@ class Command(click.Command):
         from corefsample.files._reading import line_limit
 
         return line_limit(common.max_line_mib)
+
+
+def _set_aside(result: Any) -> Iterator[str]:
+    """A sentence on the documents that were set aside, if there are any."""
+    n_quarantined = getattr(result, "n_quarantined", 0)
+    if n_quarantined:
+        yield f"{counted(n_quarantined, 'bad document')} set aside"
 
 
 @contextmanager

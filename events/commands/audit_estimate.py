@@ -8,6 +8,7 @@ Examples
   corefsample audit estimate run audit/sheet.csv --assume stable-errors
   corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
   corefsample audit estimate run audit/sheet.csv --learned learned
+  corefsample audit estimate run audit/sheet.csv --prior reference
   corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
 """
 
@@ -63,6 +64,9 @@ class AuditEstimateOptions(shared.Pictures):
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
         Folder of `corefsample audit learn`: totals that use its P, beside the valid ones. [default: none]
+    prior
+        `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside the
+        valid ones. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")
@@ -71,6 +75,7 @@ class AuditEstimateOptions(shared.Pictures):
     method: Literal["mid-p", "exact"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
+    prior: str | None = option(default=None, metavar="TABLE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class AuditEstimateResult(Result):
     totals, quality, more, agreement
         Rows of the totals, of precision and recall, of the use of more labels, and of the agreement of labellers.
     learned
-        Rows of totals that rest on learned P; none without it.
+        Rows of totals that rest on learned P, or on the reference class; none without them.
     n_few
         Periods of all targets whose interval is wider than half of their documents.
     n_periods
@@ -141,9 +146,11 @@ def run_audit_estimate(
         If an option, a sheet or the folder breaks its rule; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
+    from events.audit._reference import reference_rows, reference_totals
     from events.audit._sheets import disagreement_sheet
-    from events.commands._audit_files import labelled_plan, learned_counts, plan_question, read_learned
+    from events.commands._audit_files import actor_kinds, labelled_plan, learned_counts, plan_question, read_learned
     from events.plots import audit_bands
+    from events.rule_error._model import reference_model
     from events.runs._record import checksums, run_record
 
     options = options or AuditEstimateOptions()
@@ -156,13 +163,24 @@ def run_audit_estimate(
         estimate = audit.estimate_counts(plan, labels, learned=learned, **chosen)
     except InputError as error:
         raise error.at(", ".join(names)) from None
+    kinds = actor_kinds(plan, source)
+    if options.prior is not None:
+        model = reference_model(None if options.prior == "reference" else options.prior)
+        totals = reference_totals(plan, labels, model, kinds, level=options.level)
+        estimate = dataclasses.replace(estimate, learned=(*estimate.learned, *totals))
     to_resolve = disagreement_sheet(plan, labels)
     place = folder if options.out is None else Path(options.out)
-    arguments = {**chosen, "learned": options.learned, "source": os.fspath(source), "plan": os.fspath(folder)}
+    arguments = {
+        **chosen,
+        "learned": options.learned,
+        "prior": options.prior,
+        "source": os.fspath(source),
+        "plan": os.fspath(folder),
+    }
     record = run_record(arguments, checksums(names), started)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        files = _written(plan, labels, estimate, place)
+        files = _written(plan, labels, estimate, reference_rows(plan, labels, kinds), place)
         if options.pictures:
             counts = None if options.learned is None else learned_counts(options.learned)
             figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=counts)
@@ -188,12 +206,15 @@ def _covered(source: PathLike) -> str:
     return covered_uncertainty(parses=bool(summary.get("n_several_parses")), recalibration=is_recalibrated)
 
 
-def _written(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, place: Path) -> tuple[str, ...]:
+def _written(
+    plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, reference: pd.DataFrame, place: Path
+) -> tuple[str, ...]:
     """Write the tables; return their names."""
     from events.audit._estimates import LearnedTotal, rows_frame
     from events.audit._quality import CurvePoint, Disagreement, ModelQuality
     from events.audit._sheets import label_table
     from events.commands._audit_files import write_tables
+    from events.rule_error._table import AUDITED
 
     found = rows_frame(estimate.disagreements, Disagreement)
     tables = {
@@ -201,6 +222,7 @@ def _written(plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, plac
         "audited-model.csv": rows_frame(estimate.quality, ModelQuality),
         "audited-curve.csv": rows_frame(estimate.curve, CurvePoint),
         "labels.csv": label_table(plan, labels),
+        AUDITED: reference,
         "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
     }
     if estimate.learned:
@@ -281,7 +303,8 @@ def print_audit_estimate(summary: AuditEstimateResult) -> None:
         click.echo(f"  {row['actor'] or row['event']:<{width}}  audited {audited}   {model}")
     for row in summary.learned:
         learned = f"learned {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
-        click.echo(f"  {row['actor'] or row['event']:<{width}}  {learned}   rests on learned P: no guarantee")
+        rests = f"rests on {row['assumption']}: no guarantee"
+        click.echo(f"  {row['actor'] or row['event']:<{width}}  {learned}   {rests}")
     click.echo()
     for row in summary.quality:
         if len(summary.totals) == 1 and row["estimate"] == row["estimate"]:

@@ -29,6 +29,8 @@ from events.commands._screen import COLUMNS, counted, covered_uncertainty, print
 from events.runs.counting._options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from corefsample.files._paths import Inputs
     from events._options import Progress
 
@@ -84,7 +86,6 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
     from events.counting._notes import CountNotes
-    from events.news._dates import Timeline
     from events.news._quality import ScoredInputs
     from events.rule_error._table import reference_sentence
 
@@ -97,15 +98,11 @@ def print_counts_of_run(summary: EventsResult) -> None:
         print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
-    if summary.n_quarantined:
-        click.echo(
-            f"{counted(summary.n_quarantined, 'bad document')} set aside in {joined(folder, 'quarantine.jsonl')}"
-        )
-    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).notices():
+    for text in warnings_of_run(summary):
+        show = click.echo if "quarantine.jsonl" in text else print_text  # a path is not wrapped
+        show(text)
+    for notice in ScoredInputs.of(read_json(joined(folder, "run.json"))).texts.notices():
         print_text(notice)
-    periods = counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
-    if outliers := Timeline.of_counts(periods).notice(periods["period"].tolist()):
-        print_text(outliers)
     if counts.empty:
         click.echo("No document contains an event: the tables have headers and no rows.")
     else:
@@ -125,12 +122,29 @@ def print_counts_of_run(summary: EventsResult) -> None:
     if summary.rule_error is not None:
         print_text(reference_sentence(summary.rule_error))
     notes = CountNotes(summary.merged_actors, summary.triggers)
-    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED), notes.unsettled()]):
+    for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED)]):
         print_text(text)
     print_files(folder, {**pictures, "Counts": "counts.csv", "Evidence": "evidence.csv", "Report": "report.html"})
     if not is_file(joined(folder, "report.html")):
         missing = "" if can_report() else f" ({install_hint('report')})"
         click.echo(f"Explore  corefsample report {shlex.quote(folder)}{missing}")
+
+
+def warnings_of_run(summary: EventsResult) -> Iterator[str]:
+    """What is wrong with the documents of a run: those set aside, now and when they were scored, dates, and samples."""
+    from corefsample.files._contents import read_json
+    from corefsample.files._paths import joined
+    from events.counting._notes import CountNotes
+    from events.news._dates import Timeline
+    from events.news._quality import ScoredInputs
+
+    if summary.n_quarantined:
+        place = joined(summary.out, "quarantine.jsonl")
+        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {place}"
+    yield from ScoredInputs.of(read_json(joined(summary.out, "run.json"))).set_aside()
+    periods = summary.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
+    outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
+    yield from filter(None, [outliers, CountNotes(summary.merged_actors).unsettled()])
 
 
 def _print_highest(counts: pd.DataFrame) -> None:
@@ -176,6 +190,7 @@ command = Command(
     print_events,
     "inputs+",
     task="counting",
+    warnings=warnings_of_run,
     sections={
         "Counting": "n_samples level interval recalibration uncertainty seed lexicon scheme",
         "Parts and processes": "threads workers scheduler part_size",

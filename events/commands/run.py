@@ -20,7 +20,7 @@ import click
 from events import _shared_options as shared
 from events._options import Result, declared, fields_of, option
 from events.commands._parser import Command
-from events.commands.events import print_events
+from events.commands.events import print_events, warnings_of_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
 from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
 
@@ -121,6 +121,7 @@ command = Command(
     print_run,
     "inputs+",
     task="scoring and counting",
+    warnings=lambda result: warnings_of_run(result.events),
     sections={
         "Reading news": "date_format date_column text_column id_column title_column headline paragraphs as_written "
         "fix_text duplicates",

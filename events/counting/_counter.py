@@ -33,6 +33,7 @@ from events.matching._screening import Screen
 from events.rules._rules import FILLED, Filled, Rule
 
 Undated = Literal["reject", "keep"]
+Coreference = Literal["scored", "none"]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -67,6 +68,9 @@ class EventCounter(CountedEvents):
     undated
         What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
         in no period, in rows whose period is "undated".
+    coreference
+        "scored": entities by the antecedent probabilities of the documents; "none": every mention is an entity of its
+        own, for a comparison that shows what coreference brings.
     compared
         The events that will be compared; None: any.
     filled
@@ -119,6 +123,7 @@ class EventCounter(CountedEvents):
         recalibration: UncertainRecalibration | CorpusRecalibration | None = None,
         uncertainty: Uncertainty | None = None,
         undated: Undated = "reject",
+        coreference: Coreference = "scored",
         compared: Collection[str] | None = None,
         filled: Filled = "either",
         outcomes: Sequence[str] = (),
@@ -130,6 +135,9 @@ class EventCounter(CountedEvents):
             _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
         _checks.choice("undated", undated, get_args(Undated))
         dated = ("date",) if undated == "reject" else ()
+        has_coreference = _checks.choice("coreference", coreference, get_args(Coreference)) == "scored"
+        if not has_coreference:
+            recalibration = CorpusRecalibration(seed=seed, as_scored=True)
         sampling: dict[str, Any] = {"n_samples": _checks.n_samples(n_samples, 1), "seed": _checks.seed(seed)}
         if not isinstance(recalibration, CorpusRecalibration):
             recalibration = CorpusRecalibration(recalibration, uncertainty, seed)
@@ -137,6 +145,8 @@ class EventCounter(CountedEvents):
         self._finder: RuleFinder | PredicateFinder
         if predicate is not None:
             _require_predicate(predicate, rule, lexicon)
+            if not has_coreference:
+                raise ParameterError("cannot be left out for a predicate", parameter="coreference")
             self._finder = PredicateFinder(predicate, **sampling)
             self._acceptance = Acceptance(needs=dated)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
@@ -146,13 +156,13 @@ class EventCounter(CountedEvents):
             _checks.choice("filled", filled, FILLED)
             definitions = found.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
-            self._finder = RuleFinder(screen, definitions.outcomes, **sampling)
+            self._finder = RuleFinder(screen, definitions.outcomes, **sampling, has_coreference=has_coreference)
             self._acceptance = Acceptance(needs=(*dated, "tokens"), language=definitions.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
             counted = Counted(
                 definitions.columns,
                 period=period,
-                definitions=definitions.texts,
+                definitions=definitions.texts | ({} if has_coreference else {"coreference": "none"}),
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
                 has_defaults=any(

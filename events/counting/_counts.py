@@ -20,6 +20,7 @@ import pyarrow as pa
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
+from corefsample._results import ShortRepr
 from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import N_DRAWS
 from events.counting import _kernels
@@ -451,8 +452,8 @@ def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     return lower, int(max(uppers[lower], lower))
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(ShortRepr):
     """Posterior comparison of two counts.
 
     Attributes

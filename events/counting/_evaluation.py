@@ -263,12 +263,15 @@ class RuleFinder:
         Unions of events of the rules.
     n_samples, seed
         Of the samples of each document.
+    has_coreference
+        False if every mention is an entity of its own.
     """
 
     screen: Screen
     outcomes: Sequence[Outcome]
     n_samples: int
     seed: int
+    has_coreference: bool = True
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """What the rules find in each document of a batch, and why another is rejected."""
@@ -285,6 +288,8 @@ class RuleFinder:
         try:
             recalibrated = recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
+            if not self.has_coreference:
+                posterior = posterior.without_coreference()
             date = batch.dates[row].item()
             of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
             return of_rules + outcome_events(of_rules, self.outcomes, self.screen.lexicon.kinds)

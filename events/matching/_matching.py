@@ -36,6 +36,7 @@ _OF_STATE = 0.95  # P("the army" is that of the only country that the text names
 _resources = cache(load_language)  # once for each language, not for each document
 _SUBJECTS = frozenset(["nsubj", "nsubj:pass", "nsubjpass"])
 _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
+_PATIENTS = frozenset(["obj", "dobj", "nsubj:pass", "nsubjpass"])
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _DESCRIBING = (
     "head",
@@ -379,11 +380,16 @@ def _of_the_state(
     lexicon: Lexicon,
     language: Language,
 ) -> Iterator[InferredDescription]:
-    """Mentions such as "the army" and "the government", after the name of the only country of the text."""
+    """Mentions such as "the army" and "the government", after the name of the only country of the text.
+
+    Not where something is done to the country: those who do it may be others.
+    """
     states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
     if len(states) != 1:
         return
     others = tuple(sorted(by_code[states[0]]))
+    if any(view.labels[head] in _PATIENTS for head in mentions[others, 2]):
+        return
     first = int(mentions[others, 2].min())
     of_others = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
     for mention, head in enumerate(mentions[:, 2].tolist()):

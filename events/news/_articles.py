@@ -31,7 +31,7 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint
 from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import Inputs, parquet_source, total_size
+from corefsample.files._paths import Inputs, parquet_source, partition_values, total_size
 from corefsample.files._reading import FileSeries, LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
 from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
@@ -86,7 +86,7 @@ class Columns:
     def require_in(self, path: str, names: Sequence[str]) -> None:
         """Raise if a table lacks a column or has one twice."""
         for name, parameter in self.required.items():
-            if name not in names:
+            if name not in names and name not in partition_values(path):
                 hint = ParameterHint(parameter, "names another")
                 found = shown(", ".join(names))
                 raise InputError(f"columns must include {name!r}, got {found}", place=path, hint=hint)
@@ -318,7 +318,8 @@ class ArticleStream(FileSeries):
         .jsonl, .csv, .txt, .xml (these also with .gz), .parquet, .xlsx (extra `excel`), and .tgz, .tar.gz, .tar for
         archives of XML, which may contain archives once. A folder stands for all such files in it, at any depth,
         sorted by path; for its texts (.txt) only if it has no other files. A text is one article, named after its
-        file, with the date that its name contains.
+        file, with the date that its name contains. A folder such as date=2001-09-11 is the date of articles that have
+        none.
     text_column, date_column, id_column, title_column
         Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
         after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
@@ -367,9 +368,10 @@ class ArticleStream(FileSeries):
         """Read the files from the beginning; standard input can be read once."""
         doc_ids = SeenIds()
         for path, reader in self._readers(LineReader):
+            day = partition_values(path).get(self._columns.date)
             for record in self._undamaged(path, self._records(path, reader)):
                 try:
-                    article = self._rules.article(record)
+                    article = self._rules.article(record if day is None else record.dated(day))
                     if not doc_ids.add(article.doc_id):
                         raise ArticleFault("doc_id must be unique in the corpus, got it again", article.doc_id)
                 except ArticleFault as fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -84,6 +84,10 @@ class Record:
     fault: ArticleFault | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     in_table: bool = False
+
+    def dated(self, day: str) -> Record:
+        """The same record, with this ISO date if it has none."""
+        return self if self.date not in (None, "") else replace(self, date=day, in_table=False)
 
     def name(self, part: str) -> str:
         """Name of a field in the file."""

@@ -138,13 +138,17 @@ class ScoredInputs:
         quarantined = {path: scoring["n_quarantined"] for path, scoring in scored.items() if scoring["n_quarantined"]}
         return cls(quarantined, sum((TextTally(**scoring["texts"]) for scoring in scored.values()), TextTally()))
 
-    def notices(self) -> Iterator[str]:
-        """Sentences on articles that were set aside, and on what was changed in texts."""
+    def set_aside(self) -> Iterator[str]:
+        """Sentences on articles that were set aside."""
         for path, n_quarantined in self.n_quarantined.items():
             yield (
                 f"{counted(n_quarantined, 'article')} set aside when texts were scored, and counted nowhere: "
                 f"{path}.quarantine.jsonl says why."
             )
+
+    def notices(self) -> Iterator[str]:
+        """The same, and sentences on what was changed in texts."""
+        yield from self.set_aside()
         yield from self.texts.notices()
 
 

@@ -10,6 +10,7 @@ import altair as alt
 import vl_convert
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
+_RULE_BAND = "#777"  # grey, for the interval with the error of the rule
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
 # No aria, because the page describes its charts in words.
 _STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after", "clip": True}
@@ -20,10 +21,10 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
 
     A count belongs to a whole period, so all lines are steps. The data set ``counts`` has one row per period, and the
-    last again at its end: i, start, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best; ``other``, of
-    the large chart, the same of a second actor, or no rows. Signals: ``cursor``, the marked i (-1 for none); ``first``
-    and ``last``, ``bottom`` and ``top``, the ends of the scales; ``middles`` and ``names`` of the periods, which label
-    the axis. The page sets all of them.
+    last again at its end: i, start, middle (milliseconds since 1970, UTC), mean, lower, upper, one_best, and
+    lower_rule, upper_rule of runs with the error of rules; ``other``, of the large chart, the same of a second actor,
+    or no rows. Signals: ``cursor``, the marked i (-1 for none); ``first`` and ``last``, ``bottom`` and ``top``, the
+    ends of the scales; ``middles`` and ``names`` of the periods, which label the axis. The page sets all of them.
 
     Parameters
     ----------
@@ -35,6 +36,7 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     marked = counts.transform_filter("datum.i === cursor")
     other = alt.Chart(alt.NamedData("other"))
     layers = [
+        counts.mark_area(color=_RULE_BAND, opacity=0.18, **_STEPS).encode(x, y("lower_rule"), alt.Y2("upper_rule")),
         counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
         counts.mark_line(color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2], **_STEPS).encode(x, y("one_best")),
         counts.mark_line(color=_BAND, strokeWidth=1.4 if small else 2, **_STEPS).encode(x, y("mean")),

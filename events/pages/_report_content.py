@@ -24,13 +24,15 @@ from corefsample.files._paths import PathLike
 from events.counting._notes import CountNotes
 from events.counting._periods import UNDATED, Calendar
 from events.counting._run_tables import run_table
-from events.counting._tables import Columns, shown_name
+from events.counting._tables import RULE_ENDS, Columns, shown_name
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
 from events.pages._run_files import FinishedRun, read_run
+from events.rule_error._bands import READER
+from events.rule_error._table import reference_sentence
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -95,6 +97,12 @@ class Report:
             for notice in (bad, undated if n_undated else "", *ScoredInputs.of(self.record).notices(), outliers)
             if notice
         ]
+
+    @property
+    def reference(self) -> str:
+        """What the reference class of rules says; "" if the run leaves the error of rules out."""
+        summary = self.record["summary"].get("rule_error")
+        return reference_sentence(summary) if summary else ""
 
     @property
     def is_recalibration_covered(self) -> bool:
@@ -186,6 +194,7 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             "probability": _rounded(evidence["probability"]),
             "error": _rounded(evidence["mc_se"]),
             "oneBest": [int(value) for value in evidence["one_best"]],
+            **{name: _rounded(evidence[name]) for name in READER if name in evidence},
         },
     }
     summary = run.record["summary"]
@@ -312,6 +321,7 @@ def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, 
         "mean": _rounded(rows["mean"]),
         "lower": _rounded(rows["lower"]),
         "upper": _rounded(rows["upper"]),
+        **({name: _rounded(rows[name]) for name in RULE_ENDS if name in rows}),
         "sd": _rounded(rows["sd"]),
         "error": _rounded(rows["mean_mc_se"]),
         "oneBest": [int(value) for value in rows["one_best"]],

@@ -16,6 +16,7 @@ from events.counting._run_tables import (
     verify_table,
 )
 from events.counting._tables import Columns, row_names
+from events.rule_error._bands import READER
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 ALL_DOCUMENTS = "all_documents.parquet"
@@ -74,7 +75,8 @@ def read_run(folder: PathLike) -> FinishedRun:
     verify_table(path / "documents.parquet")
     counts = run_table(path, "counts")
     named = ("event", *Columns.of_roles(counts.columns))
-    evidence = run_table(path, "evidence", (*named, *_EVIDENCE))
+    readers = () if record["summary"].get("rule_error") is None else READER
+    evidence = run_table(path, "evidence", (*named, *_EVIDENCE, *readers))
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
 from events.counting._count_posterior import CountDistribution
-from events.counting._tables import row_names, shown_name
+from events.counting._tables import RULE_ENDS, row_names, shown_name
 from events.news._dates import Timeline
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 NO_EVENT = "No document contains an event."
 BAND, ONE_BEST = COLOURS[:2]
+RULE_BAND = "0.9"
+_MOST_HEIGHT = 4.0  # of a picture, in heights of its counts
 _MOST_PANELS = 10
 _HEIGHTS = ("upper", "mean", "one_best")
 _PER_EVENT = 4  # panels of each of several events
@@ -112,6 +114,9 @@ def draw_band(
 def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     """Draw the counts of one actor: shaded credible interval, posterior mean, and one best as a thin dashed line.
 
+    Tables of a run also have the interval of what readers would count, which is a grey band. It is cut where it is much
+    higher than the counts.
+
     Parameters
     ----------
     ax
@@ -129,6 +134,10 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     ax.set_title(legible(title), loc="left", fontsize=10)
     if counts.empty:
         return say_instead(ax, NO_EVENT)
+    if RULE_ENDS[0] in counts:
+        lower, upper = (stepped(counts[name]) for name in RULE_ENDS)
+        label = f"{100.0 * float(counts['level'].iloc[0]):g}% with the error of the rule"
+        ax.fill_between(ends_of(counts), lower, upper, step="post", color=RULE_BAND, linewidth=0.0, label=label)
     draw_band(ax, counts, colour=BAND, style="-", mean="posterior mean")
     dashes: dict[str, Any] = {"linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
     heights = stepped(counts["one_best"])
@@ -145,6 +154,8 @@ def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str
     from matplotlib.ticker import MaxNLocator
 
     highest = max(float(rows[list(columns)].max().max()) for rows in tables)
+    with_error = [float(rows[RULE_ENDS[1]].max()) for rows in tables if RULE_ENDS[1] in rows and "upper" in columns]
+    highest = max([highest, *(min(each, _MOST_HEIGHT * max(highest, 1.0)) for each in with_error)])
     ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in tables)), 1.05 * max(1.0, highest))
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
@@ -218,7 +229,8 @@ def event_bands(
     for ax in axes[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest panel of each column
         ax.xaxis.set_tick_params(labelbottom=True)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
+    n_columns = 2 if len(labels) > 3 else 3
+    figure.legend(handles, labels, loc="outside upper right", ncols=n_columns, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
     if left_out:
         figure.supxlabel(left_out, fontsize=8, color="0.35")

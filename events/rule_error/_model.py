@@ -28,7 +28,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._lazy import pd
-from events.rule_error._table import CELL, KINDS, read_reference
+from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
 
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
@@ -207,7 +207,9 @@ class RuleErrorModel:
         return RuleError(precision, misses, precision_sd, misses_sd)
 
     def corpus_of(self, actors: Collection[str]) -> str:
-        """Corpus of the reference class with most of the named actors of a run; "" if there is none."""
+        """Corpus of the reference class like that of a run: audits, or the one with most of its named actors."""
+        if AUDIT in set(self.table["corpus"]):
+            return AUDIT
         named = self.table[(self.table["kind"] == "named") & self.table["actor"].isin(list(actors))]
         return str(named.groupby("corpus")["actor"].nunique().idxmax()) if len(named) else ""
 
@@ -222,10 +224,10 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     precision, misses
         The priors.
     """
-    cells = table.groupby(list(CELL))[["n_above", "n_documents"]]
+    cells = table.groupby(list(CELL))
     exposure = np.zeros(len(table))
     for rows in cells.indices.values():
-        counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("n_above", "n_documents"))
+        counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("sum_p", "n_documents"))
         exposure[rows] = miss_exposure(counts, n_docs)
     n_above = table["n_above"].to_numpy(np.float64)
     return RuleErrorModel(
@@ -236,9 +238,9 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
 
 
 @lru_cache(maxsize=4)
-def reference_model(path: str | None = None) -> RuleErrorModel:
-    """Model of the package's reference class, or of the table in a file; kept in memory."""
-    return fit_rule_error(read_reference(path))
+def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> RuleErrorModel:
+    """Model of the reference class of the package, or of the table in a file, and audits; kept in memory."""
+    return fit_rule_error(read_reference(path, audits))
 
 
 def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
@@ -261,8 +263,9 @@ def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
     """
     counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
     total = counts.sum(axis=-1, keepdims=True) + 0.5
-    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * n_docs.sum() / total + n_docs)
-    return np.asarray(total * shares / shares.sum(axis=-1, keepdims=True))
+    # At least one document: with none at all there is nothing to divide.
+    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
+    return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
 
 
 def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats, prior: Prior) -> _Posterior:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from io import StringIO
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
+from corefsample.files._paths import PathLike
 
 KINDS: Final = ("named", "class noun", "country", "nobody", "any")
 NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below")
@@ -18,15 +20,19 @@ CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 SHIPPED: Final = "rule_reference.csv"
 NO_RULE_ERROR: Final = "none"  # in place of a path
+AUDITED: Final = "audited-reference.csv"
+AUDIT: Final = "audit"  # corpus of the user's audits
 
 
-def read_reference(path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
+def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()) -> pd.DataFrame:
     """Read a table of rules whose documents were read by people.
 
     Parameters
     ----------
     path
         A CSV file with the columns of the result; by default the table of the package.
+    audits
+        Further files of this form: those that `corefsample audit estimate` writes, or folders with one.
 
     Returns
     -------
@@ -40,13 +46,23 @@ def read_reference(path: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     InputError
         If a column is missing, a kind is unknown, or numbers contradict each other.
     """
-    source = files("events.data").joinpath(SHIPPED) if path is None else path
-    text = dict.fromkeys((*CELL, "period"), str)
-    try:
-        table = pd.read_csv(source, dtype=text, keep_default_na=False)  # type: ignore[arg-type]
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read as a reference table: {error}", place=os.fspath(path or SHIPPED)) from None
-    return checked_reference(table, os.fspath(path or SHIPPED))
+    paths = [files("events.data").joinpath(SHIPPED) if path is None else Path(path)]
+    paths += map(reference_file, audits)
+    tables = []
+    for source in paths:
+        try:
+            text = source.read_text(encoding="utf-8")
+            table = pd.read_csv(StringIO(text), dtype=dict.fromkeys((*CELL, "period"), str), keep_default_na=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot be read as a reference table: {error}", place=str(source)) from None
+        tables.append(checked_reference(table, str(source)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def reference_file(audit: PathLike) -> Path:
+    """Path of an audit's rows for the reference class."""
+    path = Path(audit)
+    return path / AUDITED if path.is_dir() else path
 
 
 def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:

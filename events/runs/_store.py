@@ -230,7 +230,8 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
             path.mkdir(parents=True, exist_ok=True)
             with _locked(path, out):
                 try:
-                    yield store
+                    with _output_errors(path, out):
+                        yield store
                 except BaseException as error:
                     n_complete = store.n_complete()
                     if not n_complete:

@@ -59,7 +59,8 @@ class DocumentStream(FileSeries):
         Whether documents with several parses are accepted; otherwise they are rejected with a reason.
     selected
         Called with the doc_id and the metadata of each document; those for which it is false are left out; folders
-        such as year=2001 in the path of a file are metadata of its documents. None: all are read.
+        such as year=2001 in the path of a file are metadata of its documents. None: all are read. A folder such as
+        date=2001-09-11 is the date of documents that have none.
     ahead
         Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
 
@@ -153,7 +154,9 @@ class DocumentStream(FileSeries):
         self, reader: JsonLinesReader | ParquetReader | _DamagedFile, of_file: Mapping[str, str]
     ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """The documents of each batch that satisfy the format, and the others; `of_file` is metadata of all of them."""
-        for read, rejected in reader.batches(self._batch_size):
+        day = of_file.get("date", "")
+        for undated, rejected in reader.batches(self._batch_size):
+            read = undated if iso_date(day) is None else undated.dated(day)
             batch = read
             if self._selected is not None:
                 metadata = ({**of_file, **read.metadata(row)} for row in range(len(read)))

@@ -4,7 +4,7 @@ import { byId, digits, element, whole } from "./elements.js";
 import { csvText, fileWord, save, saveText } from "./files.js";
 import { bandRows, drawChart, mark, periodAt, scaleOf } from "./charts.js";
 import { greaterBounds, isComparable } from "./differences.js";
-import { actors, ask, boundsText, choice, counts, described, periods, range, specifications } from "./page.js";
+import { actors, ask, boundsText, choice, counts, described, periods, range, ruleRange, specifications } from "./page.js";
 
 const PICTURE_WIDTH = 900;
 
@@ -72,6 +72,7 @@ export function highestPeriod(actor) {
 export function drawTable() {
   const [actor, other] = chosen();
   const titles = ["Period", "Documents", "Mean", "Monte Carlo error", "Sd", `${100 * counts.level}% interval`, "One best"];
+  if (actor.lower_rule) titles.splice(6, 0, "With the error of the rule");
   if (other) titles.push(`Mean, ${other.name}`, `Interval, ${other.name}`);
   if (other && comparable()) titles.push(`P(${actor.name} > ${other.name})`);
   const head = element("tr", {}, ...titles.map((text) => element("th", { scope: "col" }, text)));
@@ -79,6 +80,7 @@ export function drawTable() {
     const button = element("button", { type: "button", class: "link" }, label);
     button.addEventListener("click", () => ask("period", i));
     const cells = [whole(n), digits(2)(actor.mean[i]), digits(3)(actor.error[i]), digits(2)(actor.sd[i]), range(actor, i), whole(actor.oneBest[i])];
+    if (actor.lower_rule) cells.splice(5, 0, ruleRange(actor, i));
     if (other) cells.push(digits(2)(other.mean[i]), range(other, i));
     if (other && comparable()) cells.push(boundsText(greaterBounds(choice.actor, choice.other, i)));
     return element("tr", {}, element("th", { scope: "row" }, button), ...cells.map((text) => element("td", {}, text)));
@@ -100,6 +102,7 @@ function countRows() {
     const values = {
       ...each.same, period: label, period_start: new Date(start).toISOString().slice(0, 10), n_docs: n,
       mean: each.mean[i], mean_mc_se: each.error[i], sd: each.sd[i], lower: each.lower[i], upper: each.upper[i],
+      lower_rule: each.lower_rule?.[i], upper_rule: each.upper_rule?.[i],
       one_best: each.oneBest[i], p_greater_lower: greaterLower, p_greater_upper: greaterUpper,
     };
     return titles.map((title) => values[title]);

@@ -8,16 +8,23 @@ const middles = periods.map(({ start, end }) => (start + end) / 2);
 export function stepRows(valuesOf) {
   const rows = periods.map(({ start }, i) => ({ i, start, middle: middles[i], ...valuesOf(i) }));
   const last = rows[rows.length - 1];
-  return [...rows, { mean: last.mean, lower: last.lower, upper: last.upper, one_best: last.one_best, start: periods[last.i].end }];
+  const { i: _, middle: __, ...values } = last;
+  return [...rows, { ...values, start: periods[last.i].end }];
 }
 
 export const bandRows = (actor) =>
-  stepRows((i) => ({ mean: actor.mean[i], lower: actor.lower[i], upper: actor.upper[i], one_best: actor.oneBest[i] }));
+  stepRows((i) => ({
+    mean: actor.mean[i], lower: actor.lower[i], upper: actor.upper[i], one_best: actor.oneBest[i],
+    ...(actor.lower_rule && { lower_rule: actor.lower_rule[i], upper_rule: actor.upper_rule[i] }),
+  }));
+
+const MOST_HEIGHT = 4; // of a chart, in heights of its counts: the band of the rule's error may be much higher
 
 // The scale ends at 1 or above, so that a mean of .01 does not look like a war.
 export function scaleOf(...several) {
   const all = (name) => several.flatMap((actor) => actor[name]);
-  const highest = Math.max(1, ...all("mean"), ...all("upper"), ...all("oneBest"));
+  const ofCounts = Math.max(1, ...all("mean"), ...all("upper"), ...all("oneBest"));
+  const highest = Math.max(ofCounts, Math.min(MOST_HEIGHT * ofCounts, ...(several[0].upper_rule ? [Math.max(...several[0].upper_rule)] : [0])));
   return { top: 1.05 * highest, bottom: Math.min(0, ...all("lower")) };
 }
 

@@ -4,7 +4,7 @@ import { byId, element, markedText, markHits, plural, probability, whole, wordsO
 import { csvText, saveText } from "./files.js";
 import { remember } from "./address.js";
 import { labelHere } from "./desk.js";
-import { actors, ask, choice, counts, documents, evidence, labelled, learnedP, periods, rowsOf } from "./page.js";
+import { actors, ask, choice, counts, documents, evidence, labelled, learnedP, periods, readerText, rowsOf } from "./page.js";
 import { eventSentences, headlineOf } from "./sentences.js";
 import { hasText, plainText, textOf } from "./texts.js";
 
@@ -132,6 +132,7 @@ function item(row) {
     element("span", {}, documents.date[d]),
     choice.scope === "period" ? null : element("span", {}, actors[evidence.actor[row]].name),
     evidence.oneBest[row] ? element("span", { class: "tag", title: "the one best resolution has the event" }, "one best") : null,
+    readerText(row) ? element("span", { class: "tag", title: "P that a reader says yes, by other rules that were read" }, `reader ${readerText(row)}`) : null,
     learnedP(row) === null ? null : element("span", { class: "tag", title: "P that a reader says yes" }, `learned P ${probability(learnedP(row))}`),
     labelled(row) ? element("span", { class: "tag" }, `labelled ${labelled(row)}${isChosen.has(documents.id[d]) ? ", chosen" : ""}`) : null,
     labelHere(documents.id[d]) ? element("span", { class: "tag" }, `labelled here ${labelHere(documents.id[d])}`) : null,

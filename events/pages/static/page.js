@@ -14,11 +14,17 @@ export function range(actor, i) {
   return `${ends(actor.lower[i])} to ${ends(actor.upper[i])}`;
 }
 
+// The interval with the error of the rule; "" without.
+export function ruleRange(actor, i) {
+  return actor.lower_rule ? `${whole(actor.lower_rule[i])} to ${whole(actor.upper_rule[i])}` : "";
+}
+
 // Describe a count in one line.
 export function described(actor, i) {
   const { label, n } = periods[i];
   return (
     `${label}: mean ${digits(2)(actor.mean[i])}, ${100 * counts.level}% interval ${range(actor, i)}, ` +
+    (actor.lower_rule ? `with the error of the rule ${ruleRange(actor, i)}, ` : "") +
     `one best ${whole(actor.oneBest[i])}, of ${plural(n, "document", "documents")}`
   );
 }
@@ -31,6 +37,13 @@ export function boundsText([low, high]) {
 
 // The label of a row of evidence: yes, no, unsure, or "" without one.
 export const labelled = (row) => evidence.label?.[row] ?? "";
+
+// P that a reader says yes of a row, by what is known of other rules: "about .6, .3 to .9"; "" without.
+export function readerText(row) {
+  if (!evidence.reader_probability) return "";
+  const [about, low, high] = ["probability", "lower", "upper"].map((name) => probability(evidence[`reader_${name}`][row]));
+  return `about ${about}, ${low} to ${high}`;
+}
 
 // P that a reader says yes of a row, after labels taught it; null without.
 export const learnedP = (row) => evidence.learned?.[row] ?? null;

@@ -4,7 +4,7 @@ import { byId, digits, element, headOf, markedText, markHits, plural, wordsOf } 
 import { remember } from "./address.js";
 import { focusItem, items } from "./listing.js";
 import { showDesk } from "./desk.js";
-import { actors, choice, documents, evidence, labelled, learnedP } from "./page.js";
+import { actors, choice, documents, evidence, labelled, learnedP, readerText } from "./page.js";
 import { headlineOf, markedTokens, sentenceOf } from "./sentences.js";
 import { textOf } from "./texts.js";
 
@@ -87,6 +87,7 @@ function drawFacts() {
   const line = element("p", { class: "verdict" },
     element("b", {}, `P(${actor.name}) = ${digits(3)(evidence.probability[row])}`),
     ` ± ${digits(3)(evidence.error[row])} (Monte Carlo error of the samples); the one best resolution ${evidence.oneBest[row] ? "has" : "does not have"} the event; ` +
+      (readerText(row) ? `P that a reader says yes, by other rules: ${readerText(row)}; ` : "") +
       (learnedP(row) === null ? "" : `P that a reader says yes = ${digits(3)(learnedP(row))}; `) +
       `${headlineOf(content) ? `${documents.id[evidence.document[row]]}, ` : ""}${documents.date[evidence.document[row]]}${labelled(row) ? `; labelled ${labelled(row)}` : ""}`,
   );

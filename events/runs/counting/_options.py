@@ -45,11 +45,15 @@ class CountOptions(
         repeated. [default: none, but those of rule files]
     filled
         Actors that count, of rules with default actors: named in the text, by default, or either.
+    coreference
+        scored: entities by the scores; none: every mention is an entity of its own, to see what coreference brings.
     compare
         Compare the counts of two actors, by period.
     rule_error
         Table of rules whose documents people read, for intervals of what readers would count; none: without these.
         [default: the table in the package]
+    reference
+        Folder of an audit of like news, whose labels count as answers too; may be repeated. [default: none]
     part_size
         Documents of a part of a Parquet file, about; the results do not depend on it.
     """
@@ -62,8 +66,10 @@ class CountOptions(
     interval: Literal["quantile", "hdi", "normal"] = "quantile"
     outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
     filled: Literal["either", "named", "default"] = "either"
+    coreference: Literal["scored", "none"] = "scored"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     rule_error: str | None = option(default=None, metavar="FILE")
+    reference: tuple[str, ...] = option(default=(), metavar="AUDIT")
     part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:

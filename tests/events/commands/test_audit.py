@@ -31,6 +31,7 @@ from events.commands import (
 from events.commands._audit_files import read_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.pages._report_content import read_report
+from events.rule_error._table import read_reference
 
 
 def counted(folder: Path, **options: Any) -> Path:
@@ -320,6 +321,16 @@ def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: 
     assert len(sheet) == 4
     run_audit_estimate(run, [labelled / "sheet.csv", fill(more.sheet)], AuditEstimateOptions(pictures=False))
     assert not (labelled / "audited-learned.csv").exists()
+
+
+def test_a_total_can_begin_from_the_reference_class(run: Path, labelled: Path) -> None:
+    valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
+    both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, prior="reference"))
+    assert both.totals == valid.totals
+    (row,) = both.learned
+    assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("reference class", 24, 8)
+    assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
+    assert set(read_reference(audits=[labelled])["corpus"]) >= {"audit", "muc"}
 
 
 def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path) -> None:

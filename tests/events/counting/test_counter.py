@@ -14,7 +14,7 @@ from expected_errors import error
 from mention_matches import evaluate_matches
 from references import events as er
 
-from corefsample import InputError, ParameterError
+from corefsample import InputError, ParameterError, read_documents
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 
@@ -217,3 +217,20 @@ def test_documents_before_an_invalid_one_or_an_error_of_the_iterable_are_counted
         with pytest.raises(expected):
             counter.update(invalid)
         assert_same(counter, before)
+
+
+def test_without_coreference_every_mention_is_an_entity_of_its_own(tmp_path: Path) -> None:
+    """The counts are those of the same documents without any candidate antecedent."""
+    rows = er.corpus()
+    bare = [
+        row | {"antecedents": [[] for _ in row["antecedents"]], "scores": [[] for _ in row["scores"]]} for row in rows
+    ]
+    tables = []
+    for name, given, coreference in (("a", rows, "none"), ("b", bare, "scored"), ("c", rows, "scored")):
+        counter = EventCounter(coreference=coreference, n_samples=50)  # type: ignore[arg-type]
+        counter.update(read_documents(er.write_lines(tmp_path / f"{name}.jsonl", given)))
+        tables.append(counter.to_frame())
+    pd.testing.assert_frame_equal(tables[0], tables[1])
+    assert not tables[0].equals(tables[2])
+    with error(ParameterError, "other"):
+        EventCounter(n_samples=50).merge(EventCounter(coreference="none", n_samples=50))

@@ -108,6 +108,7 @@ def test_a_noun_without_an_article_stands_for_the_name_less_often(lexicon: Lexic
         ("Peru/PROPN>3:nsubj", "The/DET>6:det army/NOUN>7:nsubj", 0.95),
         ("Peru/PROPN>3:nsubj", "Some/DET>6:det army/NOUN>7:nsubj", 0.0),
         ("Rain/NOUN>3:nsubj", "The/DET>6:det army/NOUN>7:nsubj", 0.0),
+        ("Peru/PROPN>3:nsubj:pass", "The/DET>6:det army/NOUN>7:nsubj", 0.0),
         ("Peru/PROPN>3:nsubj", "The/DET>6:det baker/NOUN>7:nsubj", 0.0),
     ],
 )

@@ -125,3 +125,16 @@ def test_a_run_says_what_it_and_scoring_set_aside(call: Calls, tmp_path: Path, m
     assert "1 article set aside when texts were scored" in " ".join(shown.split())
     (row,) = json.loads((tmp_path / "run" / "run.json").read_text())["inputs"]
     assert row["scoring"]["n_quarantined"] == 1
+
+
+def test_a_folder_of_a_path_can_be_the_date(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
+    folder = tmp_path / "date=2001-02-03"
+    folder.mkdir()
+    corpus_file(folder / "c.jsonl", ("doc 3",))
+    dates = {document.doc_id: document.date for document in read_documents(folder / "c.jsonl", needs=["date"])}
+    given = {row["doc_id"]: row["date"] for row in er.corpus()} | {"doc 3": "2001-02-03"}
+    assert {doc_id: str(date) for doc_id, date in dates.items()} == given
+    (folder / "news.csv").write_text("doc_id,text\na,France attacked Iraq .\n")
+    arguments = ["--pipeline", tiny, "--model", model_path, "--workers", 1]
+    call.good("score", folder / "news.csv", *arguments, "--out", tmp_path / "s.jsonl")
+    assert [document.date for document in read_documents(tmp_path / "s.jsonl")] == [datetime.date(2001, 2, 3)]

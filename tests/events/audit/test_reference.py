@@ -1,0 +1,88 @@
+"""Audits and the reference class: totals that begin from it, and rows for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from events_audit_made import write_sheet
+
+from corefsample.errors import InputError
+from events.audit import AuditFrame, plan_audit, read_sheets
+from events.audit._plan import AuditPlan
+from events.audit._reference import expected_width_of, labels_for_width, reference_rows, reference_totals
+from events.audit._sheets import SheetLabels
+from events.rule_error._model import fit_rule_error
+from events.rule_error._table import checked_reference, read_reference
+
+# 100 documents with P = 1, of which 60 are true, and 900 with P = 0, of which 9 are.
+P = np.repeat([1.0, 0.0], [100, 900])
+TRUE = {f"d{i:03d}" for i in [*range(60), *range(100, 1000, 100)]}
+
+
+@pytest.fixture
+def plan() -> AuditPlan:
+    doc_ids = [f"d{i:03d}" for i in range(1000)]
+    frame = AuditFrame.from_arrays(doc_ids, np.full(1000, "2000-01-01", "datetime64[D]"), P, event="attack")
+    return plan_audit(frame, 60)
+
+
+@pytest.fixture
+def labels(plan: AuditPlan, tmp_path: Path) -> SheetLabels:
+    sheet = write_sheet(tmp_path / "sheet.csv", plan, lambda doc_id: "yes" if doc_id in TRUE else "no")
+    return read_sheets(plan, [sheet])
+
+
+def test_rows_have_the_labels_and_misses_relative_to_counted_documents(plan: AuditPlan, labels: SheetLabels) -> None:
+    row = reference_rows(plan, labels, {}).iloc[0]
+    drawn = plan.sample[plan.round_of == 1]
+    n_above = int((P[drawn] > 0.5).sum())
+    yes = [plan.frame.doc_ids[i] in TRUE for i in drawn]
+    assert (row["corpus"], row["kind"], row["n_documents"], row["n_above"]) == ("audit", "any", len(drawn), n_above)
+    assert row["yes_above"] + row["yes_below"] == row["n_yes"] == sum(yes)
+    # Labels of the others stand for 900 / n documents each; 100 counted documents for as many of theirs.
+    assert row["sum_p"] == pytest.approx(100 * (len(drawn) - n_above) / 900, abs=0.001)
+
+
+def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: SheetLabels, tmp_path: Path) -> None:
+    path = tmp_path / "audited-reference.csv"
+    reference_rows(plan, labels, {}).to_csv(path, index=False)
+    table = read_reference(audits=[tmp_path])
+    assert set(table["corpus"]) == {"muc", "police", "satp", "audit"}
+    assert fit_rule_error(table).corpus_of(["USA"]) == "audit"
+
+
+def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels) -> None:
+    (total,) = reference_totals(plan, labels, fit_rule_error(read_reference()), {})
+    assert total.assumption == "reference class"
+    assert total.lower <= 69 <= total.upper
+    assert total.n_labelled == 60
+
+
+def test_the_fewest_labels_reach_a_width(plan: AuditPlan) -> None:
+    model = fit_rule_error(read_reference())
+
+    def width(n_labels: int) -> float:
+        return expected_width_of(plan_audit(plan.frame, n_labels), model, {})
+
+    chosen = labels_for_width(lambda n: plan_audit(plan.frame, n), 25, width(100), model, {})
+    n_labels = len(chosen.sample)
+    assert 95 <= n_labels <= 106  # within 5%
+    assert width(n_labels) <= width(100) < width(n_labels - n_labels // 10)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("kind", "army"), ("n_yes", 1000), ("yes_above", -1), ("yes_below", 900), ("n_above", 0)]
+)
+def test_numbers_that_contradict_each_other_are_errors(
+    plan: AuditPlan, labels: SheetLabels, column: str, value: object
+) -> None:
+    table = reference_rows(plan, labels, {}).assign(**{column: value})
+    with pytest.raises(InputError, match="row 1"):
+        checked_reference(table, "here")
+
+
+def test_a_missing_column_is_an_error(plan: AuditPlan, labels: SheetLabels) -> None:
+    with pytest.raises(InputError, match="sum_p"):
+        checked_reference(reference_rows(plan, labels, {}).drop(columns="sum_p"), "here")
