@@ -261,7 +261,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         counts = counter.counts_of_all(level=options.level, interval=options.interval)
         tables = _tables(run, counts)
         with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as found:
-            write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), tables.compared)
+            write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
         several = counts.of_rules
@@ -327,7 +327,8 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
 def _tables(run: CountRun, counts: CountsOfRules) -> RunTables:
     """The tables of counts, with the error of rules unless it is left out."""
     options, lexicon = run.counting.options, run.counting.definitions().lexicon
+    tables = RunTables.without_error(counts, options.compare or ())
     if options.rule_error == NO_RULE_ERROR:
-        return RunTables.without_error(counts, options.compare or ())
+        return tables
     model = reference_model(options.rule_error, options.reference)
-    return tables_with_error(counts, model, lexicon.kinds, seed=options.seed, compared=options.compare or ())
+    return tables_with_error(tables, model, lexicon.kinds, seed=options.seed)
