@@ -22,6 +22,7 @@ from corefsample.errors import CorefsampleError, InputError, Obstacle, OutputErr
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive
 _WEB = ("http", "https")
 _CONFIGURATION = "docs/remote.md says how credentials and endpoints are configured"
+_EXTRAS = {"http": "http", "https": "http", "s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs"}  # by scheme of a URL
 _LATER = (408, 425, 429)  # HTTP statuses of a client's error that passes
 _NETWORK = "check the address and the network; the same command tries again"
 # Their errors are of many families; those of the system are OSError.
@@ -85,7 +86,7 @@ def _file_system(url: str) -> tuple[Any, str]:
             system, path = fsspec.core.url_to_fs(_complete.get(url, url), use_listings_cache=False)
     except ImportError as error:
         rule = f"a URL needs libraries that are not installed, got no {_one_line(error.name or error)}"
-        raise ParameterError(rule, place=url, hint=install_hint("remote")) from None
+        raise ParameterError(rule, place=url, hint=install_hint(_EXTRAS.get(_scheme_of(url), "remote"))) from None
     except ValueError:
         rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"
         raise ParameterError(f"{rule}, got {_scheme_of(url)}://", place=url) from None

@@ -187,7 +187,7 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     """
     by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0
-    for document in documents:
+    for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
         if document.gold is None:
             n_without_gold += 1
             continue

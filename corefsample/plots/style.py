@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from corefsample import _checks
 from corefsample._lazy import pd
+from corefsample._log import logger
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 # The palette of Okabe & Ito: colour-blind readers can distinguish it; with the markers it also works in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
+_SCRIPT_OF_GLYPH = re.compile(r"Glyph \d+ \(\\N\{([A-Z]+)")
+_CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH")
 LINE_STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)), (0, (3, 1.5, 1, 1.5, 1, 1.5)))
 
 
@@ -60,8 +65,16 @@ def finish_axes(
     return ax
 
 
+def require_axes(ax: object) -> None:
+    """Raise unless given axes of Matplotlib."""
+    from matplotlib.axes import Axes
+
+    _checks.instance("ax", ax, Axes, "figure.subplots() makes them")
+
+
 def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> None:
     """Raise unless a table, the parameter of this name, has the columns."""
+    _checks.instance(name, table, pd.DataFrame, "to_frame() of a result is one")
     for column in columns:
         if column not in table.columns:
             found = ", ".join(map(str, table.columns))
@@ -91,14 +104,42 @@ def legible(text: str, most: int | None = None) -> str:
 def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format of the file name's suffix; equal figures give equal bytes, and SVG keeps text.
 
-    If given a part of a figure, it writes the whole figure.
+    If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are drawn with a
+    Noto font of their script; where none is installed they are boxes, and a warning is logged that names it.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.font_manager import fontManager
 
+    _checks.instance("figure", figure, FigureBase)
     whole = figure if isinstance(figure, Figure) else figure.figure
-    is_svg = os.fspath(path).endswith(".svg")
-    with mpl.rc_context({"svg.hashsalt": "corefsample", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from (current )?font")  # it is drawn as a box
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")  # a script
-        whole.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)
+    is_svg = _checks.path("path", path).endswith(".svg")
+
+    def missing(families: Sequence[str]) -> set[str]:
+        """Save the figure with these fonts; return the fonts of the scripts of which characters are missing."""
+        settings: dict[Any, Any] = {
+            "svg.hashsalt": "corefsample",
+            "svg.fonttype": "none",
+            "font.family": list(families),
+        }
+        with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            whole.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)
+        messages = [str(each.message) for each in caught]
+        for text, each in zip(messages, caught, strict=True):
+            if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        scripts = {match[1] for text in messages if (match := _SCRIPT_OF_GLYPH.match(text))}
+        return {"Noto Sans CJK" if script in _CJK else f"Noto Sans {script.title()}" for script in scripts}
+
+    families = mpl.rcParams["font.family"]
+    fonts = missing(families)
+    if fonts:
+        names = sorted({font.name for font in fontManager.ttflist if font.name.startswith(tuple(fonts))})
+        fonts = missing([*families, *names]) if names else fonts
+    if fonts and not is_svg:  # readers of an SVG have their own fonts
+        logger("plots").warning(
+            "%s has characters that no installed font has, drawn as boxes: install %s",
+            os.fspath(path),
+            " and ".join(sorted(fonts)),
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -14,11 +14,12 @@ from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import target_cells
 from events.rule_error._counts import error_generator
-from events.rule_error._labels import LabelledStrata, labelled_totals
+from events.rule_error._labels import LabelledStrata, expected_width, labelled_totals
 from events.rule_error._model import Cell, RuleErrorModel
 from events.rule_error._table import AUDIT, COLUMNS, kind_of
 
 REFERENCE_CLASS: Final = "reference class"
+FEWEST_LABELS: Final = 25
 _N_DRAWS = 20_000
 
 
@@ -61,6 +62,50 @@ def reference_totals(
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
         totals.append(LearnedTotal(event, actor, *counts, float(draws.mean()), lower, upper, level, REFERENCE_CLASS))
     return tuple(totals)
+
+
+def expected_width_of(
+    plan: AuditPlan, model: RuleErrorModel, kinds: Mapping[str, str], *, level: float = 0.95, seed: int = 0
+) -> float:
+    """Expected width of the interval of a total by design from the labels of a plan; the widest of its targets."""
+    widths = []
+    sizes, n_labels = (np.array([getattr(each, name) for each in plan.strata]) for name in ("n_documents", "n_sampled"))
+    corpus = model.corpus_of([event_and_actor(plan.frame, name)[1] for name in plan.frame.targets])
+    for target, name in enumerate(plan.frame.targets):
+        event, actor = event_and_actor(plan.frame, name)
+        error = model.draws(Cell(_kind(actor, kinds), event, actor, corpus), 1000, error_generator(seed, event, actor))
+        mean_p = np.bincount(plan.stratum_of, plan.frame.probability(target)) / sizes
+        widths.append(expected_width(sizes, mean_p, n_labels, error, level))
+    return max(widths)
+
+
+def labels_for_width(
+    plan_of: Callable[[int], AuditPlan], fewest: int, width: float, model: RuleErrorModel, kinds: Mapping[str, str]
+) -> AuditPlan:
+    """Plan with the fewest labels, to within 5%, whose expected width is at most `width`; else of all documents.
+
+    Parameters
+    ----------
+    plan_of
+        The plan with a number of labels.
+    fewest
+        The fewest labels of a plan.
+    width
+        Of the interval of a total, in documents.
+    model, kinds
+        As in `reference_totals`.
+    """
+    first = plan_of(fewest)
+    if expected_width_of(first, model, kinds) <= width:
+        return first
+    few, many = fewest, len(first.frame)
+    while many > few + max(1, few // 20):
+        middle = min(max(round((few * many) ** 0.5), few + 1), many - 1)
+        if expected_width_of(plan_of(middle), model, kinds) <= width:
+            many = middle
+        else:
+            few = middle
+    return plan_of(many)
 
 
 def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str]) -> pd.DataFrame:

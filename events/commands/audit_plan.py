@@ -7,6 +7,7 @@ Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
   corefsample audit plan run --actors USA,IRQ --keyword 'raid|air' --out a2
+  corefsample audit plan run --actors POLICE --width 40 --out audit
   corefsample audit plan run --out audit --more 100
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
 """
@@ -19,11 +20,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
@@ -46,6 +49,9 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Folder for the plan and the sheets.
     n_labels
         Documents to label.
+    width
+        As many labels as are expected to bring the widest interval of a total to this number of documents, by what is
+        known of other rules. [default: the number of labels]
     more
         Add a round of N documents to the plan in FOLDER. [default: a new plan]
     learned
@@ -79,6 +85,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
     out: str = option(metavar="FOLDER")
     n_labels: int = option(default=200, at_least=1)
+    width: float | None = option(default=None, above=0.0)
     more: int | None = option(default=None, at_least=1)
     learned: str | None = option(default=None, metavar="FOLDER")
     actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
@@ -124,6 +131,8 @@ class AuditPlanResult(Result):
         What a label answers, and what counts and does not, by paragraphs.
     n_without_text, n_empty
         Documents of the sheet whose text was looked for and not found, and those whose text is empty.
+    expected_width
+        Width of the widest 95% interval of a total that is expected from all labels, by what is known of other rules.
     strata
         Rows of `AuditPlan.to_frame`.
     """
@@ -140,6 +149,7 @@ class AuditPlanResult(Result):
     codebook: tuple[str, ...]
     n_without_text: int
     n_empty: int
+    expected_width: float
     strata: tuple[Mapping[str, Any], ...]
 
 
@@ -158,8 +168,11 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
+    _checks.instance("options", options, AuditPlanOptions)
     from events.audit._plan import extend_plan
-    from events.commands._audit_files import read_learned, read_plan, source_frame
+    from events.audit._reference import FEWEST_LABELS, labels_for_width
+    from events.commands._audit_files import actor_kinds, read_learned, read_plan, source_frame
+    from events.rule_error._model import reference_model
 
     folder = Path(options.out)
     if options.more is None:
@@ -167,7 +180,13 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         actors: Any = options.actors
         frame = source_frame(source, actors, options.period)
         groups = _groups(source, frame, options)
-        plan = audit.plan_audit(frame, options.n_labels, groups=groups, **options.chosen("cuts", "by", "floor", "seed"))
+        how = {"groups": groups, **options.chosen("cuts", "by", "floor", "seed")}
+        plan = audit.plan_audit(frame, options.n_labels, **how)
+        if options.width is not None:
+            kinds = actor_kinds(plan, source)
+            fewest = max(FEWEST_LABELS, plan.floor * len(plan.strata))
+            plan_of = partial(audit.plan_audit, frame, **how)
+            plan = labels_for_width(plan_of, fewest, options.width, reference_model(), kinds)
     else:
         try:
             plan = read_plan(folder, source)
@@ -235,7 +254,9 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     import pyarrow.parquet as pq
 
     from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
+    from events.audit._reference import expected_width_of
     from events.commands import _audit_files as files
+    from events.rule_error._model import reference_model
 
     number = len(plan.rounds)
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
@@ -274,6 +295,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         codebook=asked.codebook,
         n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
         n_empty=sum(not text.strip() for text in texts.values()),
+        expected_width=expected_width_of(plan, reference_model(), files.actor_kinds(plan, source)),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
 
@@ -283,6 +305,10 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
     new = f"{counted(summary.n_new, 'document')} to label"
     of_all = f"{summary.n_drawn:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
     print_text(f"{new}; {of_all}.")
+    print_text(
+        f"After these labels the 95% interval of a total is expected to be about {summary.expected_width:,.0f} "
+        "documents wide, if this rule errs as others did."
+    )
     width = max(len(str(row["name"])) for row in summary.strata)
     click.echo(f"\n{'Stratum':<{width}}  {'documents':>9}  {'sampled':>7}")
     for row in summary.strata:

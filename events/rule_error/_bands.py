@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import numpy as np
 import pyarrow as pa
 
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from events.counting._counts import CountsOfRules
 from events.counting._tables import RULE_ENDS, Columns
@@ -34,6 +34,8 @@ class RunTables:
         Tables of counts by period, of totals over all documents, and of comparisons (None without). With the error of
         rules they have the columns `RULE_ENDS`: a central interval of the number of documents in which readers see the
         event, at the level of the table.
+    samples
+        Sampled counts: see `events.counting._counts.CountsOfRules.samples`.
     schema
         Schema of `table` in files.
     reference
@@ -46,6 +48,7 @@ class RunTables:
     table: pd.DataFrame
     totals: pd.DataFrame
     compared: pd.DataFrame | None
+    samples: pa.Table
     schema: pa.Schema
     reference: dict[str, Any] | None
     readers: Mapping[tuple[str, ...], Floats]
@@ -53,7 +56,8 @@ class RunTables:
     @classmethod
     def without_error(cls, counts: CountsOfRules, compared: Sequence[str]) -> Self:
         """The tables of counts as they are."""
-        return cls(counts.to_frame(), counts.totals(), counts.compare(compared), counts.schema(), None, {})
+        tables = counts.to_frame(), counts.totals(), counts.compare(compared)
+        return cls(*tables, counts.samples(), counts.schema(), None, {})
 
     def with_readers(self, evidence: pa.Table) -> pa.Table:
         """The evidence with the columns `READER`, if the tables have the error of rules."""
@@ -74,66 +78,75 @@ class RunTables:
         return evidence
 
 
-def tables_with_error(
-    counts: CountsOfRules,
-    model: RuleErrorModel,
-    kinds: Mapping[str, str],
-    *,
-    seed: int,
-    compared: Sequence[str] = (),
-) -> RunTables:
-    """Add intervals of what readers would count to the tables of counts.
+def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int) -> RunTables:
+    """Add intervals of what readers would count to the tables of a run.
 
     Parameters
     ----------
-    counts
-        The counts of all rules.
+    tables
+        The tables without the error of rules.
     model
         Error of rules.
     kinds
         Kinds of the actors by code: see `kind_of`.
     seed
-        Of the draws of the error; those of one count do not depend on the others.
-    compared
-        Names of two actors that are compared, or none.
+        Seed of the draws of the error; those of one count do not depend on the others.
 
     Notes
     -----
     The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently, which
     makes the interval of a difference wider if they err alike.
     """
-    corpus = model.corpus_of({code for each in counts.of_rules for key in each.events() for code in key})
-    ends: list[Floats] = [np.zeros((2, 0))]
-    totals: list[Floats] = []
+    roles = list(Columns.of_roles(tables.table.columns))
+    corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
+    comparisons = tables.compared
+    compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
+    by_cell = _by_cell(tables.samples, roles)
+    table, ends_of_totals = _without_ends(tables.table), []
     readers: dict[tuple[str, ...], Floats] = {}
-    drawn: dict[tuple[str, str], Ints] = {}
-    for each in counts.of_rules:
-        periods = [period.number for period in each.all_periods()]
-        n_docs = np.array([each.tally.documents(number) for number in periods], np.int64)
-        n_draws = int(np.clip(_DRAWS_AND_PERIODS // max(len(periods), 1), _FEWEST_DRAWS, _MOST_DRAWS))
-        for key in each.events():
-            roles = key.cells(each.columns, counts.roles)
-            actor = key.name if each.columns else roles[counts.roles[0]]
-            sampled = np.stack([each.tally.cell(key, number).by_sample for number in periods], axis=1)
-            sampled = sampled[np.arange(n_draws) % len(sampled)]
-            rng = error_generator(seed, each.event, actor)
-            error = model.draws(Cell(kind_of(actor, kinds), each.event, actor, corpus), n_draws, rng)
-            true = true_counts(sampled, n_docs, error, rng)
-            ends.append(_interval(true, each.level))
-            totals.append(_interval(true.sum(axis=1), each.level))
-            drawn[each.event, key.name] = true
-            probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
-            readers[each.event, *roles.values()] = np.vstack(
-                [probabilities.mean(axis=0), _interval(probabilities, each.level)]
-            )
-    return RunTables(
-        _with_ends(counts.to_frame(), np.concatenate(ends, axis=1)),
-        _with_ends(counts.totals(), np.reshape(totals, (-1, 2)).T),
-        _compared(counts, compared, drawn),
-        counts.schema(rule_error=True),
-        reference_summary(model.table),
-        readers,
-    )
+    drawn: dict[tuple[str, str], pd.DataFrame] = {}
+    for names, rows in table.groupby(["event", *roles], sort=False):
+        event, *codes = map(str, names)
+        level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
+        n_draws = int(np.clip(_DRAWS_AND_PERIODS // len(rows), _FEWEST_DRAWS, _MOST_DRAWS))
+        sampled = np.zeros((n_draws, len(rows)), np.int64)
+        for column, period in enumerate(rows["period"]):
+            counts = by_cell.get((event, *codes, period))
+            if counts is not None:
+                sampled[:, column] = np.resize(counts, n_draws)
+        n_docs = rows["n_docs"].to_numpy(np.int64)
+        rng = error_generator(seed, event, actor)
+        error = model.draws(Cell(kind_of(actor, kinds), event, actor, corpus), n_draws, rng)
+        true = true_counts(sampled, n_docs, error, rng)
+        table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
+        ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
+        if actor in compared_actors:
+            drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
+        probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
+        readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
+    schema = Columns.of_counts(
+        roles, recalibrated="uncertainty" in table, defaults="mean_named" in table, rule_error=True
+    ).arrow
+    totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
+    compared, reference = _compared(comparisons, drawn), reference_summary(model.table)
+    return RunTables(table, totals, compared, tables.samples, schema, reference, readers)
+
+
+def _by_cell(samples: pa.Table, roles: Sequence[str]) -> dict[tuple[str, ...], Ints32]:
+    """Sampled counts by event, codes of the roles and period."""
+    names = zip(*(samples[name].to_pylist() for name in ("event", *roles, "period")), strict=True)
+    counts = samples["counts"].combine_chunks().flatten().to_numpy().reshape(len(samples), -1) if len(samples) else []
+    return dict(zip(names, counts, strict=True))
+
+
+def _actor_name(codes: Sequence[str]) -> str:
+    """Name of an actor or several, without roles that the event does not have."""
+    last = max((i for i, code in enumerate(codes) if code), default=0)
+    return ">".join(code or "-" for code in codes[: last + 1])
+
+
+def _without_ends(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**dict.fromkeys(RULE_ENDS, 0.0))
 
 
 def _interval(draws: Floats | Ints, level: float) -> Floats:
@@ -142,21 +155,14 @@ def _interval(draws: Floats | Ints, level: float) -> Floats:
     return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)
 
 
-def _with_ends(table: pd.DataFrame, ends: Floats) -> pd.DataFrame:
-    return table.assign(**dict(zip(RULE_ENDS, ends, strict=True)))
-
-
-def _compared(
-    counts: CountsOfRules, actors: Sequence[str], drawn: Mapping[tuple[str, str], Ints]
-) -> pd.DataFrame | None:
+def _compared(comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame | None:
     """The comparisons with intervals of the difference that readers would count."""
-    table = counts.compare(actors)
-    if table is None:
+    if comparisons is None:
         return None
-    ends = [np.zeros((2, 0))]
-    for each in counts.of_rules:
-        if each.has(actors[0]) and each.has(actors[1]):
-            n_periods = len(each.periods())
-            first, second = (drawn.get((each.event, name), np.zeros((1, n_periods)))[:, :n_periods] for name in actors)
-            ends.append(_interval(first - second, each.level))
-    return _with_ends(table, np.concatenate(ends, axis=1))
+    table = _without_ends(comparisons)
+    for row, (event, period, *actors, level) in enumerate(
+        table[["event", "period", "first", "second", "level"]].itertuples(index=False, name=None)
+    ):
+        first, second = (drawn[event, actor][period].to_numpy() if (event, actor) in drawn else 0 for actor in actors)
+        table.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), level)
+    return table

@@ -47,7 +47,7 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
         If a column is missing, a kind is unknown, or numbers contradict each other.
     """
     paths = [files("events.data").joinpath(SHIPPED) if path is None else Path(path)]
-    paths += [audit / AUDITED if audit.is_dir() else audit for audit in map(Path, audits)]
+    paths += map(reference_file, audits)
     tables = []
     for source in paths:
         try:
@@ -57,6 +57,12 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
             raise InputError(f"cannot be read as a reference table: {error}", place=str(source)) from None
         tables.append(checked_reference(table, str(source)))
     return pd.concat(tables, ignore_index=True)
+
+
+def reference_file(audit: PathLike) -> Path:
+    """Path of an audit's rows for the reference class."""
+    path = Path(audit)
+    return path / AUDITED if path.is_dir() else path
 
 
 def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:

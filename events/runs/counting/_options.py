@@ -52,6 +52,8 @@ class CountOptions(
     rule_error
         Table of rules whose documents people read, for intervals of what readers would count; none: without these.
         [default: the table in the package]
+    reference
+        Folder of an audit of like news, whose labels count as answers too; may be repeated. [default: none]
     part_size
         Documents of a part of a Parquet file, about; the results do not depend on it.
     """
@@ -67,6 +69,7 @@ class CountOptions(
     coreference: Literal["scored", "none"] = "scored"
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
     rule_error: str | None = option(default=None, metavar="FILE")
+    reference: tuple[str, ...] = option(default=(), metavar="AUDIT")
     part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:

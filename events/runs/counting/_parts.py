@@ -38,7 +38,7 @@ from events.runs.counting._options import CountOptions
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 
 _FREE = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
-_OF_TABLES = ("level", "interval", "rule_error")  # and those on which no part does
+_OF_TABLES = ("level", "interval", "rule_error", "reference")  # and those on which no part does
 _BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
 
 

@@ -36,7 +36,7 @@ from events.counting._periods import NO_PERIOD, UNDATED
 from events.counting._sums import CountedEvents
 from events.rule_error._bands import RunTables, tables_with_error
 from events.rule_error._model import reference_model
-from events.rule_error._table import NO_RULE_ERROR, read_reference
+from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
 from events.runs._engines import Engine
 from events.runs._output_folder import RunFolder
 from events.runs._record import quarantine_lines, require_documents, run_record
@@ -94,6 +94,8 @@ class CountRun:
         reference = self.counting.options.rule_error
         if reference not in (None, NO_RULE_ERROR):
             contents["content of the table of rule errors"] = sha256(reference)
+        for number, audit in enumerate(self.counting.options.reference, 1):
+            contents[f"content of audit {number}"] = sha256(reference_file(audit))
         return {"version of corefsample": corefsample.__version__, **self.counting.settings(), **contents}
 
 
@@ -102,7 +104,7 @@ def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bo
     """Check everything, and open the store of the parts."""
     counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
     if options.rule_error != NO_RULE_ERROR:
-        read_reference(options.rule_error)  # before the work
+        read_reference(options.rule_error, options.reference)  # before the work
     paths = input_paths(inputs, suffixes=SUFFIXES)
     path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
     RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
@@ -259,7 +261,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         counts = counter.counts_of_all(level=options.level, interval=options.interval)
         tables = _tables(run, counts)
         with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as found:
-            write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), tables.compared)
+            write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
         several = counts.of_rules
@@ -325,7 +327,8 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
 def _tables(run: CountRun, counts: CountsOfRules) -> RunTables:
     """The tables of counts, with the error of rules unless it is left out."""
     options, lexicon = run.counting.options, run.counting.definitions().lexicon
+    tables = RunTables.without_error(counts, options.compare or ())
     if options.rule_error == NO_RULE_ERROR:
-        return RunTables.without_error(counts, options.compare or ())
-    model = reference_model(options.rule_error)
-    return tables_with_error(counts, model, lexicon.kinds, seed=options.seed, compared=options.compare or ())
+        return tables
+    model = reference_model(options.rule_error, options.reference)
+    return tables_with_error(tables, model, lexicon.kinds, seed=options.seed)

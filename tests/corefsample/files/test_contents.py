@@ -44,6 +44,6 @@ def test_a_damaged_parquet_file_is_read_or_one_error(tmp_path: Path) -> None:
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x41]) + content[place + 1 :])
         try:
             outcomes.add(type(read_parquet(path, ["text", "p"], {"text": "a"})))
-        except InputError as found:
-            outcomes.add(type(found))
+        except InputError:
+            outcomes.add(InputError)
     assert outcomes == {pa.Table, InputError}

@@ -16,6 +16,7 @@ import pytest
 from expected_errors import error
 
 from corefsample import InputError, OutputError, ParameterError
+from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import input_paths, partition_values, suffix_hint, suffix_of
@@ -111,7 +112,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 def test_damaged_gzip_names_its_line_and_a_missing_file_none(tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes(gzip.compress(b"one\n")[:-4])
-    with error(InputError, place="cut: line "):
+    with error(DamagedFileError, place="cut: line "):
         list(LineReader(str(tmp_path / "cut")))
     with error(InputError, place="none"):
         list(LineReader(str(tmp_path / "none")))

@@ -89,15 +89,21 @@ def test_an_unknown_scheme_names_those_that_are_known() -> None:
     assert message(caught.value).startswith("xyz://b/1.jsonl: scheme of a URL must be s3, gs, https, or another")
 
 
-@pytest.mark.parametrize("library", ["fsspec", "s3fs"])
-def test_without_the_libraries_the_error_names_the_extra(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "library", "extra"),
+    [("s3", "fsspec", "s3"), ("s3", "s3fs", "s3"), ("gs", "gcsfs", "gcs"), ("https", "aiohttp", "http")],
+)
+def test_without_the_libraries_the_error_names_the_extra(
+    scheme: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fsspec.registry import _registry
 
-    monkeypatch.delitem(_registry, "s3", raising=False)
+    monkeypatch.delitem(_registry, scheme, raising=False)
     monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.delitem(sys.modules, "fsspec.implementations.http", raising=False)
     with pytest.raises(ParameterError) as caught:
-        input_paths("s3://bucket/1.jsonl")
-    assert caught.value.hint == install_hint("remote")
+        input_paths(f"{scheme}://bucket/1.jsonl")
+    assert caught.value.hint == install_hint(extra)
     assert library in caught.value.message
 
 
