@@ -174,7 +174,9 @@ class LinkTables(HtmlTable):
 
 
 def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> LinkTables:
-    """Sum the link pairs of documents, one document at a time: memory does not grow with the number of pairs.
+    """Sum the link pairs of documents, one document at a time.
+
+    Memory grows with the two tables alone: 52 bytes for each of their rows, some 0.5 rows per pair of mentions each.
 
     Parameters
     ----------
