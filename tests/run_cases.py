@@ -28,8 +28,8 @@ from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._run import ScoreResult
 
 TABLES = (
-    *("counts.csv", "counts.parquet", "totals.csv", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
-    *("events.csv", "count_samples.parquet"),
+    *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
+    *("totals.csv", "events.csv", "count_samples.parquet"),
     *("documents.parquet", "all_documents.parquet"),
 )
 # Without the error of rules, whose model takes most of the time of a small run.
