@@ -6,9 +6,10 @@ import contextlib
 import datetime
 import math
 import numbers
+import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,9 @@ from corefsample.errors import ParameterError
 
 MAX_SAMPLES = 10**8  # the error of a share is then at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
+READS = "read_documents(path) reads those of a file"
 _SHOWN = 60
+T = TypeVar("T")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -32,13 +35,16 @@ def floats(name: str, values: npt.ArrayLike) -> Floats:
     return _numbers(name, values, "iuf", "numbers").astype(np.float64)
 
 
-def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
+def regular_array(name: str, values: object) -> npt.NDArray[Any]:
+    """Return values as an array of any type, or raise if lists in them differ in length."""
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
     except ValueError:
-        raise ParameterError(
-            f"must be {rule} in one dimension, got lists of different lengths", parameter=name
-        ) from None
+        raise ParameterError("must be an array, got lists of different lengths", parameter=name) from None
+
+
+def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
+    array = regular_array(name, values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
         raise ParameterError(f"must be {rule} in one dimension, got {described}", parameter=name)
@@ -106,7 +112,7 @@ def iso_date(text: str) -> datetime.date | None:
 def whole(name: str, value: object, at_least: int) -> int:
     """Return `value` as an int, or raise."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
-        raise ParameterError(f"must be a whole number of at least {at_least}, got {value!r}", parameter=name)
+        raise ParameterError(f"must be a whole number of at least {at_least}, got {shown(value)}", parameter=name)
     return int(value)
 
 
@@ -138,7 +144,7 @@ def at_least_zero(name: str, value: object) -> float:
     """Return `value` as a finite float of at least 0, or raise."""
     number = finite(name, value)
     if number < 0:
-        raise ParameterError(f"must be at least 0, got {value!r}", parameter=name)
+        raise ParameterError(f"must be at least 0, got {shown(value)}", parameter=name)
     return number
 
 
@@ -146,7 +152,7 @@ def above_zero(name: str, value: object) -> float:
     """Return `value` as a finite float above 0, or raise."""
     number = finite(name, value)
     if number <= 0:
-        raise ParameterError(f"must be above 0, got {value!r}", parameter=name)
+        raise ParameterError(f"must be above 0, got {shown(value)}", parameter=name)
     return number
 
 
@@ -155,7 +161,7 @@ def probability(name: str, value: object, *, below_one: bool = False, above_zero
     rule = f"{'(' if above_zero else '['}0, 1{')' if below_one else ']'}"
     good = isinstance(value, numbers.Real) and not isinstance(value, bool) and 0.0 <= float(value) <= 1.0
     if not good or (below_one and value == 1) or (above_zero and value == 0):
-        raise ParameterError(f"must lie in {rule}, got {value!r}", parameter=name)
+        raise ParameterError(f"must lie in {rule}, got {shown(value)}", parameter=name)
     return float(value)  # type: ignore[arg-type]
 
 
@@ -168,9 +174,27 @@ def seed(value: object) -> int:
 
 def choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
     """Return `value` if it is one of `allowed`, or raise."""
-    if value not in allowed:
-        raise ParameterError(f"must be one of {', '.join(allowed)}, got {value!r}", parameter=name)
+    if not isinstance(value, str) or value not in allowed:
+        raise ParameterError(f"must be one of {', '.join(allowed)}, got {shown(value)}", parameter=name)
     return value
+
+
+def path(name: str, value: object) -> str:
+    """Return the path of a file or folder as text, or raise."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise ParameterError(f"must be a path, got {shown(value)}", parameter=name)
+    return str(os.fspath(value))
+
+
+def elements(name: str, values: Iterable[T], *kinds: type, hint: str | None = None) -> Iterator[T]:
+    """Yield the elements of an iterable; raise if there is no iterable, or at the first element of another class."""
+    rule = f"must be a list (or other iterable) of {' or '.join(kind.__name__ for kind in kinds)}"
+    if isinstance(values, (str, os.PathLike)) or not isinstance(values, Iterable):
+        raise ParameterError(f"{rule}, got {shown(values)}", parameter=name, hint=hint)
+    for k, value in enumerate(values):
+        if not isinstance(value, kinds):
+            raise ParameterError(f"{rule}, got {shown(value)} at [{k}]", parameter=name, hint=hint)
+        yield value
 
 
 def instance(name: str, value: object, kind: type, hint: str | None = None) -> None:

@@ -52,6 +52,7 @@ class CorefsampleError(Exception):
         hint: str | ParameterHint | None = None,
         obstacle: Obstacle | None = None,
     ) -> None:
+        message = message.replace("\n", " ")  # the repr of an array has several lines
         super().__init__(message)
         self.message = message
         self.parameter = parameter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corefsample import __version__
+from corefsample import __version__, _checks
 from corefsample._extras import require_extra
 from events.counting._count_samples import CountSamples
 
@@ -16,16 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["to_arviz"]
 
 
-def to_arviz(samples: CountSamples) -> DataTree:
+def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
     """Convert count samples for ArviZ.
 
     The draws are independent, not the steps of a Markov chain, so there is one chain. Effective sample sizes equal the
     number of draws up to noise, and R-hat is not informative.
 
+    ArviZ 1 summarises 89% intervals unless its setting `stats.ci_prob` differs. That setting becomes `level` here, so
+    that ArviZ's tables and plots have the level of the counts.
+
     Parameters
     ----------
     samples
         From `events.count_samples`.
+    level
+        Probability that ArviZ's intervals have from now on, in (0, 1). None leaves ArviZ's setting as it is.
 
     Returns
     -------
@@ -37,16 +42,19 @@ def to_arviz(samples: CountSamples) -> DataTree:
     Raises
     ------
     ParameterError
-        If the package arviz-base is not installed.
+        If the package arviz-base is not installed, or `level` is outside its range.
 
     References
     ----------
     ArviZ's InferenceData schema; since arviz-base 0.1 such a tree replaces the InferenceData class.
     """
-    from_dict = require_extra("arviz_base", "arviz-base", "arviz").from_dict
+    _checks.instance("samples", samples, CountSamples, hint="from events.count_samples")
+    arviz = require_extra("arviz_base", "arviz-base", "arviz")
+    if level is not None:
+        arviz.rcParams["stats.ci_prob"] = _checks.probability("level", level, above_zero=True, below_one=True)
     from xarray import DataTree
 
-    tree: DataTree = from_dict(
+    tree: DataTree = arviz.from_dict(
         {
             "posterior": {"count": samples.counts[np.newaxis]},
             "constant_data": {"n_docs": samples.n_docs, "one_best": samples.one_best},

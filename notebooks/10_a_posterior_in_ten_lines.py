@@ -94,7 +94,7 @@ compare_links(scorer_links(documents), scorer_links(others), n_resamples=500).to
 #
 # Samples of event counts go to ArviZ as a tree of xarray data, with one chain, as the draws are independent. Here the
 # counts are those of one event by country and quarter in forty simulated documents (package arviz-base, extra
-# `arviz`).
+# `arviz`). ArviZ 1 has 89% intervals by default; `to_arviz` sets 95%, as everywhere here, or another `level`.
 
 # %%
 counter = EventCounter(load_rules("attack"), load_lexicon(), n_samples=500)

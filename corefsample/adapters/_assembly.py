@@ -21,7 +21,7 @@ from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError
 
 
-def _host_array(value: Any) -> npt.NDArray[Any]:
+def _host_array(name: str, value: Any) -> npt.NDArray[Any]:
     """NumPy array of a value that may lie on a device, have gradients, or be of a type that NumPy does not know."""
     if hasattr(value, "detach"):  # torch
         value = value.detach().cpu()
@@ -29,12 +29,12 @@ def _host_array(value: Any) -> npt.NDArray[Any]:
             value = value.float()
     elif type(value).__module__.split(".")[0] == "cupy":
         value = value.get()
-    return np.asarray(value)
+    return _checks.regular_array(name, value)
 
 
 def _array(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]:
     try:
-        array = _host_array(value)
+        array = _host_array(name, value)
     except (TypeError, ValueError):
         raise ParameterError(f"must be an array of {content}, got {_checks.shown(value)}", parameter=name) from None
     if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
@@ -71,7 +71,7 @@ def pair(value: Any, name: str) -> tuple[Any, Any]:
 
 def int_vector(name: str, value: Any) -> Ints:
     """Whole numbers in one dimension as int64."""
-    return _checks.integers(name, _host_array(value))
+    return _checks.integers(name, _host_array(name, value))
 
 
 def row_bounds(rows: Ints, n_rows: int) -> Ints:

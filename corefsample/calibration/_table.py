@@ -8,9 +8,10 @@ most about 1,300, and adaptive bins of 5,000 pairs have 5,200 on average.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.calibration import _kernels
-from corefsample.calibration._binning import bin_rule, bins_of_cells, sums_by_block
+from corefsample.calibration._binning import bin_rule, bins_of_cells
 from corefsample.calibration._bins import BlockBins, Strategy
 from corefsample.calibration._kernels import Labels
 from corefsample.calibration._validation import in_order, pair_arrays, require_all, require_length, require_pairs
 from corefsample.errors import ParameterError
 
 N_CELLS = _kernels.N_CELLS  # about 70,000
+_STRETCH = 1 << 20  # rows that are copied at a time
+_FIRST_CHUNK = 1 << 12  # rows; later chunks double the rows
 EDGE_SLACK = 1e-9  # allows for rounding in the mean of a cell when it is compared with an edge of equal width
 
 
@@ -83,6 +86,7 @@ def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:
 
 
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
+_COLUMN_TYPES = (np.int32, np.int64, *[np.float64] * 4)  # of the fine bin and the sums
 Names = tuple[Any, ...]
 
 
@@ -90,10 +94,9 @@ Names = tuple[Any, ...]
 class CalibrationTable(Result):
     """Sums of prediction-label pairs by group, block (a document) and fine bin; arrays read-only.
 
-    Only fine bins with a pair have a row, and rows are sorted by group, block and fine bin. Tables add up:
-    `a + b` is the table of the pairs of both; groups and blocks of the same name are united. Numbers of pairs and of
-    positive labels are exact (to 2^53, about 10^16); the other sums are float64, so the order of rows or of additions
-    can change their last digits, by about 1e-16 times the square root of the pairs in a fine bin.
+    Only fine bins with a pair have a row, and rows are sorted by group, block and fine bin. Numbers of pairs and of
+    positive labels are exact (to 2^53, about 10^16); the other sums are float64, so the order of additions can change
+    their last digits, by about 1e-16 times the square root of the pairs in a fine bin.
 
     Attributes
     ----------
@@ -148,10 +151,13 @@ class CalibrationTable(Result):
         if name not in self.groups:
             known = _checks.shown(", ".join(map(str, self.groups)))
             raise ParameterError(f"must be one of {known}, got {_checks.shown(name)}", parameter="group")
-        rows = np.flatnonzero(self.group_code == self.groups.index(name))
-        keys = (self.group_code[rows], self.block_code[rows], self.cell[rows])
-        sums = [getattr(self, name)[rows] for name in SUMS]
-        return table_of_rows(self.groups, self.blocks, keys, sums)
+        code = self.groups.index(name)
+        rows = slice(*np.searchsorted(self.group_code, [code, code + 1]).tolist())  # rows are sorted by group
+        used, blocks = np.unique(self.block_code[rows], return_inverse=True)
+        columns = (getattr(self, each)[rows] for each in ("cell", *SUMS))
+        names = tuple(self.blocks[block] for block in used.tolist())
+        codes = np.zeros(blocks.shape[0], np.int32), blocks.astype(np.int32)
+        return CalibrationTable((name,), names, *codes, *columns)
 
     def block_bins(
         self, *, bin_size: int | None = None, n_bins: int | None = None, strategy: Strategy = "adaptive"
@@ -170,15 +176,27 @@ class CalibrationTable(Result):
         rule = bin_rule(bin_size, n_bins, strategy)
         if self.n_rows == 0:
             raise ParameterError("must contain at least one pair, got none", parameter="table")
-        by_cell = [np.bincount(self.cell, getattr(self, name), N_CELLS).astype(np.float64) for name in SUMS]
-        cells = np.flatnonzero(by_cell[0])
-        n, sum_q, sum_q2, sum_y, sum_qy = (each[cells] for each in by_cell)
-        bin_of = np.zeros(N_CELLS, np.int32)
-        totals = n.astype(np.int64), sum_q, sum_q2, sum_y, sum_qy
-        bins, bin_of[cells] = bins_of_cells(totals, *bounds(cells), centres(cells, sum_q / n), rule)
-        places, shape = bin_of[self.cell], (len(self.blocks), bins.n_bins)
-        sums = (sums_by_block(self.block_code, places, shape, each) for each in (self.n, self.sum_q, self.sum_y))
-        return BlockBins(bins, *sums)
+        totals = [np.zeros(N_CELLS) for _ in SUMS]
+        for rows, cell in self._stretches():
+            for total, name in zip(totals, SUMS, strict=True):
+                np.add.at(total, cell, getattr(self, name)[rows].astype(np.float64))
+        cells = np.flatnonzero(totals[0])
+        n, sum_q, sum_q2, sum_y, sum_qy = (total[cells] for total in totals)
+        bin_of = np.zeros(N_CELLS, np.int64)
+        sums = n.astype(np.int64), sum_q, sum_q2, sum_y, sum_qy
+        bins, bin_of[cells] = bins_of_cells(sums, *bounds(cells), centres(cells, sum_q / n), rule)
+        by_block = [np.zeros((len(self.blocks), bins.n_bins)) for _ in range(3)]
+        for rows, cell in self._stretches():
+            places = self.block_code[rows] * np.int64(bins.n_bins) + bin_of[cell]
+            for block_sums, name in zip(by_block, ("n", "sum_q", "sum_y"), strict=True):
+                np.add.at(block_sums.reshape(-1), places, getattr(self, name)[rows].astype(np.float64))
+        return BlockBins(bins, *by_block)
+
+    def _stretches(self) -> Iterator[tuple[slice, Ints]]:
+        """Rows in stretches, with their fine bins as indices: copies of all rows would double the memory."""
+        for start in range(0, self.n_rows, _STRETCH):
+            rows = slice(start, start + _STRETCH)
+            yield rows, self.cell[rows].astype(np.int64)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per fine bin: group, block (both categorical), cell, n, sum_q, sum_q2, sum_y, sum_qy."""
@@ -189,49 +207,11 @@ class CalibrationTable(Result):
         return pd.DataFrame({**names, "cell": self.cell, **{name: getattr(self, name) for name in SUMS}})
 
 
-def table_of_rows(
-    groups: Names,
-    blocks: Names,
-    keys: Sequence[npt.NDArray[Any]],
-    sums: Sequence[npt.NDArray[Any]] | npt.NDArray[Any],
-) -> CalibrationTable:
-    """Sort rows by the names of their groups and blocks and by fine bin, add those of one key, and drop unused names.
-
-    `keys` are the codes of group and block, and the fine bin, of each row; `sums` are in the order of `SUMS`.
-    """
-    (group_code, groups), (block_code, blocks) = _used(keys[0], groups), _used(keys[1], blocks)
-    cell = keys[2].astype(np.int64)
-    n_cells = int(cell.max(initial=0)) + 1
-    key = (group_code * len(blocks) + block_code) * n_cells + cell
-    n = sums[0].astype(np.int64)
-    others = [each.astype(np.float64) for each in sums[1:]]
-    if (np.diff(key) <= 0).any():
-        order = np.argsort(key, kind="stable")
-        key = key[order]
-        starts = np.flatnonzero(np.diff(key, prepend=-1))
-        n = np.add.reduceat(n[order], starts)
-        others = [np.add.reduceat(each[order], starts) for each in others]
-        key = key[starts]
-    rest, cell = np.divmod(key, n_cells)
-    group_code, block_code = np.divmod(rest, max(len(blocks), 1))
-    codes = group_code.astype(np.int32), block_code.astype(np.int32), cell.astype(np.int32)
-    return CalibrationTable(groups, blocks, *codes, n, *others)
-
-
-def _used(codes: npt.NDArray[Any], names: Names) -> tuple[Ints, Names]:
-    """Keep the names that are used, in ascending order, and renumber the codes."""
-    used = np.flatnonzero(np.bincount(codes, minlength=len(names))).tolist()
-    used.sort(key=names.__getitem__)
-    places = np.zeros(len(names), np.int64)
-    places[used] = np.arange(len(used))
-    return places[codes], tuple(names[code] for code in used)
-
-
 class TableBuilder:
     """Builds a CalibrationTable from a stream of blocks, one block's pairs at a time.
 
     Time and memory of a block are proportional to its pairs: each fine bin with a pair of the block
-    becomes a row.
+    becomes a row. Beyond the rows of its table a builder needs memory for one column of them.
 
     Parameters
     ----------
@@ -252,8 +232,13 @@ class TableBuilder:
             found = _checks.shown(self._groups)
             raise ParameterError(f"must be distinct names, at least one, got {found}", parameter="groups")
         in_order("groups", self._groups)
+        self._clear()
+
+    def _clear(self) -> None:
         self._blocks: dict[Any, int] = {}
-        self._parts: list[tuple[int, Ints, Floats]] = [(0, np.empty(0, np.int64), np.empty((5, 0)))]
+        self._spans: list[tuple[int, int, int, slice]] = []  # group, block, chunk and rows of each stretch of rows
+        self._chunks: list[list[npt.NDArray[Any]]] = [[] for _ in _COLUMN_TYPES]  # of each column
+        self._n_rows = self._free = 0  # rows of all chunks, and rows of the last one that are free
 
     def add(
         self, q: npt.ArrayLike, y: npt.ArrayLike, *, block: object = "", groups: npt.ArrayLike | None = None
@@ -281,7 +266,21 @@ class TableBuilder:
         cells, predictions, labels = cell_pairs(q, y)
         keys = self._group_codes(groups, predictions.shape[0]) * N_CELLS + cells
         code = self._blocks.setdefault(block, len(self._blocks))
-        self._parts.append((code, *fine_sums(keys, predictions, labels)))
+        distinct, sums = fine_sums(keys, predictions, labels)
+        group, cell = np.divmod(distinct, N_CELLS)
+        if self._free < cell.shape[0]:
+            self._free = max(cell.shape[0], self._n_rows, _FIRST_CHUNK)
+            self._n_rows += self._free
+            for chunks, column_type in zip(self._chunks, _COLUMN_TYPES, strict=True):
+                chunks.append(np.empty(self._free, column_type))  # takes memory as it is filled
+        begin = self._chunks[0][-1].shape[0] - self._free
+        self._free -= cell.shape[0]
+        for chunks, column in zip(self._chunks, (cell, *sums), strict=True):
+            chunks[-1][begin : begin + cell.shape[0]] = column
+        starts = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
+        for start, end in pairwise([*starts, cell.shape[0]]):
+            rows = slice(begin + start, begin + end)
+            self._spans.append((int(group[start]), code, len(self._chunks[0]) - 1, rows))
 
     def _group_codes(self, groups: npt.ArrayLike | None, n: int) -> Ints:
         n_groups = len(self._groups)
@@ -295,9 +294,32 @@ class TableBuilder:
         return codes
 
     def table(self) -> CalibrationTable:
-        """Table of all pairs so far; more can be added afterwards."""
-        in_order("blocks", self._blocks)
-        blocks, keys, sums = zip(*self._parts, strict=True)
-        group, cell = np.divmod(np.concatenate(keys), N_CELLS)
-        block = np.repeat(blocks, [part.shape[0] for part in keys])
-        return table_of_rows(self._groups, tuple(self._blocks), (group, block, cell), np.concatenate(sums, axis=1))
+        """Table of all pairs since the last table: the builder is empty afterwards."""
+        block_names, spans = in_order("blocks", self._blocks), self._spans
+        used = {group for group, *_ in spans}
+        groups = sorted(used, key=self._groups.__getitem__)
+        group_place = {group: place for place, group in enumerate(groups)}
+        block_place = {self._blocks[name]: place for place, name in enumerate(block_names)}
+        spans.sort(key=lambda span: (group_place[span[0]], block_place[span[1]]))
+        columns = []
+        while self._chunks:
+            chunks = self._chunks.pop(0)  # freed before the next column is copied
+            empty = np.empty(0, chunks[0].dtype if chunks else np.int64)
+            columns.append(np.concatenate([empty, *(chunks[chunk][rows] for _, _, chunk, rows in spans)]))
+        lengths = [rows.stop - rows.start for *_, rows in spans]
+        group_codes = np.repeat(np.array([group_place[group] for group, *_ in spans], np.int32), lengths)
+        block_codes = np.repeat(np.array([block_place[block] for _, block, *_ in spans], np.int32), lengths)
+        parted = len({span[:2] for span in spans}) < len(spans)
+        self._clear()
+        columns = [group_codes, block_codes, *columns]
+        return CalibrationTable(
+            tuple(self._groups[group] for group in groups), block_names, *(_united(columns) if parted else columns)
+        )
+
+
+def _united(columns: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """Sort rows by group, block and fine bin, and add those of one fine bin, which blocks that came in parts have."""
+    order = np.lexsort(columns[2::-1])
+    columns = [column[order] for column in columns]
+    starts = np.flatnonzero(np.any([np.diff(column, prepend=-1) for column in columns[:3]], axis=0))
+    return [*(column[starts] for column in columns[:3]), *(np.add.reduceat(column, starts) for column in columns[3:])]

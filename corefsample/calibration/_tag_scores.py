@@ -158,6 +158,7 @@ def shared_calibration_error(
     >>> error.bins.mean_q.round(3), error.bins.mean_y.round(3), round(error.estimate, 3)
     (array([0.2, 0.8]), array([0.667, 0.333]), 0.467)
     """
+    _checks.instance("tag_scores", tag_scores, TagScores, "TagScores.from_arrays makes them")
     return calibration_error(
         tag_scores.scores,
         tag_scores.labels,

@@ -34,7 +34,7 @@ def _labels(name: str, values: npt.ArrayLike) -> Labels:
 
 def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
     """Return an array of one dimension and a numeric type, which columns of objects (pandas) may have; or raise."""
-    array = np.asarray(values)
+    array = _checks.regular_array(name, values)
     if array.ndim == 1 and array.dtype.kind in "OU":
         for k, value in enumerate(array.tolist()):
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):

@@ -121,6 +121,8 @@ class AntecedentDistribution(ByValue, Result):
         >>> AntecedentDistribution.from_lists([[], [0]], [[], [0.0]]).probs
         array([0.5])
         """
+        antecedents = list(_checks.elements("antecedents", antecedents, Sequence, np.ndarray))
+        scores = list(_checks.elements("scores", scores, Sequence, np.ndarray))
         if len(antecedents) != len(scores):
             rule = f"must have one list per mention, as antecedents has ({len(antecedents)})"
             raise ParameterError(f"{rule}, got {len(scores)}", parameter="scores")

@@ -322,7 +322,8 @@ class ScoredDocument(BaseDocument):
         ParameterError
             If there is no parse, no weight above 0, or a parse of other words.
         """
-        if not parses or not all(isinstance(parse, Parse) for parse in parses):
+        parses = list(_checks.elements("parses", parses, Parse))
+        if not parses:
             raise ParameterError(f"must be at least one Parse, got {shown(parses)}", parameter="parses")
         first, several = parses[0], tuple(parses) if len(parses) > 1 else ()
         fields = (first.mentions, first.antecedents, date, first.tokens, first.gold, metadata or {}, several)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from corefsample import _checks
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike, is_file
@@ -112,7 +113,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     OutputError
         If it cannot be written.
     """
-    name, target = os.fspath(path), link_target(path)
+    name, target = _checks.path("path", path), link_target(path)
     require_free(name, overwrite=overwrite)
     try:
         with _new_partial(target, suffix) as partial:
@@ -160,7 +161,7 @@ def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str]
     ParameterError, OutputError
         As `new_file`, and if UTF-8 cannot encode the text.
     """
-    name = os.fspath(path)
+    name = _checks.path("path", path)
 
     def write(text: str) -> None:
         try:

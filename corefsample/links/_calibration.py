@@ -253,7 +253,7 @@ def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotate
     builder, n_without_gold = TableBuilder(), 0
     losses: dict[str, float] = {}
     digests: dict[str, bytes] = {}
-    for document in documents:
+    for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
         if document.gold is None:
             n_without_gold += 1
             continue
@@ -295,6 +295,8 @@ def compare_links(
     InputError
         If documents, their mentions or their gold differ, or fewer than 2 documents have a pair.
     """
+    for name, links in (("first", first), ("second", second)):
+        _checks.instance(name, links, ScorerLinks, "scorer_links(documents) makes it")
     checked_norm(norm, squared_for="for a paired comparison")
     _checks.whole("n_resamples", n_resamples, 2)
     _require_same(first.digests, second.digests)

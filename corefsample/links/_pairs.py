@@ -174,7 +174,9 @@ class LinkTables(HtmlTable):
 
 
 def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> LinkTables:
-    """Sum the link pairs of documents, one document at a time: memory does not grow with the number of pairs.
+    """Sum the link pairs of documents, one document at a time.
+
+    Memory grows with the two tables alone: 52 bytes for each of their rows, some 0.5 rows per pair of mentions each.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     """
     by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0
-    for document in documents:
+    for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
         if document.gold is None:
             n_without_gold += 1
             continue

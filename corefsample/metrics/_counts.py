@@ -259,8 +259,6 @@ def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_ent
     The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
     (CEAFm).
     """
-    from scipy.optimize import linear_sum_assignment
-
     keys, labels, shared, n_cells = cells
     n_samples = keys.shape[0]
     if not n_cells.any():
@@ -270,16 +268,7 @@ def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_ent
     responses, n_entities = key.sizes.shape[0] + labels, key.sizes.shape[0] + response_sizes.shape[1]
     matching = np.empty(n_samples)
     kernels.match_certain(keys, responses, n_cells, weights, n_entities, matching)
-    sample, cell = np.nonzero(weights)  # of the rest, whose entities are numbered from 0 in each sample
-    places = (sample * n_entities + each[sample, cell] for each in (keys, responses))
-    rows, columns = (np.unique(each, return_inverse=True)[1] for each in places)
-    bounds = np.searchsorted(sample, np.arange(n_samples + 1))
-    for s in np.flatnonzero(np.diff(bounds)).tolist():
-        own = slice(bounds[s], bounds[s + 1])
-        row, column = rows[own] - rows[own].min(), columns[own] - columns[own].min()
-        matrix = np.zeros((row.max() + 1, column.max() + 1))
-        matrix[row, column] = weights[s, cell[own]]
-        matching[s] += matrix[linear_sum_assignment(matrix, maximize=True)].sum()
+    kernels.match_rest(keys, responses, n_cells, weights, n_entities, matching)
     return matching
 
 

@@ -458,7 +458,8 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
     sums: dict[str, Floats] = {}
     rows, empty = [], []
     singletons: bool | None = None
-    for document in documents:
+    hint = "clustering_scores(gold, labels) makes those of a document"
+    for document in _checks.elements("documents", documents, ClusteringScores, hint=hint):
         if singletons is not None and document.singletons != singletons:
             rule = "must be scored all with or all without singletons"
             raise ParameterError(f"{rule}, got both", parameter="documents")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.errors import ParameterError
-from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible
+from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible, require_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +53,7 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
     ParameterError
         If there is no curve.
     """
+    require_axes(ax)
     curves = _by_name(curves)
     if not curves:
         raise ParameterError("must have at least one curve, got none", parameter="curves")
@@ -124,7 +125,10 @@ def reliability_figure(
 
 
 def _by_name(curves: ReliabilityCurve | Mapping[str, ReliabilityCurve]) -> Mapping[str, ReliabilityCurve]:
-    return curves if isinstance(curves, Mapping) else {"": curves}
+    curves = curves if isinstance(curves, Mapping) else {"": curves}
+    for curve in curves.values():
+        _checks.instance("curves", curve, ReliabilityCurve, "reliability_curve(q, y) makes one")
+    return curves
 
 
 _ROW = 0.24  # inches
@@ -205,11 +209,16 @@ def _table(errors: Errors) -> pd.DataFrame:
     if isinstance(errors, CalibrationError):
         errors = {"": errors}
     if isinstance(errors, Mapping):
+        for error in errors.values():
+            _checks.instance("errors", error, CalibrationError)
         rows = [(name, "", e.estimate, e.lower, e.upper, e.level) for name, e in errors.items()]
         table = pd.DataFrame(rows, columns=_COLUMNS)
     elif isinstance(errors, pd.DataFrame):
         table = _rows(errors)
     else:
+        if not hasattr(errors, "to_frame"):
+            rule = "must be calibration errors, by name or in a table"
+            raise ParameterError(f"{rule}, got {_checks.shown(errors)}", parameter="errors")
         table = _rows(errors.to_frame()).assign(level=errors.level)
     return table.astype(dict.fromkeys(_COLUMNS[2:], float))
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.errors import ParameterError
@@ -64,8 +65,16 @@ def finish_axes(
     return ax
 
 
+def require_axes(ax: object) -> None:
+    """Raise unless given axes of Matplotlib."""
+    from matplotlib.axes import Axes
+
+    _checks.instance("ax", ax, Axes, "figure.subplots() makes them")
+
+
 def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> None:
     """Raise unless a table, the parameter of this name, has the columns."""
+    _checks.instance(name, table, pd.DataFrame, "to_frame() of a result is one")
     for column in columns:
         if column not in table.columns:
             found = ", ".join(map(str, table.columns))
@@ -99,11 +108,12 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     Noto font of their script; where none is installed they are boxes, and a warning is logged that names it.
     """
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, FigureBase
     from matplotlib.font_manager import fontManager
 
+    _checks.instance("figure", figure, FigureBase)
     whole = figure if isinstance(figure, Figure) else figure.figure
-    is_svg = os.fspath(path).endswith(".svg")
+    is_svg = _checks.path("path", path).endswith(".svg")
 
     def missing(families: Sequence[str]) -> set[str]:
         """Save the figure with these fonts; return the fonts of the scripts of which characters are missing."""

@@ -91,7 +91,7 @@ class GoldSet:
         _checks.choice("missing", missing, MISSING)
         annotated: list[tuple[ScoredDocument, Ints]] = []
         n_documents, doc_ids = 0, set[str]()
-        for document in documents:
+        for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
             n_documents += 1
             if document.doc_id in doc_ids:
                 raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")

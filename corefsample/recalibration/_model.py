@@ -257,6 +257,7 @@ class Recalibration(HtmlTable):
             If a score would overflow, the scores have had this recalibration already, or there are offsets by kind and
             the document has no tokens.
         """
+        _checks.instance("document", document, ScoredDocument)
         metadata = marked(document.metadata, self.fingerprint())
         if not document.parses:
             return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
@@ -268,6 +269,7 @@ class Recalibration(HtmlTable):
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
         """The recalibrated distribution of a document's mentions: see `apply_document`."""
+        _checks.instance("document", document, ScoredDocument)
         return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
 
     def relative_to(self, applied: Recalibration) -> Recalibration:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache, lru_cache
 
+from corefsample import _checks
 from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
@@ -61,7 +62,7 @@ def named_recalibration(name: PathLike | None) -> str | None:
 
 def recalibration_file(name: PathLike) -> str:
     """Path of a record: those of the models of the package have names, others are paths already."""
-    text = os.fspath(name)
+    text = _checks.path("path", name)
     if text not in SHIPPED:
         return text
     return data_file(f"{text}.recalibration.json")

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from corefsample import _checks
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
 from corefsample.scorers._names import DEFAULT, SHIPPED, TRAINED, data_file
@@ -57,7 +58,7 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
         If the file cannot be read, is not a scorer's, is of another version, or has features that this version of
         corefsample does not have.
     """
-    text = DEFAULT if name is None else os.fspath(name)
+    text = DEFAULT if name is None else _checks.path("name", name)
     file = scorer_file(text, mentions)
     if text in SHIPPED:
         return _of_package(SHIPPED[text][0], file)

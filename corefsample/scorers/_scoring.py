@@ -119,7 +119,9 @@ def score_documents(
         their rules; the place is the doc_id.
     """
     _checks.choice("mentions", mentions, MENTION_SOURCES)
-    for document in documents:
+    if not hasattr(scorer, "score"):
+        raise ParameterError(f"must be a scorer, got {_checks.shown(scorer)}", parameter="scorer", hint="load_scorer()")
+    for document in _checks.elements("documents", documents, ScoredDocument, AnnotatedDocument, hint=_checks.READS):
         try:
             require_language(scorer, document.metadata)
             tokens = required_tokens(document)

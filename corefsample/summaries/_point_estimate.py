@@ -12,7 +12,7 @@ from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._losses import MARGINAL, Loss, check_loss, loss_under, lower_bound
+from corefsample.summaries._losses import MARGINAL, SCORES, Loss, check_loss, loss_under, losses_by_sample, lower_bound
 from corefsample.summaries._posterior import Samples, SummaryInput, log_steps, posterior_from
 
 _HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
@@ -126,8 +126,21 @@ def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> Po
     )
 
 
+_CLEARLY = 3.0  # standard errors
+
+
+def _clearly_worse(losses: Floats, least: Floats) -> bool:
+    """Whether losses of a few samples leave no hope that their mean over all samples is the least."""
+    excess = losses - least
+    return bool(excess.mean() > _CLEARLY * excess.std(ddof=1) / np.sqrt(excess.shape[0]))
+
+
 def _best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost: float) -> Ints32:
     """Candidate with the least loss, of equal ones the first."""
+    if loss in SCORES:
+        losses = [losses_by_sample(source.thinned, labels, loss, split_cost) for labels in candidates]
+        least = min(losses, key=np.mean)
+        candidates = [each for each, its in zip(candidates, losses, strict=True) if not _clearly_worse(its, least)]
     return min(candidates, key=lambda labels: round(loss_under(source, labels, loss, split_cost).value, 12))
 
 
@@ -165,13 +178,18 @@ def merged(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) 
     belongs = (clusters[:, None] == np.arange(firsts.shape[0])).astype(np.float64)
     later, earlier = np.tril_indices(firsts.shape[0], -1)
     links = (belongs.T @ source.marginals @ belongs / np.outer(sizes, sizes))[later, earlier]
+    is_score = loss in SCORES
     least = loss_under(source, labels, loss, split_cost).value
+    thinned = losses_by_sample(source.thinned, labels, loss, split_cost) if is_score else np.zeros(0)
     for pair in np.argsort(-links, kind="stable")[:_MOST_MERGES].tolist():
         joined = labels[firsts[later[pair]]], labels[firsts[earlier[pair]]]
         candidate = canonical_labels(np.where(labels == joined[0], joined[1], labels))
+        of_few = losses_by_sample(source.thinned, candidate, loss, split_cost) if is_score else thinned
+        if is_score and _clearly_worse(of_few, thinned):
+            continue
         value = loss_under(source, candidate, loss, split_cost).value
         if value < least - _LEAST_GAIN:
-            labels, least = candidate, value
+            labels, least, thinned = candidate, value, of_few
     return labels
 
 

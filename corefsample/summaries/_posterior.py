@@ -16,6 +16,9 @@ from corefsample.coreference._clusterings import ClusteringSamples, canonical_la
 from corefsample.errors import ParameterError
 from corefsample.summaries import _kernels as kernels
 
+_THINNING = 10
+_FEWEST_THINNED = 500  # samples
+
 
 @runtime_checkable
 class Sampled(Protocol):
@@ -55,6 +58,13 @@ class SummaryInput:
         if self.samples is None:
             raise ParameterError("is required", parameter="samples")
         return self.samples
+
+    @cached_property
+    def thinned(self) -> SummaryInput:
+        """The same with every tenth sample, or with all if they are few."""
+        if self.drawn.n_samples < _FEWEST_THINNED:
+            return self
+        return SummaryInput(self.antecedents, ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
 
     @cached_property
     def rows(self) -> Ints32:

@@ -118,7 +118,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     parts: list[tuple[Floats, Floats, Ints32]] = []
     numbers: dict[str, int] = {}
     documents = []
-    for item in posteriors:
+    for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
         part = wanted.pairs(item)
         parts.append(part)
         documents.append(np.full(part[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
@@ -126,6 +126,9 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
         raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
     q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
     return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
+
+
+_POSTERIORS = "labelled_posteriors(model, sentences) makes them"
 
 
 class _Selection:
@@ -260,7 +263,7 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
     """
     code = tag_codes(tags)
     for name, tag in (("first", first), ("second", second)):
-        if tag not in code:
+        if not isinstance(tag, str) or tag not in code:
             raise ParameterError(f"must be one of {shown(', '.join(tags))}, got {tag!r}", parameter=name)
 
     def query(sequences: Ints32) -> npt.NDArray[np.bool_]:
@@ -298,7 +301,7 @@ def sampled_events(
     numbers: dict[str, int] = {}
     n_of_document: dict[str, int] = {}
     rows = []
-    for item in posteriors:
+    for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
         place = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
         samples = item.chain.sample(total, seed=seed, doc_id=f"{item.doc_id}#{place}")
         hits, gold = _answers(query, samples), _answers(query, item.gold[None, :])

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from dataclasses import Field, fields
 from typing import Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
@@ -95,6 +95,7 @@ def load_tagger(path: PathLike) -> Tagger:
     InputError
         If the file cannot be read, is damaged, is not a model, or is of another version.
     """
+    path = _checks.path("path", path)
 
     def part(name: str, limit: int) -> bytes:
         return read_archive(path, {name: limit}, FORMAT)[name]
@@ -104,9 +105,9 @@ def load_tagger(path: PathLike) -> Tagger:
         model: Any = kind(**parameters)
         model._with(_content(kind, part))
     except InputError as error:
-        raise error if error.place else error.at(os.fspath(path)) from None
+        raise error if error.place else error.at(path) from None
     except ParameterError as error:
-        raise error.as_input_error(os.fspath(path)) from None
+        raise error.as_input_error(path) from None
     loaded: Tagger = model
     return loaded
 

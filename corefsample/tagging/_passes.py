@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 from corefsample.tagging import _chain_kernels
@@ -253,7 +254,7 @@ def _padded(n_tags: int) -> int:
 
 def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
     """Return valid scores as a contiguous float64 array that nobody else can change, or raise."""
-    given = np.asarray(values)
+    given = _checks.regular_array(name, values)
     if given.ndim not in dimensions or (given.size and given.dtype.kind not in "iuf"):
         rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"
         described = f"{given.ndim} dimension{'s' * (given.ndim != 1)} of {given.dtype}"

@@ -116,13 +116,12 @@ def fit_chain_recalibration(
     from scipy.optimize import minimize_scalar
 
     _checks.choice("objective", objective, OBJECTIVES)
+    chains, gold = list(_checks.elements("chains", chains, LinearChain)), list(_checks.elements("gold", gold, object))
     if len(chains) == 0 or len(chains) != len(gold):
         rule = f"must have one sequence for each of at least one chain, got {len(gold)} for {len(chains)}"
         raise ParameterError(rule, parameter="gold")
     sequences = []
     for c, (chain, tags) in enumerate(zip(chains, gold, strict=True)):
-        if not isinstance(chain, LinearChain):
-            raise ParameterError(f"must be a LinearChain, got {_checks.shown(chain)}", parameter=f"chains[{c}]")
         try:
             log_prob = chain.log_prob(tags)
         except ParameterError as error:

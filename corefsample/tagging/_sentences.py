@@ -64,7 +64,7 @@ def checked_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(values, str):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         raise ParameterError(f"must be a sequence of texts, got {shown(values)}", parameter=name)
     texts = tuple(values)
     for place, text in enumerate(texts):
@@ -75,10 +75,7 @@ def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
 
 def checked_sentences(sentences: Iterable[TaggedSentence]) -> list[TaggedSentence]:
     """Return the sentences as a list, or raise unless there is at least one."""
-    items = list(sentences)
-    for place, item in enumerate(items):
-        if not isinstance(item, TaggedSentence):
-            raise ParameterError(f"must be TaggedSentence, got {shown(item)} at [{place}]", parameter="sentences")
+    items = list(_checks.elements("sentences", sentences, TaggedSentence))
     if not items:
         raise ParameterError("must be at least one, got none", parameter="sentences")
     return items
@@ -237,8 +234,8 @@ class LabelledChain:
 
 def tag_codes(tags: Sequence[str]) -> dict[str, int]:
     """Code of each tag; raise if one is not distinct."""
-    codes = {tag: code for code, tag in enumerate(tags)}
-    if isinstance(tags, str) or len(codes) != len(tags):
+    codes = {tag: code for code, tag in enumerate(_texts("tags", tags))}
+    if len(codes) != len(tags):
         raise ParameterError(f"must be distinct names, got {shown(tags)}", parameter="tags")
     return codes
 
@@ -263,7 +260,9 @@ def labelled_posteriors(
         At the sentence that breaks a rule, with its number (from 0) and its document.
     """
     _checks.choice("unknown", unknown, ("raise", "outside"))
-    for number, sentence in enumerate(sentences):
+    if not hasattr(model, "posterior"):
+        raise ParameterError(f"must be a tagger, got {shown(model)}", parameter="model", hint="load_tagger(path)")
+    for number, sentence in enumerate(_checks.elements("sentences", sentences, TaggedSentence)):
         try:
             chain = model.posterior(sentence.words)
             item = LabelledChain.from_tags(chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
@@ -235,6 +236,7 @@ def labelled_plan(
     source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None
 ) -> tuple[Path, AuditPlan, SheetLabels]:
     """The folder of an audit, by default that of the first sheet, its plan, and the labels of sheets."""
+    sheets = list(_checks.elements("sheets", sheets, str, os.PathLike))
     if not sheets:
         raise ParameterError("must name at least one sheet, got none", parameter="sheets")
     if not Path(sheets[0]).is_file():

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
@@ -167,6 +168,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     ParameterError, InputError, OutputError
         If an option, an input or the folder breaks its rule.
     """
+    _checks.instance("options", options, AuditPlanOptions)
     from events.audit._plan import extend_plan
     from events.audit._reference import FEWEST_LABELS, labels_for_width
     from events.commands._audit_files import actor_kinds, read_learned, read_plan, source_frame

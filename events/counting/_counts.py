@@ -248,7 +248,7 @@ class EventCounts:
     def period(self, label: str) -> Period:
         """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
         periods = {period.label: period for period in self.all_periods()}
-        if label not in periods:
+        if not isinstance(label, str) or label not in periods:
             labels = list(periods)
             rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
             raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")

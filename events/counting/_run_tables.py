@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._contents import parquet_errors, read_json, read_parquet
@@ -64,7 +65,7 @@ def run_table(
     """
     import pyarrow.parquet as pq
 
-    path = joined(run, f"{name}.parquet")
+    path = joined(_checks.path("run", run), f"{name}.parquet")
     if not is_file(path):
         hint = "repeat the run with this version" if name == SAMPLES else None
         raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run), hint=hint)

@@ -15,12 +15,13 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._lazy import pd
 from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._atomic import write_json
+from corefsample.files._atomic import unwritable, write_json
 from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
@@ -361,6 +362,7 @@ class CountedEvents:
             If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
             recalibration of known uncertainty and those of the other had not.
         """
+        _checks.instance("other", other, CountedEvents)
         self._counted.require_same(other._counted)
         again = [] if distinct else self.ids.repeated_in(other.ids)
         if again:
@@ -389,8 +391,12 @@ class CountedEvents:
         return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write everything into an existing folder, for `load`; the folder of a counter is one."""
-        path = Path(folder)
+        """Write everything into a folder, for `load`; it is made if it does not exist."""
+        path = Path(_checks.path("folder", folder))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from None
         self.rows.save(path)
         self.ids.save(path)
         record = {
@@ -405,7 +411,9 @@ class CountedEvents:
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> CountedEvents:
         """The counts that `save` wrote, to be read or merged into a counter, which can count more documents."""
-        path = Path(folder)
+        path = Path(_checks.path("folder", folder))
+        if not (path / _RECORD).is_file():
+            raise InputError(f"{_RECORD} is missing in the counter's folder", place=str(path))
         record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
         counts = CountedEvents(Counted(**record["counted"]), path)
         for name in _SAVED:

@@ -17,6 +17,7 @@ from typing import Self
 
 import pyarrow as pa
 
+from corefsample import _checks
 from corefsample._lazy import pd
 from events.rules._outcomes import ANYBODY, CLASS
 
@@ -32,7 +33,7 @@ class EventKey(tuple[str, ...]):
     def of(cls, event: str | Sequence[str]) -> Self:
         """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; or those of a sequence."""
         if not isinstance(event, str):
-            return cls(event)
+            return cls(_checks.elements("actor", event, str))
         return cls("" if code == _NO_ACTOR else code for code in event.split(">"))
 
     @property

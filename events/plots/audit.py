@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._lazy import pd
-from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, say_instead
+from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, require_columns, say_instead
 from events.plots.bands import date_axis, ends_of, middles_of, stepped
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def audit_bands(
         The figure `fig`, or the new one.
     """
     most = _checks.whole("most", most, 1)
+    require_columns("counts", counts, ("event", "actor", "period", "period_start", "estimate", "lower", "upper"))
     table = counts.assign(actor=counts["actor"].fillna(""))
     table = table[table["period_start"].notna() | (table["period"] == "total")]
     totals = table[table["period"] == "total"].sort_values("estimate", ascending=False, kind="stable")

@@ -13,7 +13,16 @@ from matplotlib.ticker import MaxNLocator
 from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, axes_of, bare_spines, figure_of, legible, say_instead
+from corefsample.plots.style import (
+    COLOURS,
+    axes_of,
+    bare_spines,
+    figure_of,
+    legible,
+    require_axes,
+    require_columns,
+    say_instead,
+)
 from events.counting._count_posterior import CountDistribution
 from events.counting._tables import RULE_ENDS, row_names, shown_name
 from events.news._dates import Timeline
@@ -30,6 +39,7 @@ RULE_BAND = "0.9"
 _MOST_HEIGHT = 4.0  # of a picture, in heights of its counts
 _MOST_PANELS = 10
 _HEIGHTS = ("upper", "mean", "one_best")
+_COLUMNS = ("period", "period_start", "mean", "lower", "upper", "level", "one_best")
 _PER_EVENT = 4  # panels of each of several events
 _NAME = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
@@ -131,6 +141,8 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     matplotlib.axes.Axes
         The axes `ax`.
     """
+    require_axes(ax)
+    require_columns("counts", counts, _COLUMNS)
     ax.set_title(legible(title), loc="left", fontsize=10)
     if counts.empty:
         return say_instead(ax, NO_EVENT)
@@ -207,6 +219,7 @@ def event_bands(
     ParameterError
         If an actor is not in the table, or a number is outside its range.
     """
+    require_columns("counts", counts, _COLUMNS)
     counts = of_shown_periods(counts)
     counts = counts.assign(**{_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
@@ -304,6 +317,7 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     matplotlib.axes.Axes
         The axes `ax`, or the new ones.
     """
+    _checks.instance("posterior", posterior, CountDistribution, "events.count_posterior makes one")
     ax = axes_of(ax, (6.4, 3.6))
     pmf, lower, upper, one_best = posterior.pmf, posterior.lower, posterior.upper, posterior.one_best
     likely = np.flatnonzero(pmf >= _NEGLIGIBLE * pmf.max())

@@ -9,7 +9,7 @@ import numpy as np
 
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
-from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, say_instead
+from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, require_columns, say_instead
 from events.counting._tables import row_names
 from events.plots.bands import (
     NO_EVENT,
@@ -69,6 +69,8 @@ def actor_comparison(
     ----------
     Nguyen & O'Connor (2015), section 6.2, which compares Yugoslavia and NATO.
     """
+    require_columns("comparison", comparison, ("first", "second", "period"))
+    require_columns("counts", counts, ("actor", "period", "period_start"))
     figure = figure_of(fig, (7.2, 5.0))
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     if comparison.empty:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from corefsample._arrays import Ints32
 from corefsample.coreference._clusterings import map_clustering, sample_clusterings
@@ -22,6 +22,7 @@ from corefsample.summaries import point_estimate
 from corefsample.summaries._losses import LOSSES, MARGINAL
 from events._options import Progress
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
+from events.runs._engines import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ def write_annotated(
     singletons: bool = True,
     entity_fields: str | None = None,
     on_unwritable: OnUnwritable = "refuse",
+    workers: int | None = None,
     on_rejected: QuarantineFile | None = None,
     on_progress: Progress | None = None,
 ) -> WrittenEntities:
@@ -60,6 +62,8 @@ def write_annotated(
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons, entity_fields, on_unwritable
         As of `corefsample.write_corefud`.
+    workers
+        Processes that compute the entities; None: this one alone.
     on_rejected, on_progress
         Called with bad documents, and as documents are written.
 
@@ -69,7 +73,13 @@ def write_annotated(
         If a document is bad, there is none, or the inputs lack the scores that a clustering needs.
     """
     documents = _Documents(
-        DocumentInputs(inputs, entity_fields), clustering, seed, on_unwritable, on_rejected, on_progress
+        DocumentInputs(inputs, entity_fields),
+        clustering,
+        seed,
+        on_unwritable,
+        Engine(workers),
+        on_rejected,
+        on_progress,
     )
     is_conll = output_kind(path) == "conll2012"
     write = write_conll2012 if is_conll else partial(write_corefud, entity_fields=entity_fields)
@@ -93,9 +103,12 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
     return labels
 
 
-def clustered(document: ScoredDocument, clustering: str, seed: int = 0) -> AnnotatedDocument:
+def clustered(document: ScoredDocument, clustering: str) -> AnnotatedDocument:
     """A scored document with the entities of one clustering: see `labels_of`."""
-    labels = labels_of(document, clustering, seed)
+    return _with_entities(document, labels_of(document, clustering, seed=0))
+
+
+def _with_entities(document: ScoredDocument, labels: Ints32) -> AnnotatedDocument:
     # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
     return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
 
@@ -108,6 +121,7 @@ class _Documents:
     clustering: str | None
     seed: int
     on_unwritable: OnUnwritable
+    engine: Engine
     on_rejected: QuarantineFile | None
     on_progress: Progress | None
     skipped: Counter[str] = field(init=False, default_factory=Counter)
@@ -123,9 +137,10 @@ class _Documents:
 
     def __iter__(self) -> Iterator[AnnotatedDocument]:
         n_documents = 0
-        for item in self.inputs.accepted(self.on_rejected):
+        entities = partial(_entities, self.clustering, self.seed)
+        for item, labels in self.engine.results(entities, self.inputs.accepted(self.on_rejected)):
             try:
-                document = self._annotated(item)
+                document = self._annotated(item, labels)
             except ParameterError as error:
                 reject(item.rejected(error), self.on_rejected)
                 continue
@@ -137,19 +152,24 @@ class _Documents:
         if not n_documents:
             raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
 
-    def _annotated(self, item: ReadDocument) -> AnnotatedDocument:
+    def _annotated(self, item: ReadDocument, labels: Ints32 | None) -> AnnotatedDocument:
         document: Any = item.document
         if isinstance(document, ScoredDocument):
-            document = self._clustered(document)
+            document = _with_gold(document) if labels is None else _with_entities(document, labels)
             self.skipped.update(document.skipped)
         # The writer checks this again, but here the document can still be set aside.
         kept_mentions(document, singletons=True, on_unwritable=self.on_unwritable, left_out=Counter())
         return document  # type: ignore[no-any-return]
 
-    def _clustered(self, document: ScoredDocument) -> AnnotatedDocument:
-        if self.clustering in (None, "gold"):
-            if document.gold is None:
-                hint = ParameterHint("clustering", "can be map or sample")
-                raise ParameterError("gold is required to write gold entities", hint=hint)
-            return AnnotatedDocument.from_scored(document)
-        return clustered(document, str(self.clustering), self.seed)
+
+def _with_gold(document: ScoredDocument) -> AnnotatedDocument:
+    if document.gold is None:
+        hint = ParameterHint("clustering", "can be map or sample")
+        raise ParameterError("gold is required to write gold entities", hint=hint)
+    return AnnotatedDocument.from_scored(document)
+
+
+def _entities(clustering: str | None, seed: int, item: ReadDocument) -> Ints32 | None:
+    """Clustering of a scored document; None: its gold entities, or the document has no scores."""
+    is_gold = clustering in (None, "gold") or not isinstance(item.document, ScoredDocument)
+    return None if is_gold else labels_of(cast("ScoredDocument", item.document), str(clustering), seed)

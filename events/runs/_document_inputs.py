@@ -38,7 +38,6 @@ _NEWS = (".csv", ".csv.gz", ".xlsx", ".txt", ".txt.gz", ".xml", ".xml.gz", ".tgz
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')
 _TEXT_KEY = re.compile(rb'"text"\s*:\s*"')
-_BATCH = 32
 
 
 def annotated_kind(path: str) -> Kind | None:
@@ -230,6 +229,8 @@ class DocumentInputs(FileSeries):
         are read.
     repeated
         Says what becomes of articles whose text another one has; None: texts are not compared.
+    batch_size
+        Documents of a file of scored mentions that are read ahead.
 
     Attributes
     ----------
@@ -253,6 +254,7 @@ class DocumentInputs(FileSeries):
     prefer_news: bool = False
     selected: Callable[[str, Mapping[str, Any]], bool] | None = None
     repeated: RepeatedTexts | None = None
+    batch_size: int = 32
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
 
@@ -312,7 +314,7 @@ class DocumentInputs(FileSeries):
         if kind == "scored":
             from corefsample.formats import DocumentStream
 
-            return DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
+            return DocumentStream([path], on_rejected=on_rejected, batch_size=self.batch_size)
         if kind == "news":
             from events.news._articles import ArticleStream
 

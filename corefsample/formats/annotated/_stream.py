@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from corefsample._arrays import Ints32
-from corefsample._checks import choice, shown
+from corefsample._checks import choice, elements, shown
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
@@ -140,7 +140,7 @@ def write_annotated(
     choice("on_unwritable", on_unwritable, get_args(OnUnwritable))
     written = Written()
     with new_text_file(path, overwrite=overwrite) as write:
-        for document in documents:
+        for document in elements("documents", documents, AnnotatedDocument):
             kept = kept_mentions(
                 document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
             )

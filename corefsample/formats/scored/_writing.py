@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 
 from corefsample._checks import choice, require_json, shown, whole
+from corefsample._checks import path as checked_path
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument
@@ -26,7 +27,7 @@ _BATCH = 64  # documents in memory
 @contextmanager
 def _new_documents(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[DocumentBatch], None]]:
     """Make a file of documents, as `new_file` does; yield the function that appends a batch."""
-    suffix = require_suffix(os.fspath(path), SUFFIXES, ParameterError)
+    suffix = require_suffix(checked_path("path", path), SUFFIXES, ParameterError)
     with new_file(path, overwrite=overwrite, suffix=suffix) as partial:
         if suffix == ".parquet":
             with ParquetWriter(partial) as writer:

@@ -20,8 +20,8 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._losses import LOSSES, loss_under
-from corefsample.summaries._point_estimate import merged, swept
+from corefsample.summaries._losses import LOSSES, SCORES, Score, loss_under
+from corefsample.summaries._point_estimate import merged, starts, swept
 from corefsample.summaries._posterior import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
@@ -148,6 +148,14 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
         estimate = point_estimate(distribution, loss=loss, samples=samples)
         usual = expected_loss(distribution, map_clustering(distribution), loss=loss, samples=samples)
         assert estimate.expected_loss <= usual.value + 1e-12
+
+
+@pytest.mark.parametrize("loss", SCORES)
+def test_the_best_start_is_not_dropped_after_a_few_samples(loss: Score) -> None:
+    samples = random_samples(8, 12, 600)
+    source = posterior_from(samples)
+    least = min(loss_under(source, labels, loss, 1.0).value for labels in starts(source))
+    assert point_estimate(samples, loss=loss).expected_loss <= least + 1e-12
 
 
 def test_a_distribution_and_samples_of_it_agree_on_the_loss() -> None:

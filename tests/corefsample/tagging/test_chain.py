@@ -468,7 +468,7 @@ TWO = chain_of_two()
     [
         *[(chains, [], "gold", None) for chains in ([], [TWO])],
         *[([TWO], [tags], parameter, "gold[0]") for tags, parameter in (([0], "tags"), ([0, 5], "tags[1]"))],
-        *[([TWO], [[0, 1]], "gold[0]", None), (["chain"], [[0, 1]], "chains[0]", None)],
+        *[([TWO], [[0, 1]], "gold[0]", None), (["chain"], [[0, 1]], "chains", None)],
     ],
 )
 def test_input_that_breaks_a_rule_raises(chains: Any, gold: Any, parameter: str, place: str | None) -> None:

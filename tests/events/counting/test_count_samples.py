@@ -113,7 +113,7 @@ def test_no_document_gives_empty_samples() -> None:
 
 def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> None:
     pytest.importorskip("arviz_base")
-    tree = to_arviz(samples)
+    tree = to_arviz(samples, level=None)
     count = tree["posterior"]["count"]
     assert count.dims == ("chain", "draw", "actor", "period")
     np.testing.assert_array_equal(count.to_numpy()[0], samples.counts)
@@ -127,6 +127,19 @@ def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> N
     assert tree.attrs["inference_library"] == tree["posterior"].attrs["inference_library"] == "corefsample"
     actor, period = samples.actors[0], samples.periods[1]
     assert count.sel(actor=actor, period=period).mean().item() == samples.counts[:, 0, 1].mean()
+
+
+def test_arviz_has_the_level_of_the_counts_and_not_its_89_percent(samples: CountSamples) -> None:
+    arviz_base = pytest.importorskip("arviz_base")
+    with arviz_base.rc_context({"stats.ci_prob": 0.89}):
+        to_arviz(samples, level=None)
+        assert arviz_base.rcParams["stats.ci_prob"] == 0.89
+        to_arviz(samples)
+        assert arviz_base.rcParams["stats.ci_prob"] == 0.95
+        to_arviz(samples, level=0.8)
+        assert arviz_base.rcParams["stats.ci_prob"] == 0.8
+        with pytest.raises(ParameterError, match="level"):
+            to_arviz(samples, level=95)
 
 
 def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: pytest.MonkeyPatch) -> None:
