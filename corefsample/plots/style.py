@@ -114,17 +114,19 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     _checks.instance("figure", figure, FigureBase)
     whole = figure if isinstance(figure, Figure) else figure.figure
     is_svg = _checks.path("path", path).endswith(".svg")
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(os.path.splitext(path)[1])
 
     def missing(families: Sequence[str]) -> set[str]:
         """Save the figure with these fonts; return the fonts of the scripts of which characters are missing."""
         settings: dict[Any, Any] = {
             "svg.hashsalt": "corefsample",
             "svg.fonttype": "none",
+            "pdf.fonttype": 42,  # TrueType, which journals ask for
             "font.family": list(families),
         }
         with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            whole.savefig(path, dpi=150, metadata={"Date": None} if is_svg else None)
+            whole.savefig(path, dpi=150, metadata=dates)
         messages = [str(each.message) for each in caught]
         for text, each in zip(messages, caught, strict=True):
             if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script

@@ -2,22 +2,26 @@
 
 FOLDER is the output of `corefsample events`. The page needs no network: counts by event and actor with their
 intervals; the documents behind each count; their text with entities, triggers, and the likeliest antecedents of
-every mention.
+every mention. With --picture it draws counts for a paper, and makes no page.
 
 Examples
 --------
   corefsample report run
   corefsample report run --audit audit --learned learned
+  corefsample report run --picture bands.pdf --actors USA,IRQ --panels one
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import declared, fields_of, option
+from events._options import Options, Result, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_text
 
@@ -27,7 +31,48 @@ if TYPE_CHECKING:
 
 
 @declared
-class ReportOptions(shared.Overwrite):
+class PictureOptions(Options):
+    """What is drawn for a paper, and how.
+
+    Attributes
+    ----------
+    picture
+        Draw counts into this file, .pdf, .svg or .png, and make no page. [default: none]
+    event
+        Rule to draw; needed if the run has several. [default: the rule of the run]
+    actors
+        USA,IRQ: actors to draw, in this order. [default: the ten with most documents]
+    panels
+        A panel for each of the actors, or one for all.
+    labels
+        IRQ=Iraq: text for an actor; may be repeated. [default: name and code]
+    y_label
+        Label of the vertical axis.
+    size
+        Width and height in inches. [default: as the panels need]
+    """
+
+    picture: str | None = option(default=None, metavar="FILE")
+    event: str | None = option(default=None, metavar="NAME")
+    actors: tuple[str, ...] = option(default=(), metavar="NAMES")
+    panels: Literal["actors", "one"] = "actors"
+    labels: tuple[str, ...] = option(default=(), metavar="ACTOR=TEXT")
+    y_label: str = option(default="documents with an event", metavar="TEXT")
+    size: tuple[float, float] | None = option(default=None, metavar="WIDTH HEIGHT", above=0.0)
+
+    def _check(self) -> None:
+        super()._check()
+        for label in self.labels:
+            if not label.partition("=")[2]:
+                raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
+        for name, each in fields_of(PictureOptions).items():
+            if self.picture is None and getattr(self, name) != each.default:
+                hint = ParameterHint("picture", "names it")
+                raise ParameterError("needs the file of a picture, got none", parameter=name, hint=hint)
+
+
+@declared
+class ReportOptions(PictureOptions, shared.Overwrite):
     """What the page contains.
 
     Attributes
@@ -54,16 +99,62 @@ class ReportOptions(shared.Overwrite):
     learned: str | None = option(default=None, metavar="FOLDER")
 
 
-def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult:
-    """Write the page of a finished events run: see `write_report`."""
+@dataclass(frozen=True, slots=True)
+class PictureResult(Result):
+    """A picture of counts.
+
+    Attributes
+    ----------
+    out
+        The file.
+    event
+        The rule.
+    n_bytes
+        Size of the file.
+    """
+
+    out: str
+    event: str
+    n_bytes: int
+
+
+def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult | PictureResult:
+    """Write the page of a finished events run (see `write_report`), or a picture of its counts."""
+    options = options or ReportOptions()
+    if options.picture is not None:
+        return _drawn(folder, options, options.picture)
     from events.pages._report import write_report
 
-    options = options or ReportOptions()
-    return write_report(folder, **options.chosen(*fields_of(ReportOptions)))
+    return write_report(folder, **options.chosen(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
 
 
-def print_report(summary: ReportResult) -> None:
+def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult:
+    from corefsample.files._atomic import new_file
+    from corefsample.files._paths import require_suffix
+    from corefsample.plots import save_figure
+    from events.counting._run_tables import run_table, verified_record
+    from events.plots import event_bands
+
+    suffix = require_suffix(path, (".pdf", ".svg", ".png"), ParameterError)
+    counts, names = run_table(folder, "counts"), verified_record(folder)["names"]
+    events = list(dict.fromkeys(counts["event"]))
+    event = options.event if options.event or len(events) != 1 else events[0]
+    if events and event not in events:
+        raise ParameterError(f"must be one of {', '.join(events)}, got {event or 'none'}", parameter="event")
+    actors = [name for text in options.actors for name in text.split(",")]
+    labels = {actor: text for actor, _, text in (label.partition("=") for label in options.labels)}
+    look = options.chosen("panels", "y_label", "size")
+    figure = event_bands(counts[counts["event"] == event], actors or None, names=names, labels=labels, **look)
+    with new_file(path, overwrite=options.overwrite, suffix=suffix) as partial:
+        save_figure(figure, partial)
+        return PictureResult(path, event or "", os.path.getsize(partial))
+
+
+def print_report(summary: ReportResult | PictureResult) -> None:
     """Print what the page contains."""
+    if isinstance(summary, PictureResult):
+        click.echo(f"Picture  {summary.out}")
+        return
     click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
     print_text(
         f"{counted(summary.n_actors, 'count')} by actor, {counted(summary.n_periods, 'period')}, "

@@ -155,7 +155,7 @@ class EventCounts:
                     "event": self.event,
                     **key.values(self.columns),
                     "n_docs": self.tally.n_documents,
-                    "mean": sum(cell.mean for cell in cells),
+                    "mean": math.fsum(cell.mean for cell in cells),
                     "sd": float(np.std(sampled)),
                     **dict(zip(("lower", "upper"), ends, strict=True)),
                     "level": self.level,

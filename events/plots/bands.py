@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from corefsample import _checks
@@ -15,6 +16,7 @@ from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import (
     COLOURS,
+    LINE_STYLES,
     axes_of,
     bare_spines,
     figure_of,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 
 NO_EVENT = "No document contains an event."
+Y_LABEL = "documents with an event"
+Panels = Literal["actors", "one"]
 BAND, ONE_BEST = COLOURS[:2]
 RULE_BAND = "0.9"
 _MOST_HEIGHT = 4.0  # of a picture, in heights of its counts
@@ -41,8 +45,11 @@ _MOST_PANELS = 10
 _HEIGHTS = ("upper", "mean", "one_best")
 _COLUMNS = ("period", "period_start", "mean", "lower", "upper", "level", "one_best")
 _PER_EVENT = 4  # panels of each of several events
-_NAME = "name of the actor"  # a column that no table has
+ACTOR_NAME = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
+_MOST_TICKS = 7
+_TICK_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
+_SHORTEST_SPAN = 3  # months; ticks of shorter ones are at days
 
 
 def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
@@ -83,8 +90,9 @@ def stepped(values: Any) -> npt.NDArray[np.float64]:
 
 
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
-    """Label the x axis: a few periods by name, many by years or months."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    """Label the x axis: a few periods by name, many at the first days of years, quarters or months."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, MonthLocator, YearLocator, num2date
+    from matplotlib.ticker import FuncFormatter
 
     if len(table) <= _FEW:
         names = table["period"].astype(str).str.partition("/")[0]  # the first day names a week
@@ -93,9 +101,25 @@ def date_axis(ax: Axes, table: pd.DataFrame) -> None:
         if len(table) == 1:
             ax.margins(x=0.5)
         return
-    locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+    starts = np.sort(starts_of(table).astype("datetime64[M]").astype(np.int64))
+    span, shortest = int(starts[-1] - starts[0]), int(np.diff(starts).min())
+    step = next((step for step in _TICK_MONTHS if max(span / _MOST_TICKS, shortest) <= step), _TICK_MONTHS[-1])
+
+    def label(day: float, _: object = None) -> str:
+        date: Any = num2date(day)  # type: ignore[no-untyped-call]
+        quarter = f"{date.year}Q{(date.month + 2) // 3}"
+        return str(date.year) if step >= 12 else quarter if step > 1 else f"{date:%Y-%m}"
+
+    locator: Any
+    if span < _SHORTEST_SPAN:
+        locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+    elif step < 12:
+        locator = MonthLocator(bymonth=range(1, 13, step))  # type: ignore[no-untyped-call]
+    else:
+        locator = YearLocator(step // 12)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    is_short = span < _SHORTEST_SPAN
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator) if is_short else FuncFormatter(label))  # type: ignore[no-untyped-call]
 
 
 def draw_band(
@@ -161,6 +185,41 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     return ax
 
 
+def draw_actors(
+    ax: Axes, counts: pd.DataFrame, actors: Sequence[str], titles: Sequence[str], styles: Sequence[Any] = LINE_STYLES
+) -> None:
+    """Draw several actors on one pair of axes: a band, a colour and a line style for each."""
+    drawn: list[pd.DataFrame] = []
+    handles: list[Artist] = []
+    for c, (actor, title) in enumerate(zip(actors, titles, strict=True)):
+        colour, style = COLOURS[c % len(COLOURS)], styles[c % len(styles)]
+        rows = counts[counts[ACTOR_NAME] == actor]
+        if rows.empty:
+            # Two entries, so that each actor has a column of the legend.
+            handles += ax.plot([], [], color=colour, linestyle=style, label=f"{title}: no event")
+            handles += ax.plot([], [], linestyle="none", label=" ")
+            continue
+        handles += draw_band(ax, rows, mean=title, colour=colour, style=style, edge=0.6)
+        drawn.append(rows[["lower", "upper", "mean"]])
+    if not drawn:
+        say_instead(ax, NO_EVENT)
+        return
+    scale_counts(ax, drawn, ("upper", "mean"))
+    if len(actors) > 2:
+        handles = [*handles[::2], Patch(facecolor="0.8", label=handles[1].get_label())]
+    ax.set_ylabel(Y_LABEL)
+    ax.legend(
+        handles=handles,
+        frameon=False,
+        fontsize=9,
+        ncols=2,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        handlelength=3,
+    )
+    bare_spines(ax)
+
+
 def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str] = _HEIGHTS) -> None:
     """Scale the y axis for the counts of several tables, at least from 0 to 1, so that a mean of .01 looks small."""
     from matplotlib.ticker import MaxNLocator
@@ -188,9 +247,13 @@ def event_bands(
     page: int = 1,
     columns: int = 2,
     share_y: bool = False,
+    panels: Panels = "actors",
+    labels: Mapping[str, str] | None = None,
+    y_label: str = Y_LABEL,
+    size: tuple[float, float] | None = None,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw counts by actor in small multiples; of the rows of one event.
+    """Draw counts by actor, in small multiples or in one panel; of the rows of one event.
 
     Parameters
     ----------
@@ -206,6 +269,15 @@ def event_bands(
         Panels in a row, at least 1.
     share_y
         Whether all panels have the same scale; by default each has its own.
+    panels
+        "actors": a panel for each actor. "one": all actors in one panel, each with its mean and credible interval
+        alone.
+    labels
+        Titles by actor, in place of name and code.
+    y_label
+        Label of the y axis.
+    size
+        Width and height in inches; by default they fit the panels. Not used with `fig`.
     fig
         Figure to draw on; by default a new one.
 
@@ -219,24 +291,37 @@ def event_bands(
     ParameterError
         If an actor is not in the table, or a number is outside its range.
     """
+    _checks.choice("panels", panels, get_args(Panels))
     require_columns("counts", counts, _COLUMNS)
     counts = of_shown_periods(counts)
-    counts = counts.assign(**{_NAME: row_names(counts)})
+    counts = counts.assign(**{ACTOR_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
     chosen, left_out = _chosen(counts, actors, most, page)
+    labels = labels or {}
+    _require_actors("labels", labels, counts)
+    titles = [labels.get(actor, actor_title(actor, names)) for actor in chosen]
+    if size is not None:
+        size = (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
+    if panels == "one" and chosen:
+        figure = figure_of(fig, size or (7.2, 3.6))
+        ax = figure.subplots()
+        draw_actors(ax, counts, chosen, [legible(title) for title in titles])
+        ax.set_ylabel(legible(y_label))
+        ax.margins(x=0.01)
+        date_axis(ax, counts[counts[ACTOR_NAME] == chosen[0]])
+        return figure
     columns = min(columns, max(1, len(chosen)))
     rows = max(1, -(-len(chosen) // columns))
-    figure = figure_of(fig, (5.2 * columns, 1.9 * rows + 0.8))
+    figure = figure_of(fig, size or (5.2 * columns, 1.9 * rows + 0.8))
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=share_y).ravel()
     if not chosen:
         say_instead(axes[0], NO_EVENT)
         return figure
-    panels = []
-    for ax, actor in zip(axes, chosen, strict=False):
-        panels.append(counts[counts[_NAME] == actor])
-        event_band(ax, panels[-1], actor_title(actor, names))
+    tables = [counts[counts[ACTOR_NAME] == actor] for actor in chosen]
+    for ax, table, title in zip(axes, tables, titles, strict=False):
+        event_band(ax, table, title)
     if share_y:
-        scale_counts(axes[0], panels)
+        scale_counts(axes[0], tables)
     for ax in axes[len(chosen) :]:
         ax.set_visible(False)
     for ax in axes[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest panel of each column
@@ -244,7 +329,7 @@ def event_bands(
     handles, labels = axes[0].get_legend_handles_labels()
     n_columns = 2 if len(labels) > 3 else 3
     figure.legend(handles, labels, loc="outside upper right", ncols=n_columns, frameon=False, fontsize=9)
-    figure.supylabel("documents with an event", fontsize=10)
+    figure.supylabel(legible(y_label), fontsize=10)
     if left_out:
         figure.supxlabel(left_out, fontsize=8, color="0.35")
     return figure
@@ -279,12 +364,10 @@ def bands_by_event(
 def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
     """The actors to draw, and a note on the others."""
     if actors is not None:
-        absent = set(actors) - set(counts[_NAME])
-        if absent:
-            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter="actors")
+        _require_actors("actors", actors, counts)
         return list(actors), ""
     most, page = _checks.whole("most", most, 1), _checks.whole("page", page, 1)
-    totals = counts.groupby(_NAME)["mean"].sum().sort_values(ascending=False, kind="stable")
+    totals = counts.groupby(ACTOR_NAME)["mean"].sum().sort_values(ascending=False, kind="stable")
     n_pages = max(1, -(-len(totals) // most))
     _checks.at_most("page", page, n_pages)
     first = most * (page - 1)
@@ -292,6 +375,12 @@ def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page:
     if n_pages == 1:
         return chosen, ""
     return chosen, f"actors {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+
+
+def _require_actors(name: str, actors: Iterable[str], counts: pd.DataFrame) -> None:
+    absent = {*_checks.elements(name, actors, str)} - {*counts[ACTOR_NAME]}
+    if absent:
+        raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter=name)
 
 
 _NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn

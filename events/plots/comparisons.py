@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,21 +12,17 @@ from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, require_columns, say_instead
 from events.counting._tables import row_names
 from events.plots.bands import (
-    NO_EVENT,
+    ACTOR_NAME,
     actor_title,
     date_axis,
-    draw_band,
+    draw_actors,
     ends_of,
     of_shown_periods,
-    scale_counts,
 )
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-_NAME = "name of the actor"  # a column that no table has
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])
 _HATCHES = (None, "////")
@@ -86,8 +82,8 @@ def actor_comparison(
         counts = counts[counts["event"] == comparison["event"].iloc[0]]
     shown = of_shown_periods(counts)
     comparison = comparison[~comparison["period"].isin({*counts["period"]} - {*shown["period"]})]
-    counts = shown.assign(**{_NAME: row_names(shown)})
-    _draw_counts(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles)
+    counts = shown.assign(**{ACTOR_NAME: row_names(shown)})
+    draw_actors(above, counts[counts["period"].isin(comparison["period"])], (first, second), titles, _STYLES)
     _draw_probabilities(below, comparison, titles)
     date_axis(below, comparison)
     return figure
@@ -114,36 +110,6 @@ def comparisons_by_event(
         actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=part)
         part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
-
-
-def _draw_counts(ax: Axes, counts: pd.DataFrame, actors: tuple[str, str], titles: list[str]) -> None:
-    drawn: list[pd.DataFrame] = []
-    handles: list[Artist] = []
-    for c, (actor, title) in enumerate(zip(actors, titles, strict=True)):
-        rows = counts[counts[_NAME] == actor]
-        if rows.empty:
-            # Two entries, so that each actor has a column of the legend.
-            handles += ax.plot([], [], color=COLOURS[c], linestyle=_STYLES[c], label=f"{title}: no event")
-            handles += ax.plot([], [], linestyle="none", label=" ")
-            continue
-        look: dict[str, Any] = {"colour": COLOURS[c], "style": _STYLES[c], "edge": 0.6}
-        handles += draw_band(ax, rows, mean=title, **look)
-        drawn.append(rows)
-    if not drawn:
-        say_instead(ax, NO_EVENT)
-        return
-    scale_counts(ax, drawn, ("upper", "mean"))
-    ax.set_ylabel("documents with an event")
-    ax.legend(
-        handles=handles,
-        frameon=False,
-        fontsize=9,
-        ncols=2,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        handlelength=3,
-    )
-    bare_spines(ax)
 
 
 def _draw_probabilities(ax: Axes, comparison: pd.DataFrame, titles: list[str]) -> None:

@@ -49,7 +49,7 @@ def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> Ment
         return error.message
 
 
-@settings(max_examples=150)
+@settings(max_examples=40)
 @given(
     st.lists(sentences(), max_size=5),
     st.sampled_from([None, "ud2", "clearnlp"]),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.dates import date2num
+from matplotlib.dates import date2num, num2date
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
@@ -219,3 +219,63 @@ def test_audited_counts_stand_in_the_middle_of_the_steps_of_the_model() -> None:
     steps = date2num(ax.lines[0].get_xdata())
     points = date2num(ax.containers[0].lines[0].get_xdata())
     assert points.tolist() == ((steps[:-1] + steps[1:]) / 2).tolist()
+
+
+# --- pictures for a paper ------------------------------------------------------------------------------------
+
+
+def ticks(figure: Any) -> dict[str, str]:
+    """Day of each label of the x axis of the last panel, within its limits."""
+    figure.canvas.draw()
+    ax = figure.get_axes()[-1]
+    first, last = ax.get_xlim()
+    places = zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+    return {label.get_text(): str(num2date(place).date()) for place, label in places if first <= place <= last}
+
+
+@pytest.mark.parametrize(
+    ("n_periods", "expected"),
+    [
+        (8, {"1999Q2": "1999-04-01", "1999Q3": "1999-07-01", "1999Q4": "1999-10-01", "2000Q1": "2000-01-01"}),
+        (14, {"1999Q3": "1999-07-01", "2000Q1": "2000-01-01", "2000Q3": "2000-07-01", "2002Q1": "2002-01-01"}),
+        (24, {"2000": "2000-01-01", "2001": "2001-01-01", "2004": "2004-01-01"}),
+        (200, {"2000": "2000-01-01", "2010": "2010-01-01", "2040": "2040-01-01"}),
+    ],
+)
+def test_ticks_are_at_the_first_days_of_quarters_and_years(n_periods: int, expected: dict[str, str]) -> None:
+    drawn = ticks(event_bands(counts("AAA", periods=n_periods), panels="one"))
+    assert drawn.items() >= expected.items()
+    assert len(drawn) <= 9
+    assert all(day.endswith(("-01-01", "-04-01", "-07-01", "-10-01")) for day in drawn.values())
+
+
+def test_one_panel_has_a_band_and_a_label_for_each_of_the_actors() -> None:
+    table = counts("AAA", "BBB", "CCC", periods=8)
+    labels = {"AAA": "Army"}
+    figure: Any = event_bands(table, ["CCC", "AAA"], panels="one", labels=labels, y_label="reports", size=(5.0, 2.5))
+    (ax,) = figure.get_axes()
+    lines = {line.get_label(): heights(line) for line in ax.lines}
+    means = {actor: rows["mean"].tolist() for actor, rows in table.groupby("actor")}
+    assert lines == {"CCC": means["CCC"], "Army": means["AAA"]}
+    assert len({line.get_color() for line in ax.lines}) == len({line.get_linestyle() for line in ax.lines}) == 2
+    assert ax.get_ylabel() == "reports"
+    assert tuple(figure.get_size_inches()) == (5.0, 2.5)
+
+
+def test_own_labels_are_titles_of_panels_and_must_be_of_actors() -> None:
+    table = counts("AAA", "BBB")
+    figure = event_bands(table, labels={"AAA": "Army"}, names={"AAA": "Aland", "BBB": "Bland"})
+    assert {ax.get_title("left") for ax in figure.get_axes()} == {"Army", "Bland (BBB)"}
+    with pytest.raises(ParameterError, match="labels"):
+        event_bands(table, labels={"ARMY": "Army"})
+    with pytest.raises(ParameterError, match="size"):
+        event_bands(table, size=(0.0, 3.0))
+
+
+def test_a_pdf_has_the_same_bytes_again(tmp_path: Path) -> None:
+    for name in ("a.pdf", "b.pdf"):
+        save_figure(event_bands(counts("AAA")), tmp_path / name)
+    content = (tmp_path / "a.pdf").read_bytes()
+    assert content.startswith(b"%PDF")
+    assert content == (tmp_path / "b.pdf").read_bytes()
+    assert b"CreationDate" not in content

@@ -133,7 +133,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 scheduler.kill()
                 _, printed = job.communicate(timeout=60)
                 helper.kill()
-    assert job.returncode == 1
+    assert job.returncode == 75  # try again
     (line,) = told(printed)
     assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (the same command continues)"
     case.run(out)

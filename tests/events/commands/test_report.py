@@ -1,0 +1,55 @@
+"""Pictures of a finished run for a paper; the page has tests of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from corefsample import ParameterError
+from events.commands import EventsOptions, run_events
+from events.commands.report import ReportOptions, run_report
+
+
+@pytest.fixture
+def run(corpus: Path, tmp_path: Path) -> Path:
+    run_events(corpus, EventsOptions(out=str(tmp_path / "run"), n_samples=20, pictures=False))
+    return tmp_path / "run"
+
+
+def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp_path: Path) -> None:
+    actors = sorted(set(pd.read_csv(run / "counts.csv", keep_default_na=False)["actor"]))[:2]
+    first, second = actors
+    names = ReportOptions(
+        picture=str(tmp_path / "a.svg"), actors=(f"{second},{first}",), panels="one", labels=(f"{second}=Own label",)
+    )
+    assert run_report(run, names).out == str(tmp_path / "a.svg")
+    drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert 0 < drawn.index("Own label") < drawn.index(f"({first})")
+    assert f"({second})" not in drawn
+    assert not (run / "report.html").exists()
+    with pytest.raises(ParameterError, match="must not exist"):
+        run_report(run, names)
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter"),
+    [({"actors": ("XXX",)}, "actors"), ({"labels": ("XXX=a",)}, "labels"), ({"event": "none"}, "event")],
+)
+def test_a_picture_of_what_the_run_lacks_is_not_drawn(
+    run: Path, tmp_path: Path, options: dict[str, object], parameter: str
+) -> None:
+    with pytest.raises(ParameterError) as error:
+        run_report(run, ReportOptions(picture=str(tmp_path / "a.pdf"), **options))  # type: ignore[arg-type]
+    assert error.value.parameter == parameter
+    assert not (tmp_path / "a.pdf").exists()
+
+
+def test_options_of_a_picture_need_its_file_and_labels_an_actor() -> None:
+    with pytest.raises(ParameterError, match="actors needs the file"):
+        ReportOptions(actors=("USA",))
+    with pytest.raises(ParameterError, match="labels must be ACTOR=TEXT"):
+        ReportOptions(picture="a.pdf", labels=("USA",))
+    with pytest.raises(ParameterError, match=r"must end in one of \.pdf"):
+        run_report("run", ReportOptions(picture="a.bmp"))
