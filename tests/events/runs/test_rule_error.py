@@ -54,6 +54,19 @@ def test_intervals_are_quantiles_of_draws_of_what_readers_count(
         assert total["mean"] == pytest.approx(rows["mean"].sum())
 
 
+def test_an_audit_of_like_news_narrows_the_intervals(case: Case, tmp_path: Path, reference_file: Path) -> None:
+    table = str(reference_file)
+    count_events(case.corpus, tmp_path / "run", case.options(rule_error=table))
+    actors = pd.read_csv(tmp_path / "run" / "totals.csv")
+    row = ["audit", "attack", actors["actor"][0], "country", "", "", "", 3000, 1000.0, 1000, 1000, 990, 10]
+    (tmp_path / "audit").mkdir()
+    pd.DataFrame([row], columns=list(COLUMNS)).to_csv(tmp_path / "audit" / "audited-reference.csv", index=False)
+    count_events(case.corpus, tmp_path / "other", case.options(rule_error=table, reference=(str(tmp_path / "audit"),)))
+    before, after = (pd.read_csv(tmp_path / run / "totals.csv").iloc[0] for run in ("run", "other"))
+    assert after["upper_rule"] - after["lower_rule"] < before["upper_rule"] - before["lower_rule"]
+    assert after["mean"] == before["mean"]
+
+
 def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     case: Case, tmp_path: Path, reference_file: Path
 ) -> None:
