@@ -15,8 +15,8 @@ from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import target_cells
 from events.rule_error._counts import error_generator
 from events.rule_error._labels import LabelledStrata, expected_width, labelled_totals
-from events.rule_error._model import Cell, RuleErrorModel
-from events.rule_error._table import AUDIT, COLUMNS, kind_of
+from events.rule_error._model import Cell, RuleErrorModel, kind_of
+from events.rule_error._table import AUDIT, COLUMNS
 
 REFERENCE_CLASS: Final = "reference class"
 FEWEST_LABELS: Final = 25

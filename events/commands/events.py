@@ -89,7 +89,6 @@ def print_counts_of_run(summary: EventsResult) -> None:
     from corefsample.files._paths import is_file, joined
     from events.counting._notes import CountNotes
     from events.news._quality import ScoredInputs
-    from events.rule_error._table import reference_sentence
 
     folder, counts = summary.out, summary.counts
     print_text(
@@ -122,7 +121,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
     if summary.rule_error is not None:
-        print_text(reference_sentence(summary.rule_error))
+        print_text(CountNotes(None, rule_error=summary.rule_error).reference())
     notes = CountNotes(summary.merged_actors, summary.triggers)
     for text in filter(None, [*notes.exclusions(), notes.merging(_MERGED)]):
         print_text(text)

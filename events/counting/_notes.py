@@ -17,10 +17,30 @@ class CountNotes:
         The result of `MergedActors.summary`.
     triggers
         The results of `CountTally.excluded_triggers` by name of the rule.
+    rule_error
+        Summary of the reference class of rules, as run.json has it; None without the error of rules.
     """
 
     merged_actors: Mapping[str, Any] | None
     triggers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rule_error: Mapping[str, Any] | None = None
+
+    def reference(self) -> str:
+        """What the reference class of rules says about a count; "" without the error of rules."""
+        reference = self.rule_error
+        if reference is None:
+            return ""
+        checked = f"{reference['n_events']} event types of {reference['n_corpora']} corpora with answers"
+        ratios = [f"{reference[name]:.2g}".removeprefix("0") for name in ("ratio_lower", "ratio_upper")]
+        past = f"In {checked}, the true total was {ratios[0]} to {ratios[1]} times the count."
+        if "width_after" not in reference or reference["width_after"] >= reference["upper"] - reference["lower"]:
+            return past
+        by = {"-": " by nobody named", "*": ""}.get(reference["actor"], f" by {reference['actor']}")
+        now = f"{reference['lower']:,.0f} to {reference['upper']:,.0f}"
+        return (
+            f"{past} {reference['n_labels']} labels would make the interval of the total of {reference['event']}{by}, "
+            f"{now}, about {reference['width_after']:,.0f} documents wide."
+        )
 
     def exclusions(self) -> list[str]:
         """A sentence for each rule whose preset leaves triggers out."""

@@ -31,8 +31,7 @@ from events.pages._document_texts import Places, document_texts, run_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._rendering import PER_PART, packed_parts
 from events.pages._run_files import FinishedRun, read_run
-from events.rule_error._bands import READER
-from events.rule_error._table import reference_sentence
+from events.rule_error._counts import READER
 
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
@@ -101,8 +100,7 @@ class Report:
     @property
     def reference(self) -> str:
         """What the reference class of rules says; "" if the run leaves the error of rules out."""
-        summary = self.record["summary"].get("rule_error")
-        return reference_sentence(summary) if summary else ""
+        return CountNotes(None, rule_error=self.record["summary"].get("rule_error")).reference()
 
     @property
     def is_recalibration_covered(self) -> bool:

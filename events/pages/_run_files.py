@@ -16,7 +16,7 @@ from events.counting._run_tables import (
     verify_table,
 )
 from events.counting._tables import Columns, row_names
-from events.rule_error._bands import READER
+from events.rule_error._counts import READER
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 ALL_DOCUMENTS = "all_documents.parquet"

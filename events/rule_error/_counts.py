@@ -1,13 +1,29 @@
-"""Counts with the error of a rule: documents that readers would count, by period."""
+"""Counts and tables of a run with the error of its rules: intervals of what readers would count."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample._random import document_key
-from events.rule_error._model import RuleError, miss_exposure
+from events.counting._counts import CountsOfRules
+from events.counting._tables import RULE_ENDS, Columns
+from events.rule_error._labels import LabelsOfTotal
+from events.rule_error._model import Cell, RuleError, RuleErrorModel
+
+READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
+_N_LABELS = 100  # of an audit whose width is expected
+_MOST_DRAWS = 1000
+_FEWEST_DRAWS = 200
+_DRAWS_AND_PERIODS = 200_000  # of one count, about
+_GRID = np.linspace(0.0, 1.0, 101)  # P of documents, between which reader probabilities are interpolated
 
 
 def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
@@ -76,9 +92,166 @@ def _confirmed_and_missed(counts: Ints, n_docs: Ints, error: RuleError, rng: np.
     misses = np.exp(error.misses[:, None] + error.misses_sd[:, None] * rng.standard_normal(counts.shape))
     confirmed = rng.binomial(counts, precision)
     others = n_docs - counts
-    share = np.minimum(misses * miss_exposure(counts, n_docs) / np.maximum(others, 1), 1.0)
+    share = np.minimum(misses * RuleError.miss_exposure(counts, n_docs) / np.maximum(others, 1), 1.0)
     return confirmed, rng.binomial(others, share)
 
 
 def _probability(logit: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-logit)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunTables:
+    """Tables of a run: of its counts, with or without the error of its rules.
+
+    Attributes
+    ----------
+    table, totals, compared
+        Tables of counts by period, of totals over all documents, and of comparisons (None without). With the error of
+        rules they have the columns `RULE_ENDS`: a central interval of the number of documents in which readers see the
+        event, at the level of the table.
+    samples
+        Sampled counts: see `events.counting._counts.CountsOfRules.samples`.
+    schema
+        Schema of `table` in files.
+    reference
+        What the reference class of rules says: see `RuleErrorModel.summary`; None without the error of rules.
+    readers
+        By event and codes of the columns of roles, float64 (3, 101): probability that a reader sees the event and its
+        interval, for P of 0 to 1.
+    """
+
+    table: pd.DataFrame
+    totals: pd.DataFrame
+    compared: pd.DataFrame | None
+    samples: pa.Table
+    schema: pa.Schema
+    reference: dict[str, Any] | None
+    readers: Mapping[tuple[str, ...], Floats]
+
+    @classmethod
+    def without_error(cls, counts: CountsOfRules, compared: Sequence[str]) -> Self:
+        """The tables of counts as they are."""
+        tables = counts.to_frame(), counts.totals(), counts.compare(compared)
+        return cls(*tables, counts.samples(), counts.schema(), None, {})
+
+    def with_readers(self, evidence: pa.Table) -> pa.Table:
+        """The evidence with the columns `READER`, if the tables have the error of rules."""
+        if self.reference is None:
+            return evidence
+        roles = Columns.of_roles(self.table.columns)
+        p = evidence["probability"].to_numpy()
+        values = np.zeros((len(READER), len(p)))
+        names = zip(*(evidence[name].to_pylist() for name in ("event", *roles)), strict=True)
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, name in enumerate(names):
+            rows.setdefault(name, []).append(row)
+        for name, chosen in rows.items():
+            for value, curve in zip(values, self.readers[name], strict=True):
+                value[chosen] = np.interp(p[chosen], _GRID, curve)
+        for column, value in zip(READER, values, strict=True):
+            evidence = evidence.append_column(column, pa.array(value))
+        return evidence
+
+
+def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int) -> RunTables:
+    """Add intervals of what readers would count to the tables of a run.
+
+    Parameters
+    ----------
+    tables
+        The tables without the error of rules.
+    model
+        Error of rules.
+    kinds
+        Kinds of the actors by code: see `kind_of`.
+    seed
+        Seed of the draws of the error; those of one count do not depend on the others.
+
+    Notes
+    -----
+    The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently, which
+    makes the interval of a difference wider if they err alike.
+    """
+    roles = list(Columns.of_roles(tables.table.columns))
+    corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
+    comparisons = tables.compared
+    compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
+    by_cell = _by_cell(tables.samples, roles)
+    table, ends_of_totals = _without_ends(tables.table), []
+    readers: dict[tuple[str, ...], Floats] = {}
+    drawn: dict[tuple[str, str], pd.DataFrame] = {}
+    largest, expected = 0.0, {}
+    for names, rows in table.groupby(["event", *roles], sort=False):
+        event, *codes = map(str, names)
+        level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
+        n_draws = int(np.clip(_DRAWS_AND_PERIODS // len(rows), _FEWEST_DRAWS, _MOST_DRAWS))
+        sampled = np.zeros((n_draws, len(rows)), np.int64)
+        for column, period in enumerate(rows["period"]):
+            counts = by_cell.get((event, *codes, period))
+            if counts is not None:
+                sampled[:, column] = np.resize(counts, n_draws)
+        n_docs = rows["n_docs"].to_numpy(np.int64)
+        rng = error_generator(seed, event, actor)
+        error = model.draws(Cell.of(event, actor, corpus, kinds), n_draws, rng)
+        true = true_counts(sampled, n_docs, error, rng)
+        table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
+        ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
+        if rows["mean"].sum() > largest:
+            largest = float(rows["mean"].sum())
+            width = LabelsOfTotal(largest, int(n_docs.sum()), _N_LABELS).expected_width(error, level)
+            lower, upper = ends_of_totals[-1].tolist()
+            expected = {
+                "event": event,
+                "actor": actor,
+                "lower": lower,
+                "upper": upper,
+                "width_after": width,
+                "n_labels": _N_LABELS,
+            }
+        if actor in compared_actors:
+            drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
+        probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
+        readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
+    schema = Columns.of_counts(
+        roles, recalibrated="uncertainty" in table, defaults="mean_named" in table, rule_error=True
+    ).arrow
+    totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
+    compared, reference = _compared(comparisons, drawn), {**model.summary(), **expected}
+    return RunTables(table, totals, compared, tables.samples, schema, reference, readers)
+
+
+def _by_cell(samples: pa.Table, roles: Sequence[str]) -> dict[tuple[str, ...], Ints32]:
+    """Sampled counts by event, codes of the roles and period."""
+    names = zip(*(samples[name].to_pylist() for name in ("event", *roles, "period")), strict=True)
+    counts = samples["counts"].combine_chunks().flatten().to_numpy().reshape(len(samples), -1) if len(samples) else []
+    return dict(zip(names, counts, strict=True))
+
+
+def _actor_name(codes: Sequence[str]) -> str:
+    """Name of an actor or several, without roles that the event does not have."""
+    last = max((i for i, code in enumerate(codes) if code), default=0)
+    return ">".join(code or "-" for code in codes[: last + 1])
+
+
+def _without_ends(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**dict.fromkeys(RULE_ENDS, 0.0))
+
+
+def _interval(draws: Floats | Ints, level: float) -> Floats:
+    """Ends of the central interval of the draws in each column: float64 (2, ...)."""
+    tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+    return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)
+
+
+def _compared(comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame | None:
+    """The comparisons with intervals of the difference that readers would count."""
+    if comparisons is None:
+        return None
+    table = _without_ends(comparisons)
+    for row, (event, period, *actors, level) in enumerate(
+        table[["event", "period", "first", "second", "level"]].itertuples(index=False, name=None)
+    ):
+        first, second = (drawn[event, actor][period].to_numpy() if (event, actor) in drawn else 0 for actor in actors)
+        table.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), level)
+    return table

@@ -110,24 +110,29 @@ def expected_width(
     return float(2.0 * ndtri(0.5 + level / 2.0) * np.sqrt(variance).mean())
 
 
-def width_after(counted: float, n_documents: int, n_labels: int, error: RuleError, level: float) -> float:
-    """Expected width of the interval of a total by design, half of the labels being of counted documents.
+@dataclass(frozen=True, slots=True)
+class LabelsOfTotal:
+    """Labels of which half are drawn from the documents that a rule counts, to estimate a total.
 
-    Parameters
+    Attributes
     ----------
     counted, n_documents
-        Mean number of documents that the rule counts, and all documents.
+        Mean number of documents that the rule counts, and number of all documents.
     n_labels
         Number of labels.
-    error
-        Draws of the error.
-    level
-        Of the interval.
     """
-    sizes = np.array([counted, n_documents - counted])
-    n_labels_of = np.clip(n_labels - sizes[::-1], n_labels // 2, n_labels)  # a small stratum leaves labels to the other
-    used = sizes > 0.0
-    return expected_width(sizes[used], np.array([1.0, 0.0])[used], n_labels_of[used], error, level)
+
+    counted: float
+    n_documents: int
+    n_labels: int
+
+    def expected_width(self, error: RuleError, level: float) -> float:
+        """Expected width of the interval of the total by design, at a level, for draws of the error of a rule."""
+        sizes = np.array([self.counted, self.n_documents - self.counted])
+        # A small stratum leaves labels to the other.
+        labels = np.clip(self.n_labels - sizes[::-1], self.n_labels // 2, self.n_labels)
+        used = sizes > 0.0
+        return expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
 
 
 def _beta(shares: Floats) -> tuple[Floats, Floats]:

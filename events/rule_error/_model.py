@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from corefsample._arrays import Bools, Floats, Ints
 from corefsample._lazy import pd
 from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
 
+FEWEST_COUNTED: Final = 5.0  # documents of a cell whose ratio of true and counted documents is told
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
 N_STEPS: Final = 10  # of Newton's method
@@ -95,6 +96,11 @@ class Cell:
     actor: str = ""
     corpus: str = ""
 
+    @classmethod
+    def of(cls, event: str, actor: str, corpus: str, kinds: Mapping[str, str]) -> Self:
+        """The cell of an event and actor, whose kind follows from the `kinds` of a lexicon: see `kind_of`."""
+        return cls(kind_of(actor, kinds), event, actor, corpus)
+
     def __post_init__(self) -> None:
         _checks.choice("kind", self.kind, KINDS)
 
@@ -118,6 +124,31 @@ class RuleError:
     misses: Floats
     precision_sd: Floats
     misses_sd: Floats
+
+    @staticmethod
+    def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
+        """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
+
+        An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
+        period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
+
+        Parameters
+        ----------
+        counts
+            (..., n_periods): documents that the rule counts.
+        n_docs
+            (n_periods,): all documents.
+
+        Returns
+        -------
+        float64 (..., n_periods)
+            Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
+        """
+        counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
+        total = counts.sum(axis=-1, keepdims=True) + 0.5
+        # At least one document: with none at all there is nothing to divide.
+        shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
+        return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
 
     def __len__(self) -> int:
         return len(self.precision)
@@ -206,6 +237,26 @@ class RuleErrorModel:
         misses, misses_sd = self._misses.draws(cell, n_draws, rng)
         return RuleError(precision, misses, precision_sd, misses_sd)
 
+    def summary(self) -> dict[str, Any]:
+        """Summarise the reference class for a sentence.
+
+        Returns
+        -------
+        dict
+            n_events, n_corpora: event types and corpora; ratio_lower, ratio_upper: the least and the greatest ratio of
+            the documents in which readers saw an event to the sum of P, of cells with a sum of at least 5; NaN without
+            such.
+        """
+        cells = self.table.groupby(list(CELL))[["sum_p", "n_yes"]].sum()
+        cells = cells[cells["sum_p"] >= FEWEST_COUNTED]
+        ratios = cells["n_yes"] / cells["sum_p"]
+        return {
+            "n_events": len(self.table[["corpus", "event"]].drop_duplicates()),
+            "n_corpora": int(self.table["corpus"].nunique()),
+            "ratio_lower": float(ratios.min()),
+            "ratio_upper": float(ratios.max()),
+        }
+
     def corpus_of(self, actors: Collection[str]) -> str:
         """Corpus of the reference class like that of a run: audits, or the one with most of its named actors."""
         if AUDIT in set(self.table["corpus"]):
@@ -228,7 +279,7 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     exposure = np.zeros(len(table))
     for rows in cells.indices.values():
         counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("sum_p", "n_documents"))
-        exposure[rows] = miss_exposure(counts, n_docs)
+        exposure[rows] = RuleError.miss_exposure(counts, n_docs)
     n_above = table["n_above"].to_numpy(np.float64)
     return RuleErrorModel(
         table,
@@ -237,35 +288,32 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     )
 
 
+def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
+    """Kind of an actor in the reference class.
+
+    Parameters
+    ----------
+    actor
+        A code of a lexicon, or several joined with ">", of which the first counts; "-" or "" is nobody named; outcomes
+        such as "*" or "POLICE|ARMY" are any.
+    kinds
+        Of the codes, as the lexicon has them. A code that is its kind's name stands for anybody of a class ("rebels").
+    """
+    code = actor.split(">")[0]
+    if code in ("", "-"):
+        return "nobody"
+    kind = kinds.get(code, "")
+    if kind in ("country", "territory", "historic"):
+        return "country"
+    if kind.casefold() == code.casefold():
+        return "class noun"
+    return "named" if kind else "any"
+
+
 @lru_cache(maxsize=4)
 def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> RuleErrorModel:
     """Model of the reference class of the package, or of the table in a file, and audits; kept in memory."""
     return fit_rule_error(read_reference(path, audits))
-
-
-def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
-    """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
-
-    An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
-    period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
-
-    Parameters
-    ----------
-    counts
-        (..., n_periods): documents that the rule counts.
-    n_docs
-        (n_periods,): all documents.
-
-    Returns
-    -------
-    float64 (..., n_periods)
-        Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
-    """
-    counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
-    total = counts.sum(axis=-1, keepdims=True) + 0.5
-    # At least one document: with none at all there is nothing to divide.
-    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
-    return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
 
 
 def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats, prior: Prior) -> _Posterior:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +19,6 @@ NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_
 CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 SHIPPED: Final = "rule_reference.csv"
-N_LABELS: Final = 100  # of an audit whose width is expected
 NO_RULE_ERROR: Final = "none"  # in place of a path
 AUDITED: Final = "audited-reference.csv"
 AUDIT: Final = "audit"  # corpus of the user's audits
@@ -86,61 +85,3 @@ def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:
             row = int(np.flatnonzero(~holds)[0])
             raise InputError(f"row {row + 1}: {rule}", place=place)
     return table.assign(**numbers)[list(COLUMNS)]
-
-
-def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
-    """Kind of an actor in the reference class.
-
-    Parameters
-    ----------
-    actor
-        A code of a lexicon, or several joined with ">", of which the first counts; "-" or "" is nobody named; outcomes
-        such as "*" or "POLICE|ARMY" are any.
-    kinds
-        Of the codes, as the lexicon has them. A code that is its kind's name stands for anybody of a class ("rebels").
-    """
-    code = actor.split(">")[0]
-    if code in ("", "-"):
-        return "nobody"
-    kind = kinds.get(code, "")
-    if kind in ("country", "territory", "historic"):
-        return "country"
-    if kind.casefold() == code.casefold():
-        return "class noun"
-    return "named" if kind else "any"
-
-
-def reference_sentence(summary: Mapping[str, Any]) -> str:
-    """The sentence of a `reference_summary`."""
-    counted = f"{summary['n_events']} event types of {summary['n_corpora']} corpora with answers"
-    ratios = [f"{summary[name]:.2g}".removeprefix("0") for name in ("ratio_lower", "ratio_upper")]
-    past = f"In {counted}, the true total was {ratios[0]} to {ratios[1]} times the count."
-    if not summary.get("width_after", np.inf) < summary.get("upper", 0.0) - summary.get("lower", 0.0):
-        return past
-    by = {"-": " by nobody named", "*": ""}.get(summary["actor"], f" by {summary['actor']}")
-    now = f"{summary['lower']:,.0f} to {summary['upper']:,.0f}"
-    then = f"about {summary['width_after']:,.0f} documents wide"
-    return f"{past} {N_LABELS} labels would make the interval of the total of {summary['event']}{by}, {now}, {then}."
-
-
-_FEWEST_COUNTED = 5.0  # documents of a cell whose ratio of true and counted documents is told
-
-
-def reference_summary(table: pd.DataFrame) -> dict[str, Any]:
-    """What a reference class says about a count, for a sentence.
-
-    Returns
-    -------
-    dict
-        n_events, n_corpora: event types and corpora; ratio_lower, ratio_upper: the least and the greatest ratio of the
-        documents in which readers saw an event to the sum of P, of cells with a sum of at least 5; NaN without such.
-    """
-    cells = table.groupby(list(CELL))[["sum_p", "n_yes"]].sum()
-    cells = cells[cells["sum_p"] >= _FEWEST_COUNTED]
-    ratios = cells["n_yes"] / cells["sum_p"]
-    return {
-        "n_events": len(table[["corpus", "event"]].drop_duplicates()),
-        "n_corpora": int(table["corpus"].nunique()),
-        "ratio_lower": float(ratios.min()),
-        "ratio_upper": float(ratios.max()),
-    }

@@ -155,7 +155,8 @@ class EventsResult(Result):
     triggers
         By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
     rule_error
-        What the reference class of rules says, as `events.rule_error._table.reference_summary`; None without it.
+        Summary of the reference class of rules (`RuleErrorModel.summary`), and the expected width of the largest
+        total after an audit; None without the error of rules.
     counts, totals
         The tables of counts.csv and totals.csv.
     """

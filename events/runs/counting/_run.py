@@ -34,7 +34,7 @@ from events.counting._counter import EventCounter
 from events.counting._counts import CountsOfRules
 from events.counting._periods import NO_PERIOD, UNDATED
 from events.counting._sums import CountedEvents
-from events.rule_error._bands import RunTables, tables_with_error
+from events.rule_error._counts import RunTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
 from events.runs._engines import Engine

@@ -14,9 +14,9 @@ from events.rule_error._counts import error_generator, reader_probability, true_
 from events.rule_error._labels import (
     STRATUM_SD,
     LabelledStrata,
+    LabelsOfTotal,
     expected_width,
     labelled_totals,
-    width_after,
     yes_shares,
 )
 from events.rule_error._model import RuleError
@@ -110,6 +110,7 @@ def test_expected_width_falls_with_labels() -> None:
 
 def test_labels_that_a_small_stratum_does_not_need_go_to_the_other() -> None:
     error = constant(0.7, 0.25, 10)
-    assert width_after(10.0, 1000, 100, error, 0.95) == expected_width([10, 990], [1.0, 0.0], [10, 90], error)
-    assert width_after(300.0, 1000, 100, error, 0.95) == expected_width([300, 700], [1.0, 0.0], [50, 50], error)
-    assert width_after(1000.0, 1000, 100, error, 0.95) == expected_width([1000], [1.0], [100], error)
+    for counted, labels in ((10.0, [10, 90]), (300.0, [50, 50])):
+        by_strata = expected_width([counted, 1000 - counted], [1.0, 0.0], labels, error)
+        assert LabelsOfTotal(counted, 1000, 100).expected_width(error, 0.95) == by_strata
+    assert LabelsOfTotal(1000.0, 1000, 100).expected_width(error, 0.95) == expected_width([1000], [1.0], [100], error)

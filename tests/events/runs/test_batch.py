@@ -40,7 +40,7 @@ from events.audit._features import _RunTables
 from events.counting._evidence import EvidenceRow, evidence_schema
 from events.counting._rows import rows_batch
 from events.counting._tables import Columns
-from events.rule_error._bands import RunTables
+from events.rule_error._counts import RunTables
 from events.runs._output_folder import RunFolder
 from events.runs.counting._options import EventsResult
 from events.runs.counting._parts import Counting
