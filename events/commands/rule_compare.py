@@ -103,8 +103,8 @@ def run_rule_compare(
     Raises
     ------
     ParameterError, InputError
-        If an option is invalid, if the second run lacks documents of the plan, or if a run or a sheet is missing or
-        damaged.
+        If an option is invalid, if the second run lacks rules or documents of the plan, or if a run or a sheet is
+        missing or damaged.
     """
     from events.audit._quality import THRESHOLD, labelled_cells, paired_differences
     from events.commands._audit_files import labelled_plan
