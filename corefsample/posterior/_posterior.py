@@ -86,7 +86,7 @@ class CorpusRecalibration:
     ----------
     source
         Recalibration to apply, or, after the first document, the shipped recalibration that its scores already have.
-        By default None: there is no recalibration.
+        By default, there is no recalibration.
     chosen
         Uncertainty of this recalibration to draw from. By default, the largest that the recalibration provides.
     seed
