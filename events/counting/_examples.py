@@ -111,15 +111,15 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     Parameters
     ----------
     rule
-        The rule.
+        Rule whose examples are checked.
     lexicon
-        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
-        shipped rules always use.
+        Lexicon for the examples of a user's rule that define no actors themselves; by default the shipped lexicon of
+        countries, which is always used for shipped rules.
 
     Raises
     ------
     InputError
-        At the first example that cannot be read or fails; the place is the file and the example.
+        If an example cannot be read or fails: the first one, with its file and number as the place.
     """
     checked = 0
     for result in example_results(rule, lexicon):
