@@ -18,19 +18,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from rule_reference import reference_table
+from scipy.special import expit
+from scipy.stats import norm
 from studies import markdown
 
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
 from events.rule_error._counts import error_generator, reader_probability, true_counts
 from events.rule_error._labels import LabelledStrata, labelled_totals
-from events.rule_error._model import MISSES, PRECISION, Cell, Prior, RuleErrorModel, fit_rule_error
+from events.rule_error._model import MISSES, PRECISION, Binomial, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
 
 LEVEL = 0.95
 N_DRAWS = 1000
 FREQUENT = 9  # documents with a yes
 SHARE_OF_DEV = 70  # percent of MUC in the reference class of "with MUC"
 LABELS = (25, 50, 100, 200)
+MODELS_OF_MISSES = ("relative to counted documents", "recall", "per document without")
+PARTS = ("coverage", "totals", "reader", "labels", "alternatives", "priors")
 Priors = dict[str, Prior]
 
 
@@ -234,15 +238,63 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_se
     return pd.DataFrame(rows)
 
 
+def alternative_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean log score, coverage and width of the logarithm of true by counted documents, by three models of misses."""
+    corpora = [(table["corpus"] == corpus, False) for corpus in table["corpus"].unique()]
+    events = [
+        ((table["corpus"] == corpus) & (table["event"] == event), True)
+        for corpus, event in table[["corpus", "event"]].drop_duplicates().itertuples(index=False)
+    ]
+    rows = []
+    for name, left_out in (("a corpus", corpora), ("an event of a corpus", events)):
+        results = [_alternatives(table[~chosen], table[chosen], same) for chosen, same in left_out]
+        means = np.concatenate(results).mean(axis=0)
+        for model, figures in zip(
+            ("relative to counted documents", "recall", "per document without"), means, strict=True
+        ):
+            measures = dict(zip(("log score", "coverage", "width"), figures.tolist(), strict=True))
+            rows.append({"left out": name, "misses": model, **measures})
+    return pd.DataFrame(rows)
+
+
+def _alternatives(reference: pd.DataFrame, table: pd.DataFrame, same_corpus: bool) -> Floats:
+    """Log score, coverage and width, float64 (n_cells, 3, 3), by model of misses, of the cells of a table."""
+    n_others = (reference["n_documents"] - reference["n_above"]).to_numpy(np.float64)
+    n_yes = reference["n_yes"].to_numpy(np.float64)
+    of_documents = replace(MISSES, mean=-4.0, sd=1.5)
+    recall_model = _fitted(reference, Binomial, "yes_above", n_yes, PRECISION)
+    miss_model = _fitted(reference, Binomial, "yes_below", n_others, of_documents)
+    model = fit_rule_error(reference)
+    rng, figures = np.random.default_rng(0), []
+    for (corpus, event, actor, kind), rows in table.groupby(["corpus", "event", "actor", "kind"]):
+        counted, true, n_docs = (float(rows[name].sum()) for name in ("n_above", "n_yes", "n_documents"))
+        if counted + true < FREQUENT:
+            continue
+        cell = Cell(str(kind), str(event), str(actor), str(corpus) if same_corpus else "")
+        error = model.draws(cell, 4000, rng)
+        precision = expit(error.precision)
+        recall, miss = (expit(other.draws(cell, 4000, rng)[0]) for other in (recall_model, miss_model))
+        counted = max(counted, 0.5)
+        ratios = (precision + np.exp(error.misses), precision / recall, precision + miss * (n_docs - counted) / counted)
+        truth = np.log((true + 0.5) / counted)
+        of_models = []
+        for logs in map(np.log, ratios):
+            lower, upper = np.quantile(logs, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+            score = float(np.log(norm.pdf(truth, logs, 0.2).mean()))  # a kernel estimate of the density
+            of_models.append((score, float(lower <= truth <= upper), float(upper - lower)))
+        figures.append(of_models)
+    return np.array(figures).reshape(-1, 3, 3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, required=True, help="where rule_reference.py kept P and answers")
     parser.add_argument("--seeds", type=int, default=200, help="samples of labels for each count")
-    parser.add_argument("--only", choices=["coverage", "totals", "reader", "labels", "priors"], action="append")
+    parser.add_argument("--only", choices=PARTS, action="append")
     options = parser.parse_args()
     documents = pd.read_parquet(options.folder / "labelled.parquet")
     table = reference_table(documents, "")
-    parts = options.only or ["coverage", "totals", "reader", "labels", "priors"]
+    parts = options.only or PARTS
     if "coverage" in parts:
         markdown("Months and quarters of 30% of MUC", coverage_rows(documents, table, {}), digits=2)
     if "totals" in parts:
@@ -253,6 +305,8 @@ def main() -> None:
         print(scores)
     if "labels" in parts:
         markdown("Totals with labels", label_rows(documents, table, {}, options.seeds), digits=2)
+    if "alternatives" in parts:
+        markdown("Models of misses", alternative_rows(table), digits=2)
     if "priors" in parts:
         for name, prior in PRIORS.items():
             markdown(f"Prior: {name}", coverage_rows(documents, table, prior), digits=2)

@@ -2,7 +2,7 @@
 
 The scores are cross-fitted and gold is annotated, so nothing is chosen here. Prints: scores of each estimate; their
 differences from the likeliest antecedents with paired bootstrap intervals over documents; expected against achieved
-scores; and how often the credible ball around the VI estimate contains gold.
+scores; and how often the credible ball around the VI estimate contains gold, as sampled and calibrated.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Found(NamedTuple):
     expected: dict[str, list[float]]
     seconds: dict[str, float]
     inside: list[bool]
+    depths: list[float]
 
 
 def labels_of(name: str, document: ScoredDocument, samples: ClusteringSamples) -> np.ndarray:
@@ -50,7 +51,7 @@ def labels_of(name: str, document: ScoredDocument, samples: ClusteringSamples) -
 def study(document: ScoredDocument, n_samples: int, estimates: list[str]) -> Found:
     samples = sample_clusterings(document.antecedents, n_samples=n_samples, doc_id=document.doc_id)
     gold = gold_codes(document, "single")
-    found = Found({}, {}, {}, [])
+    found = Found({}, {}, {}, [], [])
     for name in estimates:
         start = time.process_time()
         labels = labels_of(name, document, samples)
@@ -59,6 +60,7 @@ def study(document: ScoredDocument, n_samples: int, estimates: list[str]) -> Fou
         found.expected[name] = [metric_posterior(labels, samples, metric=metric).mean for metric in EXPECTED]  # type: ignore[arg-type]
         if name == "vi":
             found.inside.extend(credible_ball(samples, labels, level=level).contains(gold) for level in LEVELS)
+            found.depths.append(credible_ball(samples, labels).depth(gold))
     return found
 
 
@@ -141,9 +143,16 @@ def main() -> None:
     print_differences(found, options.estimates)
     print_expected(found, options.estimates)
     if "vi" in options.estimates:
-        print("\ncredible ball around the VI estimate")
+        print("\nshare of credible balls around the VI estimate that contain gold; calibrated: mean over halves")
+        depths, rng = np.concatenate([each.depths for each in found]), np.random.default_rng(0)
         for number, level in enumerate(LEVELS):
-            print(f"level {level:g}: gold inside in {sum(each.inside[number] for each in found)} of {len(found)}")
+            inside = np.mean([each.inside[number] for each in found])
+            held = []
+            for _ in range(N_DRAWS):
+                tested, others = np.array_split(rng.permutation(depths), 2)
+                place = int(np.ceil((others.shape[0] + 1) * level)) - 1
+                held.append(np.mean(tested <= np.sort(others)[place]))
+            print(f"level {level:g}: {inside:.3f} as sampled, {np.mean(held):.3f} calibrated")
 
 
 if __name__ == "__main__":

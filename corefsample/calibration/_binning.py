@@ -26,7 +26,7 @@ Sums = tuple[Ints, Floats, Floats, Floats, Floats]  # n, sum_q, sum_q2, sum_y, s
 
 @dataclass(frozen=True, slots=True)
 class BinRule:
-    """How pairs are to be binned; one of `bin_size` and `n_bins` is None, or both until the pairs are counted."""
+    """Rule by which pairs are binned; `bin_size` or `n_bins` is None, or both until the pairs are counted."""
 
     strategy: Strategy
     bin_size: int | None
@@ -43,7 +43,7 @@ class BinRule:
         return self
 
     def ends(self, values: Words, counts: Ints, positions: npt.NDArray[Any], edges: npt.NDArray[Any] | None) -> Ints:
-        """End of each bin of rows as of `_kernels.adaptive_ends`, or of positions between edges, without empty bins."""
+        """End of each bin, without empty bins: adaptive bins of rows (see `_kernels.adaptive_ends`), or `edges`."""
         if edges is not None:
             ends = np.append(np.searchsorted(positions, edges), positions.shape[0])
             return ends[np.diff(ends, prepend=0) > 0]
@@ -60,7 +60,7 @@ class BinRule:
 
 
 def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
-    """Return the rule that the options name, or raise."""
+    """Return the rule for these options; raise ParameterError if an option is invalid or contradicts another."""
     chosen = cast("Strategy", _checks.choice("strategy", strategy, STRATEGIES))
     if bin_size is not None and (n_bins is not None or chosen == "uniform"):
         other = "n_bins" if n_bins is not None else "strategy='uniform'"
@@ -77,7 +77,7 @@ def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
 
 
 def default_bin_size(n_pairs: int) -> int:
-    """Size of adaptive bins by default: 5,000 pairs, fewer for small data, so that there are about 20 bins.
+    """Default size of adaptive bins: 5,000 pairs, or fewer for small data, which then get about 20 bins.
 
     Fewer than 100,000 pairs get smaller bins, but none below 50 pairs, where chance dominates a bin's share.
     """
@@ -112,15 +112,16 @@ def bin_pairs(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size
-        Target size of adaptive bins; if `n_bins` is not given either, 5,000, or for fewer than 100,000 pairs a
-        twentieth of them, but at least 50.
+        Target size of adaptive bins, in pairs, at least 1; excludes `n_bins`. By default (without `n_bins`) 5,000, or
+        for fewer than 100,000 pairs a twentieth of them, but at least 50.
     n_bins
-        Number of bins, of adaptive ones at most n_pairs; by default there are 15 uniform bins.
+        Number of bins, at least 1; at most n_pairs for adaptive bins. By default 15 if the bins are uniform; adaptive
+        bins follow `bin_size`.
     strategy
-        "adaptive" or "uniform".
+        Kind of bins: "adaptive" (equal mass, the default) or "uniform" (equal width).
     n_samples
-        S if every prediction is k / S (to 1e-9), or is given as the whole number k: pairs are then counted by k instead
-        of being sorted. The result is the same.
+        Number S of samples behind each prediction, if every prediction is k / S (to 1e-9) or is the whole number k:
+        pairs are then counted by k instead of being sorted. The result is the same. By default pairs are sorted.
 
     Returns
     -------
@@ -129,8 +130,8 @@ def bin_pairs(
     Raises
     ------
     ParameterError
-        If a prediction or a label breaks its rule, lengths differ, there is no pair, or there are fewer pairs than
-        requested adaptive bins.
+        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, there is no pair, there are fewer
+        pairs than requested adaptive bins, or options contradict each other.
 
     References
     ----------
@@ -168,7 +169,7 @@ def block_bin_pairs(
     Parameters
     ----------
     q, y, bin_size, n_bins, strategy, n_samples
-        As of `bin_pairs`.
+        See `bin_pairs`.
     documents
         Id of each pair's document, (n_pairs,): numbers or text. Rows of the result are in the order of the ids.
 
@@ -179,7 +180,8 @@ def block_bin_pairs(
     Raises
     ------
     ParameterError
-        As `bin_pairs`; also if an id is missing, or ids are of several kinds.
+        On the conditions of `bin_pairs`; also if a document id is missing, or ids are of different kinds (numbers and
+        text).
 
     Examples
     --------
@@ -249,7 +251,7 @@ def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
 def bins_of_cells(
     sums: Sums, low: Floats, high: Floats, centre: Floats, rule: BinRule
 ) -> tuple[ReliabilityBins, Ints32]:
-    """Bins of cells in ascending order, none of them empty, and the bin of each cell.
+    """Bins of non-empty cells in ascending order, and the bin of each cell.
 
     `low` and `high` are the least and the largest prediction of each cell; a bin of equal width takes cells by their
     `centre`.
@@ -264,7 +266,7 @@ def bins_of_cells(
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
-    """Count pairs by level and label, int64 (n_samples + 1, 2), given shares or whole numbers of samples."""
+    """Count pairs by level and label: int64 (n_samples + 1, 2); predictions are shares or whole numbers of samples."""
     whole = np.asarray(q).dtype.kind in "iu"
     predictions, labels = _validation.pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
     shares = predictions / n_samples if whole else predictions
@@ -321,12 +323,12 @@ def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, 1]; lower is better. The order of the rows cannot change the result, not even its last bit.
+        Brier score, in [0, 1]; lower is better. The order of the rows cannot change the result, not even its last bit.
 
     Raises
     ------
     ParameterError
-        If a prediction or a label breaks its rule, lengths differ, or there is no pair.
+        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, or there is no pair.
 
     References
     ----------

@@ -22,12 +22,12 @@ class ReliabilityBins(Result):
     Attributes
     ----------
     n
-        int64 (n_bins,): pairs, at least 1.
+        int64 (n_bins,): number of pairs in each bin, at least 1.
     sum_q, sum_q2, sum_y, sum_qy
         float64 (n_bins,): sums of prediction, squared prediction, label (0 or 1), and their product.
     q_min, q_max
-        float64 (n_bins,) in [0, 1]: the least and the largest prediction of the bin; from a table, the ends of its
-        outermost fine bins.
+        float64 (n_bins,) in [0, 1]: least and largest prediction of each bin; if the bins come from a table, the ends
+        of the outermost fine bins in each.
 
     References
     ----------
@@ -81,9 +81,10 @@ class BlockBins(Result):
     Attributes
     ----------
     bins
-        The sums over all blocks.
+        Sums by bin over all blocks.
     n, sum_q, sum_y
-        float64 (n_blocks, n_bins): pairs, sum of predictions, sum of labels; zero where a block has no pair.
+        float64 (n_blocks, n_bins): number of pairs, sum of predictions and sum of labels of each block in each bin;
+        zero where a block has no pair.
     """
 
     bins: ReliabilityBins
@@ -118,10 +119,11 @@ class BrierDecomposition(HtmlTable):
         Mean of p (1 - p), which calibration cannot reduce. Together with `calibration` it is the Brier score of the
         forecast that predicts each bin's mean prediction throughout the bin.
     within_bins
-        The rest: the spread of predictions within bins, minus twice their covariance with the labels. Negative if
-        predictions discriminate between labels within bins.
+        Remainder of the score: the spread of predictions within bins, minus twice their covariance with the labels.
+        It is negative if predictions discriminate between labels within bins.
     uncertainty
-        p (1 - p) of all labels: the Brier score of always predicting the base rate.
+        p (1 - p), where p is the share of positive labels among all pairs: the Brier score of a forecast that always
+        predicts this base rate.
     """
 
     brier: float

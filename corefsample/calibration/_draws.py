@@ -43,9 +43,9 @@ class ErrorDraws(NamedTuple):
     Attributes
     ----------
     estimate
-        The error itself.
+        Binned error of the observed pairs.
     errors
-        float64 (n_resamples,): errors drawn around it.
+        float64 (n_resamples,): errors drawn around the estimate.
     noise
         float64 (n_resamples,): errors that chance alone produces.
     """
@@ -99,25 +99,25 @@ def simulated_draws(
 ) -> ErrorDraws:
     """Draw errors by Algorithm 2: each bin's share of positives from a normal distribution around its estimate.
 
-    The share of bin b is drawn from N(p, p (1 - p) / n), where p is the share found among the bin's n pairs, and
+    The share of bin b is drawn from N(p, p (1 - p) / n), where p is the observed share of the bin's n pairs, and
     clipped to [0, 1]. Pairs are assumed to be independent. The noise of a draw is the error of the drawn shares minus
     the estimated ones: the effect of chance alone.
 
     Parameters
     ----------
     bins
-        Sums by bin.
+        Pairs summed by bin.
     norm
-        "rms", "mse", "l1" or "max".
+        Norm of the error: "rms", "mse", "l1" or "max".
     n_resamples
-        At least 2.
+        Number of errors drawn, at least 2.
     seed
-        Of the generator (Philox), in [0, 2^64); more draws extend the same sequence.
+        Seed of the random generator (Philox), in [0, 2^64); more draws extend the same sequence.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If `bins` is no ReliabilityBins, the norm is unknown, or `n_resamples` or `seed` is out of range.
 
     References
     ----------
@@ -169,14 +169,14 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int =
     Parameters
     ----------
     blocks
-        Sums by block and bin, of at least 2 blocks.
+        Pairs summed by block and bin; at least 2 blocks have pairs.
     norm, n_resamples, seed
-        As of `simulated_draws`.
+        Norm of the error, number of errors drawn and seed: see `simulated_draws`.
 
     Raises
     ------
     ParameterError
-        If there are fewer than 2 blocks, or an option breaks its rule.
+        If fewer than 2 blocks have pairs, the norm is unknown, or `n_resamples` or `seed` is out of range.
     """
     n_resamples, norm, rng = _checks.whole("n_resamples", n_resamples, 2), checked_norm(norm), generator(seed)
     require_blocks(blocks)
@@ -261,7 +261,7 @@ def calibrated(
 
 
 def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw whole numbers, (n_bins, n_resamples), with a given mean and a variance below it, as sums of few labels have.
+    """Draw whole numbers, (n_bins, n_resamples), whose variance is below their mean, like sums of few labels.
 
     A binomial distribution of mean mu and variance v has t = mu^2 / (mu - v) trials. Where t is not a whole number, the
     distributions with the whole numbers on either side are mixed, which keeps the mean and makes the variance exact.
@@ -298,15 +298,15 @@ class Interval:
     Attributes
     ----------
     lower, upper
-        Its ends, in [0, 1].
+        Ends of the interval, in [0, 1].
     level
-        The nominal share of intervals that contain the true error, in (0, 1).
+        Nominal share of intervals that contain the true error, in (0, 1).
     method
-        "simulated" or "bootstrap", and the method's name: "bootstrap inverted", for example.
+        Kind of draws, "simulated" or "bootstrap", and name of the method: "bootstrap inverted", for example.
     norm
-        Of the error.
+        Norm of the calibration error.
     mean, sd
-        Mean and standard deviation of the errors drawn. The mean lies above the estimate, as the estimate lies above
+        Mean and standard deviation of the drawn errors. The mean lies above the estimate, as the estimate lies above
         the truth: each draw adds noise to an error that noise has already inflated.
     n_resamples
         Number of errors drawn.
@@ -323,7 +323,7 @@ class Interval:
 
 
 def interval_of_draws(draws: ErrorDraws, method: str, level: float, norm: Norm) -> Interval:
-    """Interval of a method such as "bootstrap pivotal" from draws."""
+    """Confidence interval computed from draws by a method such as "bootstrap pivotal"."""
     tail, kind = (1.0 - level) / 2.0, method.split()[1]
     errors = rooted(draws.errors, norm)
     mean, sd = float(errors.mean()), float(errors.std(ddof=1))
@@ -372,14 +372,14 @@ def _pivotal(draws: ErrorDraws, tail: float) -> tuple[float, float]:
 
 
 def require_bins(bins: object) -> ReliabilityBins:
-    """Return sums by bin, or raise."""
+    """Return the bins, or raise ParameterError unless they are ReliabilityBins."""
     if not isinstance(bins, ReliabilityBins):
         raise ParameterError(f"must be ReliabilityBins, got {_checks.shown(bins)}", parameter="bins")
     return bins
 
 
 def require_blocks(blocks: object) -> BlockBins:
-    """Return sums by block and bin, or raise if fewer than 2 blocks have pairs."""
+    """Return the blocks, or raise ParameterError unless they are BlockBins of which at least 2 blocks have pairs."""
     if not isinstance(blocks, BlockBins):
         raise ParameterError(f"must be BlockBins, got {_checks.shown(blocks)}", parameter="blocks")
     n_filled = int(blocks.n.any(axis=1).sum())

@@ -24,7 +24,7 @@ IntervalKind = Literal["auto", "simulated", "bootstrap"]
 
 
 def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
-    """Distance of the mean prediction from the share of positive labels, over bins.
+    """Calibration error of binned pairs: distance between mean prediction and share of positive labels, over bins.
 
     With n_b pairs of n in bin b, and d_b the distance of both means there:
 
@@ -43,19 +43,20 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     bins
         Pairs summed by bin.
     norm
-        "rms", "mse", "l1" or "max".
+        Norm of the error: "rms", "mse", "l1" or "max".
     debiased
-        Subtract the sampling variance; for "rms" and "mse" only.
+        Subtract the sampling variance; for "rms" and "mse" only. By default it is not subtracted.
 
     Returns
     -------
     float
-        In [0, 1]. The debiased "mse" can be negative if there is no detectable miscalibration; "rms" is then 0.
+        Calibration error, in [0, 1]. The debiased "mse" can be negative if there is no detectable miscalibration; the
+        debiased "rms" is then 0.
 
     Raises
     ------
     ParameterError
-        If the norm is unknown, or `debiased` is set and it is not a squared one.
+        If the norm is unknown, or `debiased` is True and the norm is neither "rms" nor "mse".
 
     References
     ----------
@@ -85,19 +86,19 @@ class CalibrationError(Result):
     Attributes
     ----------
     estimate
-        In [0, 1]; a debiased "mse" can be negative.
+        Calibration error, in [0, 1]; a debiased "mse" can be negative.
     lower, upper
-        Ends of the confidence interval of the true error, in [0, 1]; None without an interval, also where draws do
-        not vary, because all labels of each bin are equal: an interval of width 0 would be wrong. It may exclude the
-        estimate: see `simulated_interval` and `bootstrap_interval`.
+        Ends of the confidence interval of the true error, in [0, 1]. They are None if no interval was requested, or if
+        the draws do not vary, because all labels of each bin are equal: an interval of width 0 would be wrong. The
+        interval may exclude the estimate: see `simulated_interval` and `bootstrap_interval`.
     level
-        Of the interval, in (0, 1).
+        Nominal share of such intervals that contain the true error, in (0, 1).
     interval
-        How the interval was computed, "simulated normal" for example, or None.
+        Method by which the interval was computed, "simulated normal" for example; None without an interval.
     norm
-        "rms", "mse", "l1" or "max".
+        Norm of the error: "rms", "mse", "l1" or "max".
     debiased
-        Whether sampling variance was subtracted.
+        True if the sampling variance was subtracted.
     bins
         The pairs summed by bin.
     """
@@ -113,7 +114,7 @@ class CalibrationError(Result):
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs."""
+        """Number of prediction-label pairs."""
         return self.bins.n_pairs
 
     @property
@@ -147,28 +148,33 @@ def calibration_error(
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size, n_bins, strategy
-        The bins, as of `bin_pairs`: by default adaptive ones of 5,000 pairs, of small data about 20. Fewer than 10
-        bins are logged as a warning, because errors of either sign cancel within a bin.
+        Size, number and kind of the bins: see `bin_pairs`. By default bins are adaptive, with 5,000 pairs each; small
+        data get about 20 bins. Fewer than 10 bins are logged as a warning, because errors of either sign cancel within
+        a bin.
     norm, debiased
-        The error, as of `binned_error`.
+        Norm of the error, and whether sampling variance is subtracted: see `binned_error`.
     documents
-        Id of each pair's document, (n_pairs,): numbers or text. Pairs of one document are not independent.
+        Id of each pair's document, (n_pairs,): numbers or text. Pairs of one document are not independent. By default
+        pairs are assumed to be independent.
     interval
-        "simulated" (Algorithm 2, for independent pairs; its inverted kind if the error is debiased), "bootstrap" (by
-        document), None, or "auto": the bootstrap if documents are given, otherwise simulated.
+        Method of the confidence interval: "simulated" (Algorithm 2, for independent pairs; its inverted kind if the
+        error is debiased), "bootstrap" (by document; needs `documents`), None for no interval, or "auto" (the default):
+        the bootstrap if there are documents, otherwise simulated.
     level
-        Of the interval, in (0, 1).
+        Nominal share of such intervals that contain the true error, in (0, 1).
     n_resamples
         Number of draws for the interval, at least 2.
     seed
-        Of the draws, in [0, 2^64).
+        Seed of the random draws, in [0, 2^64).
     n_samples
-        S if every prediction is an average of S samples, k / S: pairs are then counted instead of being sorted.
+        Number S of samples, if every prediction is an average k / S of samples: pairs are then counted instead of being
+        sorted. By default pairs are sorted.
 
     Raises
     ------
     ParameterError
-        If a value breaks its rule, lengths differ, there is no pair, or there are fewer pairs than requested bins.
+        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, there is no pair, there are fewer
+        pairs than requested adaptive bins, a bootstrap has fewer than 2 documents, or an option is out of range.
 
     References
     ----------
@@ -192,7 +198,7 @@ def calibration_error(
 
 
 def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
-    """Return the kind of interval, with "auto" resolved, or raise."""
+    """Return the kind of interval, with "auto" resolved; raise ParameterError if the kind is unknown."""
     if interval is not None:
         _checks.choice("interval", interval, get_args(IntervalKind))
     if interval == "auto":
@@ -202,7 +208,7 @@ def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> Int
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """Options of a calibration error, which it checks."""
+    """Validated options of a calibration error."""
 
     norm: Norm
     debiased: bool

@@ -48,16 +48,18 @@ def simulated_interval(
     Parameters
     ----------
     bins, norm, n_resamples, seed
-        As of `simulated_draws`; "l1" and "max" have no inverted interval, and none that keeps its level.
+        Pairs summed by bin, norm of the error, number of draws and seed: see `simulated_draws`. The norms "l1" and
+        "max" have no inverted interval, and none that keeps its level.
     level
-        In (0, 1).
+        Nominal share of intervals that contain the true error, in (0, 1).
     method
-        "normal", "inverted" or "pivotal".
+        Method of the interval: "normal" (Algorithm 2, the default), "inverted" or "pivotal".
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If the norm or the method is unknown, the method is "inverted" and the norm is neither "rms" nor "mse", or
+        another option is out of range.
 
     References
     ----------
@@ -98,19 +100,21 @@ def bootstrap_interval(
     Parameters
     ----------
     blocks
-        Sums by block and bin, of at least 2 blocks; the level is reliable from about 50 blocks on.
+        Pairs summed by block and bin; at least 2 blocks have pairs. The level is reliable from about 50 blocks on.
     norm, n_resamples, seed
-        As of `simulated_draws`; "l1" and "max" have no inverted interval. The pivotal one keeps its level for "l1" in
-        large bins only, for "max" not at all.
+        Norm of the error, number of resamples and seed: see `simulated_draws`. The norms "l1" and "max" have no
+        inverted interval. The pivotal interval keeps its level for "l1" in large bins only, and for "max" not at all.
     level
-        In (0, 1).
+        Nominal share of intervals that contain the true error, in (0, 1).
     method
-        "inverted", "pivotal", "basic" or "percentile"; by default "inverted", for "l1" and "max" "pivotal".
+        Method of the interval: "inverted", "pivotal", "basic" or "percentile". By default "pivotal" for the norms "l1"
+        and "max", otherwise "inverted".
 
     Raises
     ------
     ParameterError
-        If there are fewer than 2 blocks, or an option breaks its rule.
+        If fewer than 2 blocks have pairs, the norm or the method is unknown, the method is "inverted" and the norm is
+        neither "rms" nor "mse", or another option is out of range.
 
     References
     ----------
@@ -136,15 +140,17 @@ class CalibrationTest(HtmlTable):
     Attributes
     ----------
     statistic
-        The binned error, of norm `norm`.
+        Binned calibration error, of norm `norm`.
     p_value
-        In (0, 1]: probability of an error at least as large under perfect calibration.
+        Probability of an error at least as large under perfect calibration, in (0, 1].
     null_mean
         Mean error under perfect calibration, from noise alone.
     method
-        "simulated labels" (independent pairs) or "sign flips" (blocks).
-    norm, n_resamples
-        Of the error; number of errors drawn.
+        Source of the errors under perfect calibration: "simulated labels" (independent pairs) or "sign flips" (blocks).
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max".
+    n_resamples
+        Number of errors drawn under perfect calibration.
     """
 
     statistic: float
@@ -173,18 +179,20 @@ def calibration_test(
     Parameters
     ----------
     bins
-        Sums by bin, or by block and bin (of at least 2 blocks).
+        Pairs summed by bin, or by block and bin (at least 2 blocks have pairs).
     norm
-        "rms", "mse", "l1" or "max". "rms" and "mse" give the same p-value.
+        Norm of the error: "rms", "mse", "l1" or "max". "rms" and "mse" give the same p-value.
     n_resamples
-        At least 2. The p-value is (1 + number of errors drawn that are at least as large) / (1 + n_resamples).
+        Number of errors drawn under perfect calibration, at least 2. The p-value is (1 + number of drawn errors that
+        are at least as large as the observed one) / (1 + n_resamples).
     seed
-        Of the generator (Philox), in [0, 2^64).
+        Seed of the random generator (Philox), in [0, 2^64).
 
     Raises
     ------
     ParameterError
-        If there are fewer than 2 blocks, or an option breaks its rule.
+        If `bins` has blocks and fewer than 2 of them have pairs, the norm is unknown, or another option is out of
+        range.
 
     References
     ----------

@@ -23,12 +23,12 @@ MEASURES = ("calibration error", "log score", "refinement")
 
 
 class ScorerSums(NamedTuple):
-    """What a comparison needs of one scorer.
+    """Sums over the pairs of one scorer, from which scorers are compared.
 
     Attributes
     ----------
     blocks
-        Sums by block and bin; the bins are the scorer's own.
+        Pairs summed by block and bin; each scorer has its own bins.
     losses
         float64 (n_blocks,): sum of -log of the probability of the observed labels of each block's pairs, at least 0.
     """
@@ -51,7 +51,7 @@ class PairedDifference(ShortRepr):
     difference
         second - first: negative if the second scorer is better.
     lower, upper
-        Confidence interval of the true difference.
+        Ends of the confidence interval of the true difference.
     sd
         Standard deviation of the differences of the resamples.
     """
@@ -72,13 +72,17 @@ class PairedComparison(HtmlTable):
     Attributes
     ----------
     differences
-        Of the calibration error, the log score, and the refinement, in this order.
+        Differences in calibration error, log score and refinement, in this order.
     n_pairs, n_blocks
-        Pairs, and documents that have any.
+        Number of pairs, and of documents that have pairs.
     n_bins
-        Bins of the first and of the second scorer.
-    norm, level, n_resamples
-        Of the calibration error; of the intervals; number of resamples.
+        Number of bins of the first and of the second scorer.
+    norm
+        Norm of the calibration error: "rms" or "mse".
+    level
+        Nominal share of the intervals that contain the true difference, in (0, 1).
+    n_resamples
+        Number of resamples.
     """
 
     differences: tuple[PairedDifference, ...]
@@ -123,17 +127,17 @@ def compare_blocks(
     norm
         Norm of the calibration error: "rms" or "mse".
     level
-        Of the intervals, in (0, 1).
+        Nominal share of the intervals that contain the true difference, in (0, 1).
     n_resamples
         Number of resamples, at least 2.
     seed
-        Of the generator (Philox), in [0, 2^64).
+        Seed of the random generator (Philox), in [0, 2^64).
 
     Raises
     ------
     ParameterError
-        If the blocks have other numbers of pairs or of positive labels, fewer than 2 have any, or an option breaks its
-        rule.
+        If the two scorers differ in a block's number of pairs or of positive labels, fewer than 2 blocks have pairs,
+        the norm is neither "rms" nor "mse", or another option is out of range.
 
     References
     ----------
@@ -160,7 +164,7 @@ def compare_blocks(
 
 
 def _difference(measure: str, first: float, second: float, draws: Floats, level: float) -> PairedDifference:
-    """The basic interval: the quantiles of the resamples, reflected about the difference."""
+    """Difference with its basic interval: the quantiles of the resamples, reflected about the difference."""
     tail, difference = (1.0 - level) / 2.0, second - first
     low, high = np.quantile(draws, (tail, 1.0 - tail)).tolist()
     ends = 2.0 * difference - high, 2.0 * difference - low
@@ -179,7 +183,7 @@ class _Scorer(NamedTuple):
 
     @classmethod
     def of(cls, blocks: BlockBins, losses: Floats) -> _Scorer:
-        """The blocks that have pairs."""
+        """Sums of the blocks that have pairs."""
         filled = blocks.n.any(axis=1)
         n, residual = blocks.n[filled], (blocks.sum_q - blocks.sum_y)[filled]
         total = n.sum(axis=0)
@@ -189,9 +193,9 @@ class _Scorer(NamedTuple):
         return cls(sums, blocks.bins.n_bins, noise)
 
     def has_pairs_of(self, other: _Scorer) -> bool:
-        """Whether the blocks have as many pairs and positive labels as those of another scorer."""
-        mine, others = self._pairs_and_labels(), other._pairs_and_labels()
-        return mine.shape == others.shape and np.array_equal(mine, others)
+        """True if every block has as many pairs and positive labels as the same block of another scorer."""
+        counts, other_counts = self._pairs_and_labels(), other._pairs_and_labels()
+        return counts.shape == other_counts.shape and np.array_equal(counts, other_counts)
 
     def _pairs_and_labels(self) -> Floats:
         b = self.n_bins

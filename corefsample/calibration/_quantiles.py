@@ -29,14 +29,15 @@ class QuantileCalibration(Result):
     n
         Number of values.
     edges
-        float64 (n_bins + 1,): of the bins, from 0 to 1.
+        float64 (n_bins + 1,): edges of the bins, from 0 to 1.
     shares
         float64 (n_bins,): share of the values in each bin; about 1 / n_bins if the distributions are right, more at
         both ends if they are too narrow, more in the middle if they are too wide.
     lower, upper
-        float64 (n_bins,): 95% of the shares under the null, bin by bin.
+        float64 (n_bins,): ends of the interval that contains 95% of the shares under the null hypothesis, bin by bin.
     p_value
-        Of the null: true values are drawn from the distributions, all values of a document at once.
+        P-value of the null hypothesis that true values are drawn from the distributions, all values of a document at
+        once; in (0, 1].
     """
 
     n: int
@@ -47,7 +48,7 @@ class QuantileCalibration(Result):
     p_value: float
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per bin: bin_lower, bin_upper, share, null_lower, null_upper."""
+        """Tidy table, one row per bin: bin_lower, bin_upper, share, null_lower, null_upper."""
         columns = (self.edges[:-1], self.edges[1:], self.shares, self.lower, self.upper)
         names = ("bin_lower", "bin_upper", "share", "null_lower", "null_upper")
         return pd.DataFrame(dict(zip(names, columns, strict=True)))
@@ -71,21 +72,22 @@ def quantile_calibration(
     truths
         True values, finite, (n,).
     samples
-        Draws from the posterior of each, finite, (n, n_samples).
+        Draws from the posterior of each true value, finite, (n, n_samples).
     documents
-        Document of each value, (n,); sample s of all values of a document must then be of one joint draw. None: the
-        values are independent.
+        Document of each value, (n,); sample s of all values of a document must then come from one joint draw. By
+        default the values are assumed to be independent.
     n_bins
-        At least 2.
+        Number of bins of the histogram, at least 2.
     n_resamples
-        Draws under the null, at least 19.
+        Number of draws under the null hypothesis, at least 19.
     seed
-        Of the generator (Philox), in [0, 2^64).
+        Seed of the random generator (Philox), in [0, 2^64).
 
     Raises
     ------
     ParameterError
-        If an argument breaks its rule.
+        If a value is not finite, there is no value, the samples are not one row per true value, lengths differ, or an
+        option is out of range.
 
     References
     ----------
@@ -127,7 +129,7 @@ def quantile_calibration(
 
 
 def of_places(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
-    """The result of sums of distribution functions of places, (1 + n_draws, n_edges): the true ones, and of the null.
+    """Result from summed distribution functions of places, (1 + n_draws, n_edges); row 0 is observed, others are null.
 
     The statistic of the test is the mean squared distance of the mean distribution function from the diagonal.
     """

@@ -56,7 +56,8 @@ class Recalibrator(ABC):
         Raises
         ------
         ParameterError
-            If there is no pair, if lengths differ, or if a value breaks its rule.
+            If there is no pair, if lengths differ, if a prediction is outside [0, 1], if a label is neither 0 nor 1, or
+            if a weight is negative or all weights are 0.
         """
         predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
         if labels.min() == labels.max():
@@ -139,11 +140,11 @@ class Recalibrator(ABC):
         return f"{type(self).__name__}()"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name: none."""
+        """Parameters by name: an empty dict, because recalibrators have no parameters."""
         return {}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Raise if there is a parameter; return the recalibrator itself."""
+        """Return the recalibrator itself; raise ParameterError if any parameter is passed, since none exists."""
         for name in parameters:
             raise ParameterError(f"is no parameter of {type(self).__name__}, which has none", parameter=name)
         return self
@@ -159,7 +160,7 @@ class Recalibrator(ABC):
         return all(hasattr(self, name) for name in self._fitted_names())
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn, which alone calls this, has to know of the model."""
+        """Properties of the model that scikit-learn asks for."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -182,7 +183,7 @@ def _restored(value: Any) -> Any:
 
 
 def _one_column(q: npt.ArrayLike) -> npt.ArrayLike:
-    """Predictions (n,), of a table (n, 1) too; other shapes are left for the check that rejects them."""
+    """Predictions (n,), also from a table (n, 1); other shapes stay unchanged, and a later check rejects them."""
     return np.ravel(q) if np.ndim(q) == 2 and np.shape(q)[1] == 1 else q
 
 
@@ -205,7 +206,7 @@ class IsotonicRecalibration(Recalibrator):
     q_
         float64 (n_knots,), ascending: the first and the last fitted prediction of each block of constant value.
     values_
-        float64 (n_knots,) in [0, 1], non-decreasing: the values there.
+        float64 (n_knots,) in [0, 1], non-decreasing: the recalibrated predictions at `q_`.
 
     References
     ----------
@@ -244,7 +245,7 @@ class PlattScaling(Recalibrator):
     Attributes
     ----------
     slope_, intercept_
-        float: 1 and 0 leave predictions unchanged; a slope below 1 corrects overconfidence.
+        float: slope and intercept; 1 and 0 leave predictions unchanged, and a slope below 1 corrects overconfidence.
 
     References
     ----------
@@ -272,9 +273,9 @@ class BetaCalibration(Recalibrator):
     Attributes
     ----------
     a_, b_
-        float, at least 0, so that the curve never falls.
+        float: coefficients of log(q) and -log(1 - q), at least 0, so that the curve never falls.
     c_
-        float.
+        float: intercept of the log odds.
 
     References
     ----------
@@ -333,7 +334,7 @@ def _likeliest(features: Floats, ties: Ties, start: list[float]) -> tuple[list[f
 
 
 def _logarithms(q: Floats) -> tuple[Floats, Floats]:
-    """Of q, and minus that of 1 - q."""
+    """Logarithm of q, and minus the logarithm of 1 - q."""
     inside = np.clip(q, _LEAST, 1.0 - _LEAST)
     return np.log(inside), -np.log1p(-inside)
 

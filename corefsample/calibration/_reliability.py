@@ -30,17 +30,17 @@ class ReliabilityCurve(Result):
     Attributes
     ----------
     bins
-        The pairs by bin: `bins.mean_q` is the curve's x, `bins.mean_y` its y.
+        Pairs summed by bin: `bins.mean_q` is the curve's x, `bins.mean_y` its y.
     lower, upper
         float64 (n_bins,) in [0, 1], read-only: confidence interval of each bin's share, separately for each bin.
     level
-        Of these intervals, in (0, 1).
+        Nominal share of the intervals that contain the true share, in (0, 1).
     method
-        How they were computed: "normal" or "clopper-pearson".
+        Method of the intervals: "normal" or "clopper-pearson".
     by_block
-        Whether they allow for dependence between pairs of one block (a document).
+        True if the intervals allow for dependence between pairs of one block (a document).
     smooth
-        A smooth curve of the same pairs, or None.
+        Smooth curve of the same pairs; None if it was not requested.
     """
 
     bins: ReliabilityBins
@@ -60,11 +60,12 @@ class ReliabilityCurve(Result):
         Parameters
         ----------
         bins
-            Sums by bin, or by block and bin: the intervals then allow for dependence between pairs of one block.
+            Pairs summed by bin, or by block and bin: the intervals then allow for dependence between pairs of one
+            block.
         level
-            In (0, 1).
+            Nominal share of the intervals that contain the true share, in (0, 1).
         method
-            "normal" (the paper's) or "clopper-pearson".
+            Method of the intervals: "normal" (the paper's) or "clopper-pearson" (the default); see `bin_intervals`.
         """
         lower, upper = bin_intervals(bins, level=level, method=method)
         by_block = isinstance(bins, BlockBins)
@@ -81,7 +82,7 @@ class ReliabilityCurve(Result):
         return self.lower > self.bins.mean_q
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per bin: as `ReliabilityBins.to_frame`, and lower, upper, level, verdict.
+        """Tidy table, one row per bin: the columns of `ReliabilityBins.to_frame`, and lower, upper, level, verdict.
 
         The verdict is "over", "under", or "" if the interval contains the mean prediction.
         """
@@ -113,20 +114,22 @@ def reliability_curve(
         Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
     documents
         Document of each pair, (n_pairs,), at least 2 different ones: pairs of one document may depend on each other.
+        By default pairs are assumed to be independent.
     bin_size, n_bins, strategy, n_samples
-        See `bin_pairs`.
+        Size, number and kind of the bins, and number of samples behind a prediction: see `bin_pairs`.
     level
-        Of the intervals, in (0, 1).
+        Nominal share of the intervals that contain the true share, in (0, 1).
     method
-        "normal" (the paper's) or "clopper-pearson".
+        Method of the intervals: "normal" (the paper's) or "clopper-pearson" (the default); see `bin_intervals`.
     smooth
         Add a smooth curve with an approximate band, and the bin size with the best held-out log score. It takes
-        predictions at face value, so it cannot be had with `n_samples`.
+        predictions at face value, so it is not available with `n_samples`. By default there is no smooth curve.
 
     Raises
     ------
     ParameterError
-        As `bin_pairs` and `bin_intervals`; and for a smooth curve of fewer than 5 pairs or documents.
+        On the conditions of `bin_pairs` and `bin_intervals`; also if a smooth curve is requested with `n_samples`, or
+        for fewer than 5 pairs or documents.
 
     References
     ----------
@@ -156,14 +159,14 @@ def bin_intervals(
     Parameters
     ----------
     bins
-        Sums by bin, which assumes independent pairs, or sums by block and bin: pairs of one block may then depend on
-        each other, and the spread is that between blocks.
+        Pairs summed by bin, which are assumed to be independent, or summed by block and bin: pairs of one block may
+        then depend on each other, and standard errors come from the variation between blocks.
     level
-        In (0, 1).
+        Nominal share of the intervals that contain the true share, in (0, 1).
     method
-        "normal": the share plus and minus z standard errors, cut at 0 and 1; of width 0 if all labels agree.
-        "clopper-pearson": exact binomial; with blocks, for the number of independent pairs that would have the same
-        standard error (Korn & Graubard), at most the number of pairs.
+        Method of the intervals. "normal" (the default): the share plus and minus z standard errors, cut at 0 and 1; the
+        width is 0 if all labels agree. "clopper-pearson": exact binomial interval; with blocks, that for the number of
+        independent pairs that would have the same standard error (Korn & Graubard), at most the number of pairs.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def bin_intervals(
     Raises
     ------
     ParameterError
-        If there are fewer than 2 blocks, or an option breaks its rule.
+        If `bins` has blocks and fewer than 2 of them have pairs, the method is unknown, or the level is not in (0, 1).
 
     References
     ----------
@@ -208,7 +211,7 @@ def bin_intervals(
 def _design_effects(blocks: BlockBins, share: Floats, variance: Floats, spread: Ints) -> Floats:
     """Ratio of the variance of a bin's share to that of independent pairs: float64 (n_bins,).
 
-    If all labels of a bin agree, its own ratio is unknown, and that over all bins is used.
+    If all labels of a bin agree, its ratio is unknown, and the ratio over all bins is used.
     """
     n = blocks.bins.n
     squares = np.square(blocks.sum_y - share * blocks.n).sum(axis=0)

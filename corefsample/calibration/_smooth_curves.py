@@ -45,7 +45,8 @@ class SmoothCurve(Result):
     q, share
         float64 (n_places,) in [0, 1], ascending q: prediction, and share of positive labels.
     lower, upper
-        float64 (n_places,) in [0, 1]: the band, that of the curve with half the bandwidth, whose bias is smaller.
+        float64 (n_places,) in [0, 1]: ends of the band. It is centred on the curve with half the bandwidth, whose bias
+        is smaller.
     level
         Nominal level of the band, in (0, 1). At .95 it contains the true share at 94% to 99% of the places on average,
         and the whole true curve in 62% to 97% of sets of pairs (docs/calibration-studies.md).
@@ -54,7 +55,7 @@ class SmoothCurve(Result):
     bin_size
         Pairs per bin of the binned curve with the best held-out log score.
     by_block
-        Whether band and cross-validation allow for dependence between pairs of one block (a document).
+        True if band and cross-validation allow for dependence between pairs of one block (a document).
     scores
         Held-out log score of a pair by bandwidth and by bin size, higher is better: dict of two dicts.
     """
@@ -84,16 +85,18 @@ def smooth_curve(
     q, y
         Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
     documents
-        Document of each pair: folds are of documents, and the band resamples them.
+        Document of each pair, (n_pairs,): cross-validation holds out whole documents, and the band resamples them. By
+        default pairs are assumed to be independent.
     level
         Nominal level of the band, in (0, 1): see `SmoothCurve`.
     seed
-        Of the folds and the band.
+        Seed of the random folds and of the bootstrap behind the band, in [0, 2^64).
 
     Raises
     ------
     ParameterError
-        If an argument breaks its rule, or there are fewer than 5 pairs, or documents.
+        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, the level or the seed is out of
+        range, or there are fewer than 5 pairs or documents.
 
     References
     ----------

@@ -32,18 +32,18 @@ class SplitSampleError(Result):
     Attributes
     ----------
     naive
-        Binned error of the shares of all samples.
+        Binned calibration error of the shares of all samples.
     corrected
         Binned error between one half of the samples and the labels, in bins of the other half, debiased. A "mse" may
         be negative if there is no detectable miscalibration; "rms" is then 0.
     naive_interval, interval
         Confidence intervals of what `naive` and `corrected` estimate.
     p_value
-        Of a test against perfect calibration that is valid despite the samples' noise.
+        P-value of a test against perfect calibration that is valid despite the samples' noise, in (0, 1].
     n_samples
         Number of samples, both halves together.
     norm
-        "rms" or "mse".
+        Norm of the errors: "rms" or "mse".
     bins
         Bins by the shares of all samples.
     crossed
@@ -106,24 +106,25 @@ def split_sample_error(
     n_samples
         Number of samples, both halves together; even.
     bin_size, n_bins
-        Of adaptive bins, as of `bin_pairs`; by default 5,000 pairs per bin.
+        Target size or number of adaptive bins, at most one of the two: see `bin_pairs`. By default bins have 5,000
+        pairs, or fewer for small data.
     norm
-        "rms" or "mse".
+        Norm of the errors: "rms" (the default) or "mse".
     documents
         Id of each pair's document, (n_pairs,): pairs of one document depend on each other through their labels and
         through the samples that they share. By default pairs are assumed to be independent.
     level
-        Of the intervals, in (0, 1).
+        Nominal share of intervals that contain the estimated error, in (0, 1).
     n_resamples
-        Of the bootstrap by document, and of the test.
+        Number of resamples of the bootstrap by document, and of the test, at least 2.
     seed
-        Of the generators, in [0, 2^64).
+        Seed of the random generators, in [0, 2^64).
 
     Raises
     ------
     ParameterError
-        If counts or labels break their rule or are not of one length, n_samples is odd, there are fewer than 2
-        documents (or pairs), or an option breaks its rule.
+        If a count is not in 0 to n_samples / 2, a label is neither 0 nor 1, lengths differ, `n_samples` is odd, there
+        are fewer than 2 documents (or pairs), the norm is neither "rms" nor "mse", or another option is out of range.
 
     References
     ----------

@@ -45,13 +45,13 @@ class TagScores(Result):
     labels
         float64 (n,): 1 where the tag is the gold one of the token, else 0.
     codes
-        int32 (n,): tag of each, an index into `tag_names`.
+        int32 (n,): tag of each score, as an index into `tag_names`.
     tag_names
-        The tags, in the order of the tagger's or ascending.
+        Names of the tags, in the order of the tagger or ascending.
     documents
-        int32 (n,): document of each score, numbered; None without documents.
+        int32 (n,): number of each score's document; None without documents.
     threshold
-        Scores below it were dropped.
+        Least score, in [0, 1]; lower scores were dropped.
 
     References
     ----------
@@ -80,7 +80,8 @@ class TagScores(Result):
         Raises
         ------
         ParameterError
-            If a value breaks its rule, lengths differ, or no score reaches the threshold.
+            If a score or the threshold is outside [0, 1], a label is neither 0 nor 1, lengths differ, or no score
+            reaches the threshold.
         """
         limit = _checks.probability("threshold", threshold)
         values, answers = labelled(scores, labels, names=("scores", "labels"))
@@ -136,16 +137,17 @@ def shared_calibration_error(
     tag_scores
         Scores at or above the threshold, with or without documents.
     n_bins, bin_size
-        Adaptive bins, as of `bin_pairs`, at most one of the two; by default 10 bins.
+        Number or target size of adaptive bins, at most one of the two: see `bin_pairs`. By default there are 10 bins.
     debiased
-        Subtract the sampling variance of the bins.
+        Subtract the sampling variance of the bins. By default it is not subtracted.
     interval, level, n_resamples, seed
-        As of `calibration_error`: bootstrap by document if there are documents, otherwise simulated.
+        Method, level, number of draws and seed of the confidence interval: see `calibration_error`. By default a
+        bootstrap by document if there are documents, otherwise simulated.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or there are fewer scores than requested bins.
+        If `tag_scores` is no TagScores, there are fewer scores than requested bins, or an option is out of range.
 
     References
     ----------

@@ -17,8 +17,11 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._results import Result
+from corefsample.calibration._validation import predictions
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
+from corefsample.errors import ParameterError
+from corefsample.metrics._counts import Labels, label_codes
 from corefsample.summaries import _kernels as kernels
 from corefsample.summaries._losses import losses_by_sample
 from corefsample.summaries._point_estimate import estimate_of
@@ -141,9 +144,9 @@ class CredibleBall(Result):
     distance
         "vi" (in nats) or "binder" (in [0, 1]).
     level
-        Posterior probability that the ball should have.
+        Posterior probability that the ball should have; calibrated, the share of documents whose ball contains gold.
     radius
-        The smallest distance within which lie at least `level` of the samples.
+        The smallest distance within which lie at least `level` of the samples, or as many as calibration asks for.
     share
         Share of the samples at most `radius` away; above `level` where distances are tied.
     distances
@@ -173,9 +176,18 @@ class CredibleBall(Result):
 
     def contains(self, labels: npt.ArrayLike) -> bool:
         """Whether a clustering of the same mentions lies in the ball."""
+        return self._distance_to(labels) <= self.radius + _TIE
+
+    def depth(self, gold: Labels) -> float:
+        """Share of the samples that are nearer to the centre than gold; mentions of entity None are singletons."""
+        codes = label_codes("gold", gold)
+        labels = np.where(codes < 0, codes.shape[0] + np.arange(codes.shape[0]), codes)
+        return float((self.distances < self._distance_to(labels) - _TIE).mean())
+
+    def _distance_to(self, labels: npt.ArrayLike) -> float:
         canonical = canonical_labels(labels, n_mentions=self.centre.shape[0])
         source = SummaryInput(None, clustering_samples("labels", canonical[None]))
-        return bool(losses_by_sample(source, self.centre, self.distance, 1.0)[0] <= self.radius + _TIE)
+        return float(losses_by_sample(source, self.centre, self.distance, 1.0)[0])
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per clustering and mention: kind, clustering, mention, entity.
@@ -199,8 +211,13 @@ def credible_ball(
     *,
     level: float = 0.95,
     distance: Distance = "vi",
+    calibrated: npt.ArrayLike | None = None,
 ) -> CredibleBall:
     """Smallest ball around a clustering that holds a share of the samples, and the clusterings at its border.
+
+    With the depths of gold in held-out documents, the share is the one with which the ball of one more document of that
+    kind contains gold with probability `level` at least, whether or not posteriors are calibrated (split conformal
+    prediction).
 
     Parameters
     ----------
@@ -213,15 +230,21 @@ def credible_ball(
         In (0, 1).
     distance
         "vi", variation of information in nats; or "binder".
+    calibrated
+        The depth of gold (`CredibleBall.depth`) in balls of the same distance and without a given centre, of documents
+        of the same scorer that it was not trained on: float (n_documents,). At least level / (1 - level) documents: 19
+        for .95.
 
     Raises
     ------
     ParameterError
-        If there is no sample, the centre has another number of mentions, or an option breaks its rule.
+        If there is no sample, the centre has another number of mentions, there are too few depths, or an option breaks
+        its rule.
 
     References
     ----------
-    Wade & Ghahramani (2018), "Bayesian cluster analysis: point estimation and credible balls", section 4.
+    Wade & Ghahramani (2018), "Bayesian cluster analysis: point estimation and credible balls", section 4; Vovk,
+    Gammerman & Shafer (2005) for `calibrated`.
 
     Examples
     --------
@@ -231,6 +254,9 @@ def credible_ball(
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
     drawn = posterior_from(posterior)
+    if centre is not None and calibrated is not None:
+        rule = "must be left out with calibrated, whose balls have estimates as centres"
+        raise ParameterError(f"{rule}, got {_checks.shown(centre)}", parameter="centre")
     if centre is None:
         labels = estimate_of(drawn, distance).labels
     else:
@@ -239,9 +265,13 @@ def credible_ball(
     distances = losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
     n_samples = rows.shape[0]
-    # The 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding.
-    needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
-    radius = float(np.partition(distances, needed - 1)[needed - 1])
+    if calibrated is None:  # the 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding
+        needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
+    else:
+        needed = int(_conformal_depth(calibrated, level) * n_samples + _TIE) + 1
+    # A ball beyond all samples has all clusterings: VI is at most log n, the Binder loss below 1.
+    largest = max(float(np.log(max(rows.shape[1], 1))) if distance == "vi" else 1.0, float(distances.max()))
+    radius = float(np.partition(distances, needed - 1)[needed - 1]) if needed <= n_samples else largest
     inside = np.flatnonzero(distances <= radius + _TIE)
     n_entities = (rows[inside] == np.arange(rows.shape[1])).sum(axis=1)
 
@@ -262,3 +292,14 @@ def credible_ball(
         finest=border(inside[n_entities == n_entities.max()]),
         n_samples=n_samples,
     )
+
+
+def _conformal_depth(calibrated: npt.ArrayLike, level: float) -> float:
+    """Depth that gold of one more document exceeds with probability 1 - level at most."""
+    depths = np.sort(predictions("calibrated", calibrated))
+    place = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
+    if place > depths.shape[0]:
+        least = int(np.ceil(level / (1.0 - level) - _TIE))
+        rule = f"must be of at least {least} documents for level {level:g}"
+        raise ParameterError(f"{rule}, got {depths.shape[0]}", parameter="calibrated")
+    return float(depths[place - 1])

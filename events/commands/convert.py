@@ -47,8 +47,8 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     ----------
     clustering
         Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled
-        clustering; others: the smallest expected loss of that name. conll is about 2.4 points of CoNLL better than map
-        on GUM, and takes about a second a document. [default: gold]
+        clustering; others: the smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM
+        without singletons, and takes up to a second a document. [default: gold]
     seed
         Seed of the samples.
     singletons

@@ -47,7 +47,7 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
         Count entities of one mention; without, they are removed from SYSTEM and from GOLD.
     clustering
         Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; others: the
-        smallest expected loss of that name.
+        smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM without singletons.
     against
         Another system on the same documents; the table shows by how much SYSTEM is better. [default: none]
     n_samples

@@ -72,8 +72,8 @@ class Prior:
         return np.array([getattr(self, name) for name in EFFECTS])
 
 
-PRECISION: Final = Prior(mean=0.5, sd=1.0, kind=0.5, corpus=1.5, event=0.25, actor=0.5, cell=0.5)
-MISSES: Final = Prior(mean=-1.0, sd=0.7, kind=0.5, corpus=0.8, event=0.25, actor=0.3, cell=0.3)
+PRECISION: Final = Prior(mean=0.5, sd=1.0, kind=0.5, corpus=1.5, event=0.2, actor=0.5, cell=0.5)
+MISSES: Final = Prior(mean=-1.0, sd=0.7, kind=0.5, corpus=0.9, event=0.2, actor=0.3, cell=0.3)
 
 
 @dataclass(frozen=True, slots=True)

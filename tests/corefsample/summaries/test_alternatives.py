@@ -65,6 +65,41 @@ def test_a_ball_is_the_smallest_that_holds_its_share(seed: int, level: float, di
     assert set(ball.to_frame()["kind"]) == {"centre", "farthest", "coarsest", "finest"}
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.3, 0.5, 0.8]), st.sampled_from(["vi", "binder"]))
+def test_calibrated_balls_hold_the_gold_of_their_share_of_documents(seed: int, level: float, distance: str) -> None:
+    # Split conformal prediction holds for every set of documents: of n + 1, with each in turn as the new one and the
+    # others as the table, at least level (n + 1) balls hold gold. All gold here is further out than the posterior says.
+    samples = [noisy(seed + k, 6, 25) for k in range(9)]
+    gold = [np.random.default_rng(seed + k).integers(0, 6, 6) for k in range(9)]
+    depths = [credible_ball(*each, distance=distance).depth(truth) for *each, truth in zip(samples, gold, strict=True)]
+    balls = (
+        credible_ball(samples[k], level=level, distance=distance, calibrated=depths[:k] + depths[k + 1 :])
+        for k in range(9)
+    )
+    assert sum(ball.contains(truth) for ball, truth in zip(balls, gold, strict=True)) >= level * 9 - 1e-9
+
+
+def test_a_calibrated_ball_takes_the_samples_up_to_the_depth_of_gold() -> None:
+    # Of 7 documents at level 1/2, the 4th smallest depth: 2 of the 5 samples may be nearer, so the ball ends at the
+    # third. At level 3/4 it is the 6th, 1: all clusterings, whose VI from any other is at most log 3.
+    samples = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 2], [0, 1, 2]])
+    depths = [1.0, 0.0, 0.2, 0.4, 0.6, 1.0, 0.0]
+    distances = sorted(credible_ball(samples).distances.tolist())
+    assert credible_ball(samples, level=0.5, calibrated=depths).radius == distances[2]
+    assert credible_ball(samples, level=0.75, calibrated=depths).radius == pytest.approx(math.log(3))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.sampled_from(["vi", "binder"]))
+def test_the_depth_of_gold_is_the_share_of_samples_that_are_nearer(seed: int, distance: str) -> None:
+    samples, centre = noisy(seed, 5, 20), [0, 0, 2, 2, 4]
+    ball = credible_ball(samples, centre, distance=distance)
+    losses = np.array([summaries.loss(distance, centre, row) for row in samples.tolist()])
+    nearer = losses < summaries.loss(distance, centre, [0, 0, 0, 3, 4]) - 1e-9
+    assert ball.depth(["a", "a", "a", None, None]) == nearer.mean()
+
+
 def test_a_ball_of_a_distribution_has_a_centre_and_samples_of_its_own() -> None:
     antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1], [2]], [[], [0.5], [1.0, -1.0], [2.0]])
     samples = sample_clusterings(antecedents)
@@ -179,6 +214,7 @@ def test_the_probability_of_a_cluster_is_that_of_the_enumeration(lists: Lists, b
 
 EVEN = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
 SAMPLES = sample_clusterings(EVEN, n_samples=5)
+DEPTHS = [0.5] * 18  # level .95 needs 19
 
 
 @pytest.mark.parametrize(
@@ -186,6 +222,9 @@ SAMPLES = sample_clusterings(EVEN, n_samples=5)
     [
         ("centre", lambda: credible_ball(SAMPLES, [0, 0, 0])),
         ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
+        ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
+        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
+        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
         ("threshold", lambda: confident_core(SAMPLES, threshold=1.5)),
         ("n", lambda: most_probable_clusterings(EVEN, 0)),
     ],
