@@ -2,7 +2,8 @@
 
 Two corpora of short documents, each as Parquet in row groups of 5,000: documents with an uncertain event each, and
 documents ten times as many without one. Prints a Markdown table of the peak memory of a process for each step, for a
-tenth of the documents and for all of them.
+tenth of the documents and for all of them. Then `corefsample calibrate` of the first documents of GUM, whose tables
+have some 2.6 MB a document.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample import AntecedentDistribution, ScoredDocument, write_documents
+from corefsample import AntecedentDistribution, ScoredDocument, read_documents, write_documents
 from corefsample.documents._tokens import Tokens
 
 ROW_GROUP = 5_000
@@ -28,17 +30,21 @@ FIRST_DAY, N_DAYS = np.datetime64("1987-01-01"), 7_670
 STEP = """
 import json, sys
 from events.commands import EventsOptions, run_events
+from events.commands.calibrate import CalibrateOptions, run_calibrate
 from events.runs import CountOptions, missing_parts
 step, path, out = sys.argv[1:]
 if step == "parts":
     for part in missing_parts(path, out, CountOptions(n_samples=100)):
         part.compute()
+elif step == "calibrate":
+    run_calibrate(path, CalibrateOptions(out=out, n_resamples=500))
 else:
     run_events(path, EventsOptions(out=out, n_samples=100, pictures=False))
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(1024 * int(status["VmHWM"].split()[0]))
 """
 STEPS = ("parts", "merging")
+GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 
 
 def document(*, with_event: bool) -> ScoredDocument:
@@ -83,10 +89,10 @@ def corpus(path: Path, n_documents: int, *, with_event: bool) -> Path:
     return path
 
 
-def peaks(path: Path, out: Path) -> dict[str, int]:
+def peaks(path: Path, out: Path, steps: tuple[str, ...] = STEPS) -> dict[str, int]:
     """Peak memory of each step in bytes."""
     found = {}
-    for step in STEPS:
+    for step in steps:
         command = [sys.executable, "-c", STEP, step, str(path), str(out)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         found[step] = int(json.loads(done.stdout))
@@ -105,6 +111,13 @@ def main() -> None:
                 found = peaks(path, Path(folder) / "run")
             cells = " | ".join(f"{found[step] / 2**20:.0f} MiB" for step in STEPS)
             print(f"| {title} | {n_documents:,} | {cells} |", flush=True)
+    print("\n| documents of GUM | calibrate |\n|---|---|")
+    for n_documents in (30, 60, 120):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "gum.jsonl"
+            write_documents(islice(read_documents(GUM), n_documents), path)
+            peak = peaks(path, Path(folder) / "calibration", ("calibrate",))["calibrate"]
+        print(f"| {n_documents} | {peak / 2**20:.0f} MiB |", flush=True)
 
 
 if __name__ == "__main__":

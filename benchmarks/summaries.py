@@ -46,6 +46,7 @@ def summary_rows(runs: int) -> Iterator[Row]:
         ("Binder estimate, N = 146, exact marginals", lambda: point_estimate(small, loss="binder"), 0.005),
         ("VI estimate, N = 146, 1,000 samples", lambda: point_estimate(of_small, loss="vi"), 0.2),
         ("VI estimate, N = 1,000, 1,000 samples", lambda: point_estimate(of_large, loss="vi"), 10.0),
+        ("CoNLL estimate, N = 146, 1,000 samples", lambda: point_estimate(of_small, loss="conll"), 0.6),
     ]
     for name, work, limit in works:
         ours = processor_time(work, runs)

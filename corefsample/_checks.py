@@ -190,6 +190,7 @@ def elements(name: str, values: Iterable[T], *kinds: type, hint: str | None = No
     """Yield the elements of an iterable; raise if there is no iterable, or at the first element of another class."""
     rule = f"must be a list (or other iterable) of {' or '.join(kind.__name__ for kind in kinds)}"
     if isinstance(values, (str, os.PathLike)) or not isinstance(values, Iterable):
+        hint = "put it into a list" if isinstance(values, kinds) else hint
         raise ParameterError(f"{rule}, got {shown(values)}", parameter=name, hint=hint)
     for k, value in enumerate(values):
         if not isinstance(value, kinds):

@@ -101,3 +101,32 @@ def test_wrong_arguments_give_an_error_that_names_the_parameter(
         except Exception as error:
             other_errors[kind] = repr(error)
     assert other_errors == {}
+
+
+def test_an_error_says_what_to_do_where_the_mistake_is_common(tmp_path: Path) -> None:
+    scored = tmp_path / "scored.parquet"
+    cs.write_documents([DOCUMENT], scored)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"folder must have a file that ends in .*parquet"):
+        cs.read_documents(tmp_path / "empty")
+    for read in (cs.read_corefud, cs.read_conll2012):
+        with pytest.raises(InputError, match="read_documents"):
+            read(scored)
+    functions: list[Callable[[Any], object]] = [
+        cs.link_tables,
+        lambda one: cs.write_documents(one, tmp_path / "one.parquet"),
+    ]
+    for function in functions:
+        with pytest.raises(ParameterError, match="into a list"):
+            function(DOCUMENT)
+    with pytest.raises(ParameterError, match="attribute `document`"):
+        EventCounter().update(simulate_documents(1))  # type: ignore[arg-type]
+
+
+def test_a_counter_makes_the_folder_in_which_it_is_saved(tmp_path: Path) -> None:
+    counter = EventCounter(n_samples=2)
+    counter.add(DOCUMENT)
+    counter.save(tmp_path / "new" / "counter")
+    assert EventCounter.load(tmp_path / "new" / "counter").n_documents == 1
+    with pytest.raises(InputError, match="missing"):
+        EventCounter.load(tmp_path / "new")

@@ -98,6 +98,8 @@ def input_paths(
             if not os.path.isdir(path):
                 raise InputError("input must be a regular file, got a special file", place=path)
             example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
+            if suffixes and not _is_run(path):
+                raise InputError(f"folder must have a file that ends in {', '.join(suffixes)}, got none", place=path)
             kind, hint = "a folder", f"name its files, such as {example!r}"
             if _is_run(path):
                 kind, hint = "the folder of a run", "name the scored files that it counts"

@@ -201,7 +201,8 @@ def expanded(url: str) -> list[str]:
             _sizes[urls[-1]] = int(about.get("size") or 0)
     if not urls:
         rule = "glob must match a file" if is_glob else "file must exist"
-        raise InputError(f"{rule}, got none", place=url)
+        hint = None if is_glob or "*" not in url else "web servers list no files: name each of them"
+        raise InputError(f"{rule}, got none", place=url, hint=hint)
     return sorted(urls)
 
 

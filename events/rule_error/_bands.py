@@ -14,8 +14,9 @@ from corefsample._lazy import pd
 from events.counting._counts import CountsOfRules
 from events.counting._tables import RULE_ENDS, Columns
 from events.rule_error._counts import error_generator, reader_probability, true_counts
+from events.rule_error._labels import width_after
 from events.rule_error._model import Cell, RuleErrorModel
-from events.rule_error._table import kind_of, reference_summary
+from events.rule_error._table import N_LABELS, kind_of, reference_summary
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _MOST_DRAWS = 1000
@@ -105,6 +106,7 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
     table, ends_of_totals = _without_ends(tables.table), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, str], pd.DataFrame] = {}
+    largest, expected = 0.0, {}
     for names, rows in table.groupby(["event", *roles], sort=False):
         event, *codes = map(str, names)
         level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
@@ -120,6 +122,11 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
         true = true_counts(sampled, n_docs, error, rng)
         table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
         ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
+        if rows["mean"].sum() > largest:
+            largest = float(rows["mean"].sum())
+            width = width_after(largest, int(n_docs.sum()), N_LABELS, error, level)
+            lower, upper = ends_of_totals[-1].tolist()
+            expected = {"event": event, "actor": actor, "lower": lower, "upper": upper, "width_after": width}
         if actor in compared_actors:
             drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
@@ -128,7 +135,7 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
         roles, recalibrated="uncertainty" in table, defaults="mean_named" in table, rule_error=True
     ).arrow
     totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
-    compared, reference = _compared(comparisons, drawn), reference_summary(model.table)
+    compared, reference = _compared(comparisons, drawn), {**reference_summary(model.table), **expected}
     return RunTables(table, totals, compared, tables.samples, schema, reference, readers)
 
 

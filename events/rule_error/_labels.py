@@ -110,6 +110,26 @@ def expected_width(
     return float(2.0 * ndtri(0.5 + level / 2.0) * np.sqrt(variance).mean())
 
 
+def width_after(counted: float, n_documents: int, n_labels: int, error: RuleError, level: float) -> float:
+    """Expected width of the interval of a total by design, half of the labels being of counted documents.
+
+    Parameters
+    ----------
+    counted, n_documents
+        Mean number of documents that the rule counts, and all documents.
+    n_labels
+        Number of labels.
+    error
+        Draws of the error.
+    level
+        Of the interval.
+    """
+    sizes = np.array([counted, n_documents - counted])
+    n_labels_of = np.clip(n_labels - sizes[::-1], n_labels // 2, n_labels)  # a small stratum leaves labels to the other
+    used = sizes > 0.0
+    return expected_width(sizes[used], np.array([1.0, 0.0])[used], n_labels_of[used], error, level)
+
+
 def _beta(shares: Floats) -> tuple[Floats, Floats]:
     """Parameters of beta distributions with means `shares`, whose logits have the standard deviation of strata."""
     shares = np.clip(shares, 1e-6, 1.0 - 1e-6)

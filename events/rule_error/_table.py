@@ -19,6 +19,7 @@ NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_
 CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
 COLUMNS: Final = (*CELL, "period", *NUMBERS)
 SHIPPED: Final = "rule_reference.csv"
+N_LABELS: Final = 100  # of an audit whose width is expected
 NO_RULE_ERROR: Final = "none"  # in place of a path
 AUDITED: Final = "audited-reference.csv"
 AUDIT: Final = "audit"  # corpus of the user's audits
@@ -113,7 +114,13 @@ def reference_sentence(summary: Mapping[str, Any]) -> str:
     """The sentence of a `reference_summary`."""
     counted = f"{summary['n_events']} event types of {summary['n_corpora']} corpora with answers"
     ratios = [f"{summary[name]:.2g}".removeprefix("0") for name in ("ratio_lower", "ratio_upper")]
-    return f"In {counted}, the true total was {ratios[0]} to {ratios[1]} times the count."
+    past = f"In {counted}, the true total was {ratios[0]} to {ratios[1]} times the count."
+    if not summary.get("width_after", np.inf) < summary.get("upper", 0.0) - summary.get("lower", 0.0):
+        return past
+    by = {"-": " by nobody named", "*": ""}.get(summary["actor"], f" by {summary['actor']}")
+    now = f"{summary['lower']:,.0f} to {summary['upper']:,.0f}"
+    then = f"about {summary['width_after']:,.0f} documents wide"
+    return f"{past} {N_LABELS} labels would make the interval of the total of {summary['event']}{by}, {now}, {then}."
 
 
 _FEWEST_COUNTED = 5.0  # documents of a cell whose ratio of true and counted documents is told

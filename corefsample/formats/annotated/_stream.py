@@ -14,12 +14,13 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths
+from corefsample.files._paths import PathLike, input_paths, suffix_of
 from corefsample.files._reading import FileSeries, LineReader
 from corefsample.formats.annotated._brackets import DocumentFaultError
 
 Lines = list[tuple[int, str]]  # number from 1, and text
 OnUnwritable = Literal["refuse", "skip"]
+_SCORED = (".parquet", ".jsonl", ".jsonl.gz")
 
 
 class RawDocument(Protocol):
@@ -60,7 +61,12 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
         split: Callable[[str, Iterable[tuple[int, str]]], Iterator[RawDocument]],
         on_rejected: Callable[[Rejected], None] | None,
     ) -> None:
-        super().__init__(input_paths(inputs))
+        paths = input_paths(inputs)
+        for path in paths:
+            if suffix_of(path, _SCORED) is not None:
+                rule = "must be an annotated corpus in CoNLL-U or CoNLL-2012, got a file of scored documents"
+                raise InputError(rule, place=path, hint="read_documents reads it")
+        super().__init__(paths)
         self.n_documents = 0
         self.skipped: Counter[str] = Counter()
         self._split = split

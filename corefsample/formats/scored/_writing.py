@@ -63,7 +63,8 @@ def write_documents(
     """
     batch_size = whole("batch_size", batch_size, 1)
     if not isinstance(documents, Iterable) or isinstance(documents, (str, os.PathLike)):
-        raise ParameterError(f"must be ScoredDocuments, got {shown(documents)}", parameter="documents")
+        hint = "put it into a list" if isinstance(documents, ScoredDocument) else None
+        raise ParameterError(f"must be ScoredDocuments, got {shown(documents)}", parameter="documents", hint=hint)
     count = 0
     stream = iter(documents)
     with _new_documents(path, overwrite=overwrite) as write:

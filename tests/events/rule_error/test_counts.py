@@ -11,7 +11,14 @@ from scipy.stats import betabinom
 from tolerance import plausible_means
 
 from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labels import STRATUM_SD, LabelledStrata, expected_width, labelled_totals, yes_shares
+from events.rule_error._labels import (
+    STRATUM_SD,
+    LabelledStrata,
+    expected_width,
+    labelled_totals,
+    width_after,
+    yes_shares,
+)
 from events.rule_error._model import RuleError
 
 N = 100_000
@@ -99,3 +106,10 @@ def test_expected_width_falls_with_labels() -> None:
     error = constant(0.7, 0.25, 10)
     widths = [expected_width([40, 1000], [1.0, 0.0], labels, error) for labels in ([5, 20], [10, 90], [40, 1000])]
     assert widths[0] > widths[1] > widths[2] == 0.0
+
+
+def test_labels_that_a_small_stratum_does_not_need_go_to_the_other() -> None:
+    error = constant(0.7, 0.25, 10)
+    assert width_after(10.0, 1000, 100, error, 0.95) == expected_width([10, 990], [1.0, 0.0], [10, 90], error)
+    assert width_after(300.0, 1000, 100, error, 0.95) == expected_width([300, 700], [1.0, 0.0], [50, 50], error)
+    assert width_after(1000.0, 1000, 100, error, 0.95) == expected_width([1000], [1.0], [100], error)

@@ -54,6 +54,19 @@ def test_intervals_are_quantiles_of_draws_of_what_readers_count(
         assert total["mean"] == pytest.approx(rows["mean"].sum())
 
 
+def test_an_audit_of_like_news_narrows_the_intervals(case: Case, tmp_path: Path, reference_file: Path) -> None:
+    table = str(reference_file)
+    count_events(case.corpus, tmp_path / "run", case.options(rule_error=table))
+    actors = pd.read_csv(tmp_path / "run" / "totals.csv")
+    row = ["audit", "attack", actors["actor"][0], "country", "", "", "", 3000, 1000.0, 1000, 1000, 990, 10]
+    (tmp_path / "audit").mkdir()
+    pd.DataFrame([row], columns=list(COLUMNS)).to_csv(tmp_path / "audit" / "audited-reference.csv", index=False)
+    count_events(case.corpus, tmp_path / "other", case.options(rule_error=table, reference=(str(tmp_path / "audit"),)))
+    before, after = (pd.read_csv(tmp_path / run / "totals.csv").iloc[0] for run in ("run", "other"))
+    assert after["upper_rule"] - after["lower_rule"] < before["upper_rule"] - before["lower_rule"]
+    assert after["mean"] == before["mean"]
+
+
 def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     case: Case, tmp_path: Path, reference_file: Path
 ) -> None:
@@ -65,12 +78,12 @@ def test_the_evidence_has_the_probability_that_a_reader_says_yes(
     for _, rows in evidence.groupby("actor"):  # the rule is right more often than it misses
         assert rows.sort_values("probability")["reader_probability"].is_monotonic_increasing
     record = json.loads((out / "run.json").read_text())
-    assert record["summary"]["rule_error"] == {
-        "n_events": 1,
-        "n_corpora": 1,
-        "ratio_lower": 1.0,
-        "ratio_upper": 1.0,
-    }
+    summary = record["summary"]["rule_error"]
+    assert (summary["n_events"], summary["n_corpora"]) == (1, 1)
+    assert summary["ratio_lower"] == summary["ratio_upper"] == 1.0
+    assert summary["width_after"] >= 0.0
+    totals = pd.read_csv(out / "totals.csv").set_index("actor").loc[summary["actor"]]
+    assert (summary["lower"], summary["upper"]) == (totals["lower_rule"], totals["upper_rule"])
 
 
 def test_a_difference_has_the_draws_of_both_actors(case: Case, tmp_path: Path, reference_file: Path) -> None:
