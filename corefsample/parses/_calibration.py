@@ -31,17 +31,17 @@ class PropertyCalibration(ShortRepr):
     Attributes
     ----------
     name
-        Of the property, as of `properties_of`, or "role paths".
+        Name of the property: a key of `properties_of`, or "role paths".
     error
         Root mean square distance of the mean probability and the share confirmed, over ten bins of equal width.
     by_document
-        Interval of the true error that resamples documents; None with one document.
+        Confidence interval of the true error, from resampled documents; None if there is only one document.
     largest_gap
-        Of a bin: the largest distance of its mean probability and its share confirmed.
+        Largest distance over the bins between the mean probability of a bin and its share confirmed, in [0, 1].
     curve
-        The bins.
+        Mean probability and share confirmed of each bin.
     n_documents
-        Documents with such a property.
+        Number of documents with such a property.
     share_found
         Share of the properties in the treebank that some sample has.
     """
@@ -218,15 +218,16 @@ def fit_temperature(
     Parameters
     ----------
     scores
-        (n_documents, n_temperatures): sum over each document at each temperature, such as of `gold_score`.
+        Finite numbers, (n_documents, n_temperatures): score of each document at each temperature, such as
+        `gold_score`; higher is better.
     temperatures
-        At least 3, ascending, above 0.
+        Temperatures that were tried: at least 3, ascending, above 0.
     level
-        Of the interval, in (0, 1).
+        Probability that the interval has, in (0, 1).
     n_resamples
-        At least 2.
+        Number of resamples of the documents for the interval, at least 2.
     seed
-        In [0, 2**64).
+        Seed of the resamples, in [0, 2**64).
 
     Raises
     ------

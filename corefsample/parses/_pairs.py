@@ -30,10 +30,10 @@ def properties_of(parses: Sequence[Tokens], schemes: Sequence[str]) -> dict[str,
     Parameters
     ----------
     parses
-        Of the same words.
+        Parses of the same words.
     schemes
-        Dependency scheme of each: ud2, ud1 or clearnlp. If they differ, the roles alone are returned, which are the
-        same in all.
+        Dependency scheme of each parse: ud2, ud1 or clearnlp. If the schemes differ, only the roles are returned,
+        which mean the same in all schemes.
 
     Returns
     -------

@@ -54,17 +54,17 @@ def parse_samples(
         A Doc of the pipeline, parsed or not; it is not changed. Its words, norms, spaces, user data and, if it has
         them, its sentences are used. Everything else is predicted again.
     n_samples
-        At least 1.
+        Number of parses to draw, at least 1.
     temperature
-        Above 0. Below 1 the samples are closer to the usual parse, above 1 they vary more. None: that of
-        `parse_temperature`.
+        Divisor of the transitions' scores, above 0. Below 1, the samples are closer to the usual parse; above 1, they
+        vary more. By default, the result of `parse_temperature`.
     seed
-        In [0, 2**64).
+        Seed of the draws, in [0, 2**64).
     sentences
         "keep": sentences begin where those of `doc` do or, if it has none, where those of the usual parse do; no
         transition is valid that contradicts this. "sample": the parser draws them, too.
     doc_id
-        Gives each document a random stream of its own. None: its text.
+        Id that gives the document a random stream of its own. By default, the text of the document.
 
     Returns
     -------
@@ -92,7 +92,7 @@ class ParseSampler:
     Parameters
     ----------
     nlp, temperature, sentences
-        As of `parse_samples`.
+        Pipeline, temperature, and treatment of sentence boundaries: see `parse_samples`.
 
     Raises
     ------
@@ -127,17 +127,17 @@ class ParseSampler:
         Parameters
         ----------
         texts
-            Any texts.
+            Texts to parse.
         n_samples, seed
-            As of `parse_samples`.
+            Number of parses to draw of each text, and seed of the draws: see `parse_samples`.
         doc_ids
-            A `doc_id` of each text. None: the texts.
+            One `doc_id` per text, which gives it a random stream of its own. By default, the texts.
 
         Returns
         -------
         list of (Doc, list of Doc)
-            Of each text the pipeline's own parse, and what `parse_samples` returns for it. A sample that is the
-            pipeline's own parse is the same Doc.
+            One pair per text: the pipeline's usual parse, and what `parse_samples` returns for the text. A sample that
+            is the usual parse is the same Doc.
         """
         n_samples = _checks.n_samples(n_samples, 1)
         keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
@@ -205,13 +205,19 @@ OTHERS = 1.58  # the mean of both: no measurement
 def parse_temperature(nlp: Language) -> float:
     """Temperature for samples of a pipeline's parses.
 
-    Fitted for en_gum_ud and en_core_web_sm, also where a word is added to the name of the package; for others the mean
-    of both, for which nothing was measured. `corefsample calibrate-parses` fits that of any pipeline to a treebank.
+    The temperatures of en_gum_ud and en_core_web_sm were fitted to treebanks; they also apply to packages whose name
+    has a word added to one of these. Other pipelines have the mean of both, which was not measured for them.
+    `corefsample calibrate-parses` fits the temperature of any pipeline to a treebank.
 
     Parameters
     ----------
     nlp
-        A pipeline; its language and name are compared.
+        The pipeline, recognised by its language and name.
+
+    Raises
+    ------
+    ParameterError
+        If `nlp` is not a spaCy pipeline.
     """
     meta = getattr(nlp, "meta", None)
     if not isinstance(meta, dict):
@@ -265,11 +271,11 @@ class TransitionParser:
         Parameters
         ----------
         docs
-            With at least one token each. No transition is valid that contradicts their sentences.
+            Docs with at least one token. Transitions that contradict their sentence boundaries are not valid.
         n_samples, temperature
-            As of `parse_samples`.
+            Number of samples per Doc, and divisor of the transitions' scores: see `parse_samples`.
         keys
-            Of each Doc's random stream.
+            Key of the random stream of each Doc.
 
         Returns
         -------

@@ -38,8 +38,8 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
         posterior of a score, or a summary of a document (links, number of entities, credible ball). Several
         reliability curves or calibration errors can be given as a dict by name.
     **options
-        Of the function for this kind of result, such as ``ax`` or ``fig`` and ``title``. The table of docs/pictures.md
-        lists these functions.
+        Options of the function that draws this kind of result, such as ``ax`` or ``fig`` and ``title``. The table of
+        docs/pictures.md lists these functions.
 
     Returns
     -------

@@ -49,7 +49,8 @@ class RecalibrationFitter:
         tokens. They have a normal prior around 0; its standard deviation is the one with the lowest loss on documents
         that were left out, in ten folds, or one domain at a time if there are three or more.
     domains
-        Domain of each document by doc_id, such as its genre, for `domain_effect`; None: unknown.
+        Domain of each document by doc_id, such as its genre, from which `domain_effect` is estimated. By default, the
+        domains are unknown.
 
     Raises
     ------
@@ -170,7 +171,7 @@ class RecalibrationFitter:
         )
 
     def _domain_effects(self, trained: list[Bools]) -> tuple[DomainEffect, ...]:
-        """Of each part of the documents; empty where domains are unknown, or a part has too few."""
+        """Domain effect of each training set; empty if domains are unknown, or a training set has too few of them."""
         if not isinstance(self._search, KindSearch) or self._domains is None:
             return ()
         if any(len(np.unique(self._domains[part])) < FEWEST_DOMAINS for part in trained):

@@ -176,11 +176,11 @@ class Losses:
     Attributes
     ----------
     name
-        Of the objective.
+        Name of the objective.
     sampled
-        Whether they have sampling noise.
+        True if the losses have sampling noise.
     n_terms
-        float64 (n_documents,): terms of each document's sum.
+        float64 (n_documents,): number of terms in the loss of each document.
     """
 
     name: str

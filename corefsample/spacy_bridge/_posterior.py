@@ -134,9 +134,10 @@ class DocPosterior(HtmlTable):
         Parameters
         ----------
         doc_id
-            None: the `doc_id` of this posterior.
+            Id of the document. By default, the `doc_id` of this posterior.
         date, gold, metadata
-            As for `ScoredDocument`. Recalibrations that the scores have had are added to the metadata.
+            Date, annotated entities of the mentions, and metadata of the document: see `ScoredDocument`. By default,
+            the document has none. Recalibrations of the scores are added to the metadata.
         """
         from corefsample.spacy_bridge.documents import scored_document_of_doc
 
@@ -410,7 +411,7 @@ class DocPosterior(HtmlTable):
 
 
 def drawn_parses(posterior: DocPosterior) -> tuple[tuple[float, DocPosterior], ...]:
-    """The drawn parses of a Doc, of which there must be some."""
+    """The drawn parses of a Doc; raises ParameterError if it has none."""
     if not posterior.parses:
         raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
     return posterior.parses

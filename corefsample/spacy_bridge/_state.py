@@ -79,7 +79,7 @@ class Content:
         return firsts
 
     def number(self, span: Span) -> int | None:
-        """Number of the first mention with this span, whitespace at its ends aside; None if there is none."""
+        """Number of the first mention with this span, ignoring whitespace at its ends; None without such a mention."""
         start, end = np.searchsorted(self.offsets, (span.start, span.end)).tolist()
         return self.numbers.get((start, end))
 

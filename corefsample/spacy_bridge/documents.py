@@ -4,8 +4,8 @@ spaCy makes tokens of whitespace beyond the single blank between words, such as 
 not words, and parsers trained without them attach them anywhere, so the conversion leaves them out:
 
 - token offsets here count words only; `word_offsets` gives the place of each in the Doc;
-- a word below a removed token is attached to the nearest word above that token; if there is none, to the first word
-  below it, which takes the root's place and label;
+- a word below a removed token is attached to the nearest word above that token; without such a word, to the first
+  word below it, which takes the root's place and label;
 - `space_after` is true of a word before a removed token, as before a single blank;
 - sentences without a word are not counted.
 
@@ -75,7 +75,7 @@ def require_parsed(doc: Doc) -> None:
 
 
 def word_tree(doc: Doc, offsets: Ints32) -> tuple[Ints32, list[str]]:
-    """Head (-1: a root) and label of each word, as of `word_offsets`, without the tokens of whitespace in the tree."""
+    """Head (-1: a root) and label of each word of `word_offsets`, without the tokens of whitespace in the tree."""
     labels = attribute_texts(doc, "DEP")
     own = np.arange(len(doc))
     heads = own + doc.to_array("HEAD").view(np.int64)

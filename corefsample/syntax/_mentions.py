@@ -35,11 +35,11 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
     Parameters
     ----------
     tokens
-        Words with their parse.
+        Words of the text and their parse.
     scheme
-        ud2, ud1 or clearnlp; None recognises it from the labels.
+        Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
     language
-        Resources; None: English.
+        Resources of the language of the words. By default, English.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
     Raises
     ------
     ParameterError
-        If there is no parse, the labels fit no scheme, or they fit several that read them differently.
+        If the words have no parse, the labels fit no scheme, or they fit several schemes that read them differently.
 
     Examples
     --------
@@ -147,22 +147,24 @@ def mentions_apart(
 
     Parameters
     ----------
-    tokens, mentions
-        Of one document; mentions int32 (n_mentions, 3): start, end and head.
+    tokens
+        Words of a document and their parse.
+    mentions
+        int32 (n_mentions, 3): start, end (exclusive) and head of each mention of the document.
     scheme
-        ud2, ud1 or clearnlp; None recognises it from the labels.
+        Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
     language
-        Resources; None: English.
+        Resources of the language of the words. By default, English.
 
     Returns
     -------
     array of shape (n_pairs, 2), int32
-        The later mention first.
+        Numbers of the two mentions of each pair, the later mention first.
 
     Raises
     ------
     ParameterError
-        If the labels fit no scheme, or several that read them differently.
+        If the labels fit no scheme, or several schemes that read them differently.
     """
     parse = NeutralParse.of(tokens, scheme)
     head = mentions[:, 2]

@@ -6,8 +6,8 @@ a step repeats it once or more; ``<*`` and ``>*`` allow any label. Conditions in
 the token where they stand:
 
 ==================  ==========================================================================
-``[lemma=by|of]``   its lemma is one of these (case aside); ``[lemma!=by]``: it is none of these
-``[upos=NOUN]``     its part of speech is one of these; ``[upos!=NOUN]``: it is none of these
+``[lemma=by|of]``   its lemma is one of these (ignoring case); ``[lemma!=by]``: it is not
+``[upos=NOUN]``     its part of speech is one of these; ``[upos!=NOUN]``: it is not
 ``[case=by]``       it has a dependent labelled case of this lemma; so with every label
                     (``[aux=will|shall]``), and ``[case!=by]``: it has none
 ``[has >obj]``      it has a dependent of this label; ``[no >obj]``: it has none
@@ -15,7 +15,7 @@ the token where they stand:
 ``[feats=X:Y]``     it has the value Y of the feature X (``[feats=Tense:Past|Mood:Imp]``: one of these); ``!=``: it
                     has none of them. A token without features of its own has those of its Penn tag (``xpos``)
 ``[root]``          it is the root of its sentence
-``[bare]``          its text is its lemma (case aside): attack, and not attacked
+``[bare]``          its text is its lemma (ignoring case): attack, and not attacked
 ==================  ==========================================================================
 
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path,
@@ -221,7 +221,7 @@ def failed_step(path: str, view: ParseView, start: int) -> FailedStep | None:
 
 
 def nearest_failure(paths: Iterable[str], view: ParseView, start: int) -> FailedStep | None:
-    """Of paths that lead nowhere the one with the most steps done, then with a label that fits, then the shortest."""
+    """The failed path with the most steps done; among equal ones, with a label that fits, then the shortest."""
     failures = [failure for path in paths if (failure := failed_step(path, view, start)) is not None]
     return max(failures, key=lambda failure: (failure.n_done, failure.label_fits, -failure.n_left), default=None)
 

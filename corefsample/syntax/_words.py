@@ -2,7 +2,7 @@
 
 Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
 lemma and the part of speech, so models trained on one sort of parse read the other. Kinds of mentions, for
-recalibration by kind of link, are those of the mentions' heads: alike in every dependency scheme.
+recalibration by kind of link, are those of the mentions' heads, and equal in all dependency schemes.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class WordTable:
         tokens
             Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
         language
-            Resources; None: English.
+            Resources of the language of the words. By default, English.
 
         Raises
         ------

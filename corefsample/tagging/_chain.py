@@ -354,13 +354,14 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     Parameters
     ----------
     unaries, pairwise
-        As for `tag_marginals`.
+        Scores of the tags of each sentence, and of transitions between tags: see `tag_marginals`.
 
     Yields
     ------
     probs, pair_probs
-        For each sentence float64 (n, n_tags), as of `tag_marginals`, and float64 (n - 1, n_tags, n_tags), as of
-        `LinearChain.pair_marginals`; both read-only. The next sentence overwrites `pair_probs`: copy what is kept.
+        For each sentence, the result of `tag_marginals`, float64 (n, n_tags), and the result of
+        `LinearChain.pair_marginals`, float64 (n - 1, n_tags, n_tags); both read-only. The next sentence overwrites
+        `pair_probs`, so copy arrays that you keep.
 
     Raises
     ------

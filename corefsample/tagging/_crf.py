@@ -117,7 +117,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     l2
         Coefficient of the sum of squared weights, at least 0; CRFsuite's c2.
     max_iterations
-        Of L-BFGS, at least 1; None: until it converges.
+        Maximum number of iterations of L-BFGS, at least 1. By default, training continues until it converges.
     min_count
         Attributes that occur less often in training with a tag are left out; at least 0. CRFsuite's feature.minfreq.
 

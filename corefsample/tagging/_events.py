@@ -227,7 +227,7 @@ class SampledEvents(Result):
         Parameters
         ----------
         options
-            As of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
+            Options of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
         """
         documents = self.documents if len(self.doc_ids) > 1 else None
         return split_sample_error(
@@ -249,12 +249,12 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
     tags
         Names of the chains' tags, in their order.
     first, second
-        Two of them.
+        Names of the two tags.
 
     Raises
     ------
     ParameterError
-        If one is not among the tags.
+        If `first` or `second` is not one of `tags`, or `tags` are not distinct.
 
     Examples
     --------
@@ -286,14 +286,15 @@ def sampled_events(
         Function of tag codes, int32 (n_sequences, n_words), that returns bool (n_sequences,); for example from
         `followed_by`. A gold tag that the model does not have is -1.
     n_samples
-        Of each sentence, even and at least 2.
+        Number of samples of each sentence, even and at least 2.
     seed
-        In [0, 2^64). The samples of a sentence depend on the seed, its document and its number in that document.
+        Seed of the samples, in [0, 2**64). The samples of a sentence depend on the seed, its document and its number
+        in that document.
 
     Raises
     ------
     ParameterError
-        If there is no sentence, `n_samples` is odd, or the query returns anything else.
+        If there is no sentence, `n_samples` is odd or below 2, or the query returns another type or shape.
     """
     total = _checks.n_samples(n_samples, 2)
     if total % 2:

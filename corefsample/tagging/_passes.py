@@ -253,7 +253,7 @@ def _padded(n_tags: int) -> int:
 
 
 def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
-    """Return valid scores as a contiguous float64 array that nobody else can change, or raise."""
+    """Return scores as a contiguous, read-only float64 array; raises ParameterError if they are invalid."""
     given = _checks.regular_array(name, values)
     if given.ndim not in dimensions or (given.size and given.dtype.kind not in "iuf"):
         rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"

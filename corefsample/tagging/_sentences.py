@@ -136,7 +136,7 @@ def require_rows(indptr: Ints, codes: Ints, n_values: int, n_rows: int, n_tags: 
     codes
         int64 (n_values,): tags, in 0 to n_tags - 1.
     name
-        Of `codes`, for errors.
+        Name of `codes` in error messages.
     """
     good = indptr.shape == (n_rows + 1,) and indptr[0] == 0 and indptr[-1] == codes.shape[0] == n_values
     if not good or (np.diff(indptr) < 0).any():
@@ -152,11 +152,11 @@ OUTSIDE = -1  # code of a gold tag that the model does not have
 
 
 class SequenceModel(Protocol):
-    """What a tagger of one's own has to have: names of the tags, and a posterior for each sentence."""
+    """Interface of a tagger: names of the tags, and a posterior for each sentence."""
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of a chain's."""
+        """Names of the tags, in the order of the tags of a chain."""
         ...
 
     def posterior(self, words: Sequence[str], /) -> LinearChain:
@@ -197,21 +197,22 @@ class LabelledChain:
         Parameters
         ----------
         chain
-            Of n positions, over the tags.
+            Distribution of the tags of the n words of a sentence.
         gold
-            Gold tags, (n,).
+            Gold tags, one per word.
         tags
             Distinct names of the chain's tags, in its order.
         doc_id
             Document of the sentence.
         unknown
-            What to do with a gold tag that is none of `tags`: "raise", or "outside": it gets the code -1, and every
-            event of the model's tags is false there.
+            Treatment of a gold tag that is not one of `tags`. "raise": it is an error. "outside": it gets the code -1,
+            so every event of the model's tags is false there.
 
         Raises
         ------
         ParameterError
-            If a gold tag is unknown, or lengths differ.
+            If a gold tag is unknown and `unknown` is "raise", or the numbers of words or of tags differ from the
+            chain's.
         """
         code = tag_codes(tags)
         _checks.choice("unknown", unknown, ("raise", "outside"))
@@ -233,7 +234,7 @@ class LabelledChain:
 
 
 def tag_codes(tags: Sequence[str]) -> dict[str, int]:
-    """Code of each tag; raise if one is not distinct."""
+    """Code of each tag; raises ParameterError if the names are not distinct."""
     codes = {tag: code for code, tag in enumerate(_texts("tags", tags))}
     if len(codes) != len(tags):
         raise ParameterError(f"must be distinct names, got {shown(tags)}", parameter="tags")
@@ -250,14 +251,15 @@ def labelled_posteriors(
     model
         A tagger of this package, or any object with `tags` and `posterior(words)`.
     sentences
-        With their gold tags.
+        Sentences with gold tags.
     unknown
-        "raise" or "outside", for gold tags that the model does not have; as of `LabelledChain.from_tags`.
+        Treatment of gold tags that the model does not have, "raise" or "outside": see `LabelledChain.from_tags`.
 
     Raises
     ------
     ParameterError
-        At the sentence that breaks a rule, with its number (from 0) and its document.
+        If the model is not a tagger, or a sentence breaks a rule; the error names the number of the sentence (from 0)
+        and its document.
     """
     _checks.choice("unknown", unknown, ("raise", "outside"))
     if not hasattr(model, "posterior"):

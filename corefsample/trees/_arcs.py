@@ -361,7 +361,7 @@ def best_heads(scores: Floats) -> Ints32:
 
 
 def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
-    """Best tree of the allowed arcs, or None if there is none."""
+    """Best tree of the allowed arcs, or None if these arcs do not contain a tree."""
     nx = needed("networkx")
 
     dependents, columns = np.nonzero(allowed)

@@ -28,7 +28,7 @@ LONGEST_WINDOW = 6  # sentences
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Words, int32 (n_mentions, 3) mentions, the entity of each (None: not annotated), scheme and language."""
+    """Words, mentions int32 (n_mentions, 3), entity of each mention (None if not annotated), scheme and language."""
 
     tokens: Tokens
     mentions: Ints32
@@ -47,11 +47,11 @@ def readings(
     reading
         The document with its annotated mentions.
     mentions
-        Those that are annotated, those that are found in the parse, or a reading with each.
+        "annotated": the annotated mentions. "parse": those found in the parse. "both": one reading with each.
     window_seed
-        Seed of windows, which come after the whole document; None: no windows.
+        Seed of the windows, which come after the whole document. If None, there are no windows.
     doc_id
-        Decides the windows, together with the seed.
+        Id of the document, which determines the windows together with the seed.
     """
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":

@@ -1,6 +1,6 @@
 """Documents as the antecedent model reads them: their mentions as numbers, hashed by templates.
 
-Of a word by itself are known its columns of `corefsample.syntax._words.WordTable`.
+The columns of `corefsample.syntax._words.WordTable` describe each word by itself.
 """
 
 from __future__ import annotations
