@@ -127,18 +127,18 @@ def calibrate_parses(
     Parameters
     ----------
     documents
-        For each document what `parse_pairs` returns.
+        Results of `parse_pairs`, one per document.
     level
-        Level of the intervals, in (0, 1).
+        Probability that each interval has, in (0, 1).
     n_resamples
-        Draws for each interval, at least 2.
+        Number of resamples of the documents for each interval, at least 2.
     seed
-        In [0, 2**64).
+        Seed of the resamples, in [0, 2**64).
 
     Raises
     ------
     InputError
-        If no property has ten pairs.
+        If no property has ten pairs with a probability of at least 0.01.
     """
     _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.whole("n_resamples", n_resamples, 2)
@@ -178,15 +178,15 @@ class TemperatureFit(ShortRepr):
     Attributes
     ----------
     temperature
-        With the highest score.
+        Temperature with the highest score.
     lower, upper
-        Ends of a percentile bootstrap interval over documents, of level `level`; None with one document.
+        Ends of a percentile bootstrap interval over documents; None if there is only one document.
     level
-        In (0, 1).
+        Probability that the interval has, in (0, 1).
     temperatures
-        float64 (n_temperatures,): those that were tried.
+        float64 (n_temperatures,): temperatures that were tried.
     scores
-        float64 (n_temperatures,): their scores, summed over all documents; higher is better.
+        float64 (n_temperatures,): score of each temperature, summed over all documents; higher is better.
     """
 
     temperature: float
@@ -198,7 +198,7 @@ class TemperatureFit(ShortRepr):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the best is the lowest or highest that was tried, so that one beyond may be better."""
+        """True if the best of the tried temperatures is the lowest or highest, so that one beyond it may be better."""
         return int(np.argmax(self.scores)) in (0, len(self.temperatures) - 1)
 
 

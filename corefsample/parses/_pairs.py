@@ -109,11 +109,12 @@ class ParsePairs:
     Attributes
     ----------
     q
-        float64 (n_pairs,): share of the samples that have the property of a token, for each that some sample has.
+        float64 (n_pairs,): share of the samples that have a property of a token; one pair for each property that some
+        sample has.
     y
-        int64 (n_pairs,): 1 if the treebank has it, too, else 0.
+        int64 (n_pairs,): 1 if the treebank has the property, too, else 0.
     n_gold, n_found
-        Number of properties in the treebank, and of those that some sample has.
+        Number of properties in the treebank, and number of these that some sample has.
     """
 
     q: Floats
@@ -180,7 +181,8 @@ def gold_score(
     Parameters
     ----------
     gold, samples, schemes
-        As for `parse_pairs`. If the schemes are equal, labelled arcs are scored, else roles, where no role is one, too.
+        Parse of the treebank, sampled parses, and the schemes of both: see `parse_pairs`. If the schemes are equal,
+        labelled arcs are scored; otherwise roles, where having no role counts as a role.
     by
         "brier": the Brier score, with a negative sign: 2 p - sum of p_k**2 - 1 for the probability p of the treebank's
         and p_k of each; "likelihood": the logarithm of p, estimated as (c + 1/2) / (S + 1) from c of S samples.
@@ -188,7 +190,7 @@ def gold_score(
     Raises
     ------
     ParameterError
-        If there are fewer than 2 samples, the words differ, or `by` is another word.
+        If there are fewer than 2 samples, the words differ, or `by` is neither "brier" nor "likelihood".
 
     References
     ----------

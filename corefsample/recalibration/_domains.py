@@ -27,7 +27,7 @@ _ROUNDS = 300  # of the estimation of the domains' variances
 
 @dataclass(frozen=True, slots=True)
 class DomainEffect:
-    """How far the parameters of a recalibration by kind move from one domain (such as a genre) to another.
+    """Differences between the parameters of a recalibration by kind in different domains, such as genres.
 
     A domain's parameters are normal around those of all domains, with one standard deviation for each group of
     parameters.
@@ -35,9 +35,9 @@ class DomainEffect:
     Attributes
     ----------
     log_temperature, new_bias, new_offsets, link_offsets
-        Standard deviations, at least 0.
+        Standard deviation between domains of each group of parameters, at least 0.
     n_domains
-        Domains that they are estimated from.
+        Number of domains from which the standard deviations are estimated.
     """
 
     log_temperature: float

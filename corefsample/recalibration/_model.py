@@ -131,17 +131,17 @@ def no_minimum(name: str) -> NoMinimumError:
 
 
 def after(applied: str, fingerprint: str) -> str:
-    """Fingerprints once another recalibration has been applied."""
+    """Fingerprints of scores after one more recalibration was applied."""
     return f"{applied} {fingerprint}".strip()
 
 
 def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
-    """Metadata of a document whose scores have had one more recalibration.
+    """Metadata of a document after one more recalibration was applied to its scores.
 
     Raises
     ------
     ParameterError
-        If they have had it already.
+        If the scores have this recalibration already.
     """
     applied = Recalibration.applied_to(metadata)
     if not fingerprint:
@@ -153,7 +153,7 @@ def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
 
 
 def described(applied: str) -> str:
-    """Fingerprints in a message."""
+    """Text for messages that describes the recalibrations of scores."""
     return f"scores with the recalibration {applied}" if applied else "scores without a recalibration"
 
 
@@ -169,16 +169,16 @@ class Recalibration(HtmlTable):
     Attributes
     ----------
     temperature
-        Above 0, finite.
+        Divisor of the scores, above 0 and finite. With 1, the default, scores are not divided.
     new_bias
-        Finite, in natural-log units.
+        Number that is subtracted from the scores, finite, in natural-log units. 0 by default.
     offsets
-        Offsets by kind of mention and of antecedent, or None. With them, kinds of mentions are needed.
+        Offsets by kind of mention and of antecedent, which need the kinds of mentions. By default, there are none.
 
     Raises
     ------
     ParameterError
-        On construction, if one is outside its range.
+        On construction, if an attribute is outside its range.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class Recalibration(HtmlTable):
         Parameters
         ----------
         antecedents
-            The distribution.
+            Distribution to recalibrate.
         kinds
             int (n_mentions,): kind of each mention, from `mention_kinds`; required if there are offsets by kind, and
             not used otherwise.
@@ -238,7 +238,7 @@ class Recalibration(HtmlTable):
         Raises
         ------
         ParameterError
-            If the field is no text.
+            If the field `recalibration` of the metadata is not a text.
         """
         found = metadata.get(RECALIBRATION_FIELD, "")
         if not isinstance(found, str):
@@ -254,7 +254,7 @@ class Recalibration(HtmlTable):
         Raises
         ------
         ParameterError
-            If a score would overflow, the scores have had this recalibration already, or there are offsets by kind and
+            If a score would overflow, the scores have this recalibration already, or there are offsets by kind and
             the document has no tokens.
         """
         _checks.instance("document", document, ScoredDocument)

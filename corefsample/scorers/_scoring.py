@@ -39,15 +39,16 @@ class ScoringTally:
     n_documents, n_mentions, n_candidates
         Documents, their mentions, candidates kept.
     n_dropped
-        Candidates left out.
+        Number of candidates that were left out.
     dropped_mass
-        Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
+        Probability of the candidates that were left out, summed over mentions; `mean_dropped_mass` is the mean over
+        mentions.
     n_without_gold
         Mentions that were found in the parse of an annotated document and have no annotated entity.
     n_words, n_known_words
-        Words of letters, and those of them that the model knows.
+        Number of words of letters, and number of these that the model knows.
     n_seen
-        Documents that the model was trained on.
+        Number of documents on which the model was trained.
     """
 
     n_documents: int = 0
@@ -101,7 +102,7 @@ def score_documents(
     Parameters
     ----------
     scorer
-        The scorer.
+        Scorer of antecedents.
     documents
         `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
     mentions
@@ -168,9 +169,9 @@ def score_parses(
     Parameters
     ----------
     scorer
-        The scorer.
+        Scorer of antecedents.
     parses
-        The same words with different parses.
+        Parses of the same words.
     min_prob, scheme
         See `AntecedentScorer.score`.
 
@@ -182,7 +183,7 @@ def score_parses(
     Raises
     ------
     ParameterError
-        If the labels of a parse fit no scheme or are ambiguous, or there are none.
+        If a parse has no labels, or its labels fit no scheme or are ambiguous.
     """
     spans = [mentions_from_parse(tokens, scheme=scheme, language=scorer.language) for tokens in parses]
     return list(zip(spans, score_mentions(scorer, parses, spans, min_prob, scheme), strict=True))

@@ -101,7 +101,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
             index = int(mention)
@@ -160,7 +160,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If one is not a mention of this Doc.
+            If `a` or `b` is not a mention of this Doc.
         """
         return float(self.link_marginals[self.number(a), self.number(b)])
 
@@ -170,7 +170,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         return _mention_results.span_antecedents(self.distribution, self.number(mention), self.mentions)
 

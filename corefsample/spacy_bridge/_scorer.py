@@ -27,14 +27,15 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     """Score the likeliest antecedents' clusterings, and the posterior of the CoNLL average.
 
     The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are the
-    same if they have the same characters, whitespace aside. Entities of one mention do not count, as groups have none.
+    same if they have the same characters, ignoring whitespace. Entities of one mention do not count, because groups do
+    not contain them.
 
     Parameters
     ----------
     examples
-        With a scored Doc as `predicted`.
+        Examples whose `predicted` is a scored Doc.
     spans_key
-        Prefix of the names of groups, and of the scores.
+        Prefix of the names of the groups of spans, and of the names of the scores.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     Raises
     ------
     ParameterError
-        If a predicted Doc is not scored.
+        If the predicted Doc of an example is not scored.
     """
     prefix = f"{spans_key}_clusters_"
     examples = list(examples)

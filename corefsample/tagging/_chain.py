@@ -29,7 +29,7 @@ class BestSequences(Result):
     Attributes
     ----------
     tags
-        int32 (k, n), read-only.
+        int32 (k, n), read-only: code of each tag of each sequence.
     log_probs
         float64 (k,), read-only, never rising: natural log of each sequence's probability.
     """
@@ -147,7 +147,7 @@ class LinearChain(HtmlTable):
         Raises
         ------
         ParameterError
-            If they do not fit into memory; `pair_marginal_blocks` needs little.
+            If the result does not fit into memory; `pair_marginal_blocks` needs less.
         """
         hint = "pair_marginal_blocks computes them block by block"
         n_cells = (self.n - 1) * self.n_tags**2
@@ -210,17 +210,17 @@ class LinearChain(HtmlTable):
         Parameters
         ----------
         k
-            At least 1. Where fewer sequences are allowed, all of them are returned.
+            Number of sequences, at least 1. If fewer sequences are allowed, all of them are returned.
 
         Returns
         -------
         BestSequences
-            Best first. Sequences of equal score come in lexicographic order of tags.
+            Sequences, best first. Sequences of equal score come in lexicographic order of tags.
 
         Raises
         ------
         ParameterError
-            If k is below 1, or its tables do not fit into memory.
+            If `k` is below 1, or the tables for `k` sequences do not fit into memory.
         """
         k = _checks.whole("k", k, 1)
         _checks.at_most("k", k, (2**31 - 1) // self.n_tags)
@@ -257,18 +257,18 @@ class LinearChain(HtmlTable):
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         doc_id
-            Gives each sentence or document a random stream of its own.
+            Id of the sentence or document, which gives it a random stream of its own.
         first_sample
             Index of the first sample, for drawing more later.
 
         Returns
         -------
         array of shape (n_samples, n), int32 in [0, n_tags)
-            A transposed view: the samples of one token are contiguous.
+            Code of each tag of each sample. The array is a transposed view: the samples of one token are contiguous.
 
         Raises
         ------
@@ -328,7 +328,7 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     Raises
     ------
     ParameterError
-        As for `LinearChain.from_scores`.
+        If scores break a rule of `LinearChain.from_scores`.
 
     References
     ----------
@@ -366,8 +366,8 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     Raises
     ------
     ParameterError
-        As for `LinearChain.from_scores`: shapes are validated at once, the scores of a sentence before it is reached.
-        Also if the pair marginals of the longest sentence do not fit into memory.
+        If scores break a rule of `LinearChain.from_scores`: shapes are validated at once, the scores of a sentence
+        before it is reached. Also if the pair marginals of the longest sentence do not fit into memory.
 
     Examples
     --------

@@ -37,11 +37,11 @@ class EventPairs(Result):
     y
         float64 (n_pairs,): 1 where the gold tags are the event, else 0.
     codes
-        int32 (n_pairs,): event, an index into `events`.
+        int32 (n_pairs,): event of each pair, an index into `events`.
     documents
-        int32 (n_pairs,): document, an index into `doc_ids`.
+        int32 (n_pairs,): document of each pair, an index into `doc_ids`.
     events
-        A tag, or a pair of tags, each.
+        Events: a tag or a pair of tags each.
     doc_ids
         Names of the documents, in the order of the sentences.
     """
@@ -101,7 +101,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     Raises
     ------
     ParameterError
-        If an event is unknown, or there is no pair, as for pairs of tags in sentences of one word.
+        If an event is unknown, or there is no pair, such as a pair of tags in sentences of one word.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> No
     Raises
     ------
     ParameterError
-        If the model is not fitted, is of no kind known here, or the file exists and `overwrite` is false.
+        If the model is not fitted or not a tagger of this package, or the file exists and `overwrite` is false.
     OutputError
         If the file cannot be written.
     """

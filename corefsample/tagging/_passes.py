@@ -33,13 +33,13 @@ class Transitions(NamedTuple):
     Attributes
     ----------
     weights
-        (n_tags, w): a tag and the next; what would underflow is rounded up.
+        (n_tags, w): weight of a tag and the next one; values that would underflow are rounded up.
     lower
-        (w, w): the same, but what would underflow is 0.
+        (w, w): the same weights, but values that would underflow are 0.
     transposed
         (w, w): `weights` with the next tag first.
     shift
-        What was subtracted from the scores.
+        Number that was subtracted from the scores.
     """
 
     weights: Floats
@@ -67,7 +67,7 @@ class PassArrays(NamedTuple):
     emissions
         (n, w): exponentials of unary scores.
     shifts
-        (n,): what was subtracted from each row of scores.
+        (n,): number that was subtracted from each row of scores.
     forward
         (n, w): forward weights, scaled to a maximum of 1 in each row.
     scales
@@ -96,11 +96,11 @@ class Messages:
     Attributes
     ----------
     probs
-        float64 (n, n_tags), read-only: marginals.
+        float64 (n, n_tags), read-only: marginals of the tags of each token.
     arrays
-        What the passes filled: weights, or where there are no `transitions` logarithms of weights.
+        Arrays that the passes filled: weights, or logarithms of weights if there are no `transitions`.
     transitions
-        Those of all places, or None.
+        Transitions of all places, or None.
     """
 
     probs: Floats

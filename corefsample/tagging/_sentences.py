@@ -24,16 +24,16 @@ class TaggedSentence:
     Attributes
     ----------
     words
-        At least one.
+        Words of the sentence, at least one.
     tags
-        As many, none of them empty.
+        Gold tag of each word, not empty.
     doc_id
         Document of the sentence; intervals of calibration errors resample documents.
 
     Raises
     ------
     ParameterError
-        If the sentence is empty, numbers of words and tags differ, or one is not text.
+        If the sentence is empty, the numbers of words and tags differ, or a word or tag is not text.
 
     Examples
     --------

@@ -162,7 +162,8 @@ class ArcDistribution(HtmlTable):
         Returns
         -------
         float
-            -inf for heads that are no single-root tree, or have an arc that is not allowed.
+            Natural logarithm; -inf for heads that are not a tree with a single root, or have an arc that is not
+            allowed.
         """
         tree = checked_heads(heads, self.n)
         if not is_tree(tree):
@@ -203,16 +204,17 @@ class ArcDistribution(HtmlTable):
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         doc_id, sentence
-            Give each sentence of a corpus a random stream of its own; sentence is at least 0.
+            Id of the document and number of the sentence in it, at least 0, which give each sentence of a corpus a
+            random stream of its own.
 
         Returns
         -------
         int32 (n_samples, n)
-            Heads, -1 for the root.
+            Head of each token in each sample, -1 for the root.
 
         References
         ----------
