@@ -26,14 +26,14 @@ def read_yaml(source: str, data: bytes) -> object:
     Parameters
     ----------
     source
-        Name of the file, for errors.
+        Name of the file, for error messages.
     data
         Content of the file, UTF-8.
 
     Raises
     ------
     InputError
-        If it is not YAML; the place is the file and the line.
+        If the content is not YAML in UTF-8, or if a key appears twice; the error names the file and the line.
     """
     import yaml
 
@@ -66,8 +66,8 @@ def typed(source: str, content: object, kind: type[T]) -> T:
     Raises
     ------
     InputError
-        If a value has another type; the message is that of msgspec, and the place is the file and the path to the
-        value, in which ``[...]`` stands for a key.
+        If a value has another type; the error has the message of msgspec, the file, and the path to the value, in which
+        ``[...]`` stands for a key.
     """
     try:
         return msgspec.convert(content, kind)

@@ -35,9 +35,10 @@ def traced(
     on_progress: Progress | None,
     report: Report,
 ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentTrace]]]:
-    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad.
+    """Yield the valid documents of a stream, batch by batch, with the traces of their triggers.
 
-    Of several parses of a document, the likeliest is traced.
+    If a document has several parses, the likeliest one is traced. A document whose labels fit no dependency scheme is
+    rejected like a bad document.
     """
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
@@ -160,19 +161,19 @@ class Explained:
     Attributes
     ----------
     doc_id, date
-        Of the document; the date in ISO form, or None.
+        Name of the document, and its date in ISO form, None if it has no date.
     words
         Words of the sentence.
     start
-        Offset of the first of them in the document.
+        Token offset of the first of these words in the document.
     trace
-        The trigger; its offset is that of the document.
+        Trace of the trigger; its token offset counts from the beginning of the document.
     events
         Events of the document with their probabilities.
     share
-        Probability of the parses in which the trigger is as `trace` says; below 1 only in a document with several.
+        Probability of the parses in which the trigger is as `trace` says, in (0, 1]; 1 if the document has one parse.
     alternatives
-        What it is in the other parses, the likeliest first; a parse in which it is no trigger is in none.
+        What the trigger is in the other parses, the likeliest first, without parses in which the word is no trigger.
     """
 
     doc_id: str
@@ -197,7 +198,7 @@ class Explained:
 
     @property
     def is_by_nobody(self) -> bool:
-        """Whether the trigger makes an event of which the lexicon names no actor."""
+        """Whether the trigger makes an event whose actor the lexicon does not name."""
         return self.trace.outcome == COUNTED and not self.trace.is_named
 
     def match(self) -> str:

@@ -33,20 +33,20 @@ class DraftExample:
     Attributes
     ----------
     tokens
-        Its parse.
+        Parse of the sentence.
     trigger, words
-        The head word of the trigger, and the lemmas of the trigger in the order in which they were given.
+        Token of the trigger's head word, and the lemmas of the trigger in the order in which the user gave them.
     upos, lemmas
         Parts of speech of the trigger; for a trigger of one word its lemmas. A first word that is tagged as a name is
         also a noun, with the lemma that it has there in lower case.
     name, code
-        Head word of the actor's name, and the actor's code; -1 and "-" for an event by nobody named.
+        Token of the head word of the actor's name, and the actor's code; -1 and "-" for an event without an actor.
     actor
-        Head word of the mention that fills the role, or -1.
+        Token of the head word of the mention that fills the role, or -1 if no mention does.
     path
-        Name of the path from the trigger to that word, or the path itself.
+        Name of the path from the trigger to the actor's head word, or the path itself if no shipped path matches.
     is_named
-        Whether it is the name of a shipped path.
+        True if `path` is the name of a shipped path.
     """
 
     tokens: Tokens
@@ -75,22 +75,24 @@ def draft_example(
     Parameters
     ----------
     tokens
-        Its parse, in `scheme`.
+        Parse of the sentence, with labels of `scheme`.
     scheme
-        ud2, ud1 or clearnlp.
+        Dependency scheme of the parse: ud2, ud1 or clearnlp.
     lexicon
-        The actors.
+        Lexicon with the names of the actors.
     trigger
-        Words of the trigger, as in the sentence or as lemmas; None: its only verb.
+        Words of the trigger, as in the sentence or as lemmas; by default, the only verb of the sentence.
     actor
-        Words of the actor's name, as in the sentence; "-" for nobody; None: the only name of the lexicon.
+        Words of the actor's name, as in the sentence, or "-" for an event without an actor; by default, the only name
+        of the lexicon in the sentence.
     lower
-        Parses the sentence with its first letter in lower case.
+        Function that parses the sentence with its first letter in lower case.
 
     Raises
     ------
     ParameterError
-        If the trigger or the actor is not in the sentence, or not given and cannot be told.
+        If the trigger or the actor is not in the sentence, or if it is not given and the sentence has no or several
+        candidates.
     """
     view = ParseView(tokens, SCHEMES[scheme])
     head, words = _trigger(view, trigger)

@@ -149,9 +149,9 @@ class _JsonLines(logging.Formatter):
 def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) -> Iterator[None]:
     """Print what the library logs to standard error.
 
-    All of it if `verbose`; nothing but warnings if `quiet`; else what takes long where a person watches, and the
-    progress alone where nobody does. Steps of long work come every 30 seconds. All of it, every step included, is added
-    to `log_file`.
+    With `verbose`, all messages are printed; with `quiet`, only warnings. Otherwise a terminal gets messages from level
+    INFO, and other output gets warnings and progress; progress is printed at most every 30 seconds. `log_file` gets all
+    messages.
 
     Raises
     ------

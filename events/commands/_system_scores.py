@@ -44,13 +44,13 @@ class SystemScores:
     by_document
         Scores of every gold document by its doc_id, in the order of the gold file.
     posteriors
-        Posterior of the CoNLL average of each gold document; none if the system has no antecedent scores.
+        Posterior of the CoNLL average of each gold document; empty if the system has no antecedent scores.
     n_missing
-        Gold documents that the system lacks; they count as documents without entities.
+        Number of gold documents that the system lacks; they count as documents without entities.
     n_other
-        Documents of the system that gold lacks; they are left out.
+        Number of documents of the system that are not in gold; they are left out.
     n_repeated
-        Mentions of the system that repeat a span, and are removed.
+        Number of mentions of the system that repeat a span; they are removed.
     """
 
     by_document: dict[str, ClusteringScores]

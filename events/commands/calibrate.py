@@ -43,13 +43,14 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     Attributes
     ----------
     bin_size
-        Pairs in an adaptive bin. [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]
+        Pairs of mentions in an adaptive bin. [default: 5,000; with fewer than 100,000 pairs, a twentieth of them, at
+        least 50]
     norm
         Norm of the error; rms is the paper's CalibErr.
     level
         Level of the confidence intervals.
     n_resamples
-        Draws for intervals and tests.
+        Number of random draws for intervals and tests.
     seed
         Same seed, same intervals.
     """
@@ -94,16 +95,16 @@ def run_calibrate(
     inputs
         Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
-        What to measure.
+        What to measure, and the folder of the results, if any.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents.
+        Function called as documents are read, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If the folder is in use.
+        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
     InputError
-        If a file is missing, a document is bad, or none has gold.
+        If a file is missing, if a document is bad and is not set aside, or if no document has gold.
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """

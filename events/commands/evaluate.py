@@ -46,16 +46,16 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
     singletons
         Count entities of one mention; without, they are removed from SYSTEM and from GOLD.
     clustering
-        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; others: the
+        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; other names: the
         smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM without singletons.
     against
         Another system on the same documents; the table shows by how much SYSTEM is better. [default: none]
     n_samples
-        Samples behind the posterior of a SYSTEM with scores; 0: no posterior.
+        Number of samples behind the posterior of a SYSTEM with scores; 0: no posterior.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     n_resamples
-        Resamples of the documents.
+        Number of resamples of the documents.
     seed
         Same seed, same samples and intervals.
     """
@@ -76,26 +76,27 @@ class EvaluateResult(Result):
     Attributes
     ----------
     inputs
-        Files of the system and of gold, and of the other system if there is one.
+        Files of the system, of gold, and of the second system if there is one.
     n_documents, n_without_gold
-        Documents that are scored, and those of GOLD without gold entities, which are not.
+        Number of documents that are scored, and of documents of GOLD without gold entities, which are left out.
     n_not_in_system, n_not_in_gold
-        Gold documents that the system lacks, which count as if they had no entity; and documents of the system that
-        gold lacks, which are left out.
+        Number of gold documents that the system lacks, which count as if they had no entity; and of documents of the
+        system that are not in gold, which are left out.
     n_repeated
-        Mentions of the system that repeat a span, and are removed.
+        Number of mentions of the system that repeat a span; they are removed.
     skipped
-        Mentions of the files of gold and of the system that cannot be read, such as those in several pieces, by reason.
+        Number of mentions of the files of gold and of the system that cannot be read, such as mentions in several
+        pieces, by reason.
     level, n_resamples
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1), and number of resamples of the documents behind them.
     scores
-        Of the corpus and of each document.
+        Scores of the whole corpus and of each document.
     intervals
         Confidence interval of each F1 on the corpus, by metric.
     posterior
-        Posterior of the corpus's CoNLL average, None for a system without scores.
+        Posterior of the corpus's CoNLL average; None if the system has no scores.
     differences
-        Of the system and the other one, by metric; empty without another.
+        Differences between the system and the second one, by metric; empty without a second system.
     """
 
     inputs: tuple[str, ...]
@@ -140,14 +141,14 @@ def run_evaluate(
     system, gold
         Files or globs: CoNLL-2012, CoNLL-U (CorefUD), scored mentions.
     options
-        What counts as right.
+        What counts as a match, which entities are scored, and how intervals are made.
     on_progress
-        Called as documents of the system are read, with bytes read, bytes in all, and documents.
+        Function called as documents of the system are read, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If an option is invalid.
     InputError
         If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
     """

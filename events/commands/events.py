@@ -52,15 +52,15 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     inputs
         Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
     options
-        What to count, and where to write it.
+        What to count, and the folder of the run.
     on_progress
-        Called after each batch with the bytes read, the bytes of all files, and the documents counted.
+        Function called after each batch with the bytes read, the bytes of all files, and the documents counted.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
-        folder; then the folder is as it was, but the complete parts stay.
+        If an option, a document, a rule or a lexicon is invalid, if the folder cannot be used or written, or if another
+        run works in it; then the folder is as it was, but the complete parts stay.
     """
     _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
@@ -152,7 +152,7 @@ def warnings_of_run(summary: EventsResult) -> Iterator[str]:
 def _print_highest(counts: pd.DataFrame) -> None:
     """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors.
 
-    Events of nobody named come last: the question is who did it.
+    Events without a named actor come last, because users mostly ask who did it.
     """
     from events.counting._tables import RULE_ENDS, Columns
 

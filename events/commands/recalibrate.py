@@ -52,10 +52,10 @@ class RecalibrateOptions(shared.Overwrite, shared.FitOptions):
     out
         File for the documents of APPLY with their new scores.
     objective
-        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log
-        for the log score, else Brier's.
+        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log for the
+        log score, otherwise the Brier score.
     n_resamples
-        Refits on resampled documents, for standard errors.
+        Number of refits on resampled documents, for standard errors.
     shrink
         Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
     """
@@ -80,27 +80,27 @@ class RecalibrateResult(Result):
     Attributes
     ----------
     out, record
-        The file of recalibrated documents, and the record of the fit beside it.
+        Path of the file of recalibrated documents, and of the record of the fit beside it.
     fit
-        The recalibration, fitted to all documents with gold.
+        Recalibration fitted to all documents with gold.
     cross_fit
-        The same by folds: its scores are held out.
+        Recalibrations fitted without one fold of the documents; their scores are on that fold.
     draws
-        Refits on bootstrapped documents.
+        Recalibrations refitted to bootstrapped documents.
     applied
-        The recalibration of the written documents: the fit, or the fit shrunk.
+        Recalibration of the written documents: the fit, or the fit shrunk towards no change.
     domain_effect
-        How much it differs between domains, or None if they are not known.
+        How much the recalibration differs between domains; None if the domains are not known or not used.
     n_without_gold
-        Documents of the gold inputs that have no gold, and were left out.
+        Number of documents of the gold inputs that were left out because they have no gold.
     n_documents
-        Documents written.
+        Number of documents written.
     n_also_fitted
-        Of them, documents that the fit used.
+        Number of written documents that the fit also used.
     n_quarantined
-        Bad documents set aside, of both inputs.
+        Number of bad documents set aside, of both inputs.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     out: str
@@ -150,7 +150,8 @@ def run_recalibrate(
         What to fit, and the new file: .jsonl, .jsonl.gz or .parquet. The record of the fit is written beside it, to the
         name with .recalibration.json added, and bad documents to the name with .quarantine.jsonl added.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for `apply`.
+        Function called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for
+        `apply`.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def run_recalibrate(
         If an output exists and `overwrite` is false, there are more folds than documents, or gold does not determine
         a recalibration.
     InputError
-        If a document is bad, or none has gold.
+        If a document is bad and is not set aside, or if no document of `gold` has gold.
     OutputError
         If a file cannot be written.
     """

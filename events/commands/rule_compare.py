@@ -39,13 +39,13 @@ class RuleCompareOptions(shared.Seed):
     Attributes
     ----------
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     n_resamples
-        Bootstrap resamples of the labelled documents.
+        Number of bootstrap resamples of the labelled documents.
     plan
         Folder of the audit. [default: that of the first sheet]
     seed
-        Of the resamples.
+        Seed of the resamples.
     """
 
     level: float = option(default=0.95, above=0.0, below=1.0)
@@ -55,20 +55,21 @@ class RuleCompareOptions(shared.Seed):
 
 @dataclass(frozen=True, slots=True)
 class RuleCompareResult(Result):
-    """What was found.
+    """Comparison of the P of two runs with labels.
 
     Attributes
     ----------
     first, second
         Folders of the runs.
     level
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1).
     n_labels, n_positive
-        Labels yes or no, and those that are yes.
+        Number of labels that are yes or no, and of those that are yes.
     n_moved
-        Labels on which the runs are on different sides of one half.
+        Number of labels for which the P of the two runs are on different sides of one half.
     differences
-        measure, first, second, difference, lower and upper of each measure, as in `events.audit._quality.Difference`.
+        Mapping with measure, first, second, difference, lower and upper for each measure: see
+        `events.audit._quality.Difference`.
     verdict
         better, worse or undecided: by the interval of the Brier score, which is finite where P is 0 or 1.
     """
@@ -91,18 +92,19 @@ def run_rule_compare(
     Parameters
     ----------
     first
-        Folder of a finished events run, of which the audit is.
+        Folder of the finished events run that the audit's plan was drawn from.
     second
-        That of a run of the same documents, with another rule, preset or lexicon.
+        Folder of a finished events run of the same documents, with another rule, preset or lexicon.
     sheets
-        Labelled sheets.
+        Labelled sheets of the audit, at least one.
     options
-        How to compare.
+        Level and resamples of the intervals, their seed, and the folder of the audit.
 
     Raises
     ------
     ParameterError, InputError
-        If an option, a run or a sheet breaks its rule.
+        If an option is invalid, if the second run lacks rules or documents of the plan, or if a run or a sheet is
+        missing or damaged.
     """
     from events.audit._quality import THRESHOLD, labelled_cells, paired_differences
     from events.commands._audit_files import labelled_plan

@@ -38,9 +38,9 @@ class LabelTargets:
     Attributes
     ----------
     plan
-        Its identity.
+        Identity of the plan.
     names
-        Name of each target in labels, by its event and its actor, or "" for any actor.
+        Name of each target in labels, by its event and its actor; the actor is "" if the target is any actor.
     """
 
     plan: str
@@ -66,7 +66,7 @@ class LabelTargets:
         return [] if self.kind == "yes-no" else list(self.names.values())
 
     def of_row(self, event: str, actor: str) -> str | None:
-        """Name of the target of a row of the evidence: that of the actor, or of any; None if there is none."""
+        """Name of the target of a row of the evidence: its actor, else any actor; None if labels are about neither."""
         return self.names.get((event, actor), self.names.get((event, "")))
 
     def parts(self, label: str) -> dict[str, str]:
@@ -96,19 +96,19 @@ class LabelContent:
     about
         What the labels are about.
     labels
-        By doc_id, and by name of the target: yes, no or unsure.
+        Label of each target, yes, no or unsure, by doc_id and by name of the target.
     targets
-        One for each target: key; name; total; and rows by period, as JSON values.
+        Mapping for each target: key; name; total; and rows by period, as JSON values.
     level
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1).
     n_documents
-        All documents.
+        Number of all documents, labelled or not.
     assumption
         "stable-errors" where audited counts of periods rest on it, or "".
     probabilities
-        Learned P that a reader says yes, by name of the target and doc_id; none of an audit.
+        Learned P that a reader says yes, by name of the target and doc_id; empty for an audit.
     chosen
-        Documents with a label that a person chose, and no plan.
+        Documents with a label that a person picked on a page, outside the sample of the plan.
     """
 
     about: LabelTargets
@@ -150,11 +150,11 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     Parameters
     ----------
     folder
-        The folder.
+        Folder that `corefsample audit estimate` wrote.
     doc_ids
-        Documents of the run.
+        doc_ids of the documents of the run.
     record
-        Content of run.json.
+        Content of run.json of the run.
 
     Raises
     ------

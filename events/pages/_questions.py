@@ -45,7 +45,7 @@ class Question:
     Attributes
     ----------
     text
-        The question.
+        Question that a label answers.
     codebook
         Paragraphs: what counts and what does not, and examples.
     """
@@ -71,9 +71,9 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
     Parameters
     ----------
     frame
-        The documents, with the targets that labels are about.
+        Documents of the audit, with the targets that labels are about.
     definitions
-        The rules and the lexicon of the run.
+        Rules and lexicon of the run.
     """
     asked = [(rule, codes) for rule in definitions.rules if (codes := _codes(frame, rule)) is not None]
     unions = [
@@ -134,7 +134,7 @@ def _of_unions(
 
 
 def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
-    """The targets that are events of a rule, without its name; () is that of any actor, None that there is none."""
+    """Targets that are events of a rule, without its name; () for a target of any actor, None if no target is."""
     if rule.name in frame.targets:
         return ()
     if frame.event == rule.name:
@@ -169,7 +169,7 @@ class _Wording:
         return own.format(**dict(zip(("actor", "target"), actors, strict=False)))
 
     def asked(self, rule: Rule, codes: Sequence[str]) -> str:
-        """The clause about the event of one target: the only one of `codes`, or any actor if there is none."""
+        """Clause about the event of one target: by the first of `codes`, or by any actor if `codes` is empty."""
         any_actor = f"an actor of the lexicon {self._lexicon.source}"
         anyone = rule.question.anyone or (
             self.clause(rule, [any_actor] * 2) if rule.event else f"there is the event “{rule.name}”"

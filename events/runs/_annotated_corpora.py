@@ -28,15 +28,16 @@ class Corpus:
     Attributes
     ----------
     paths
-        The files.
+        Paths of the files.
     documents
         Selected documents with annotated entities, in order.
     n_without_gold, n_not_selected
-        Number of documents left out: without annotated entities; by the conditions.
+        Number of documents left out because they have no annotated entities, and because they do not meet the
+        conditions.
     skipped
-        Mentions that are in no document, counted by reason.
+        Number of mentions that are in no document, by reason.
     languages
-        Codes of the languages that the selected documents, or the names of their files, say.
+        Codes of the languages that the metadata of the selected documents, or the names of their files, give.
     """
 
     paths: list[str]
@@ -51,13 +52,13 @@ NO_CORPUS = Corpus([], [], 0, 0, Counter())
 
 
 def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> Language:
-    """The language to train in: the given one, or that of the documents; where nothing says it, English.
+    """Language to train in: the given one, or that of the documents; English if neither says it.
 
     Raises
     ------
     ParameterError
-        If the documents are in another language, or in several, or in none that is known and few of their words are
-        English.
+        If the documents are in another language or in several languages, or if their language is not known and few of
+        their words are English.
     """
     found = {code for corpus in corpora for code in corpus.languages}
     name = given or (min(found) if found else ENGLISH)
@@ -84,7 +85,7 @@ def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str |
     Raises
     ------
     InputError
-        If a file is missing, has another ending, or contains text.
+        If a file is missing, has an unknown ending, or contains text.
     """
     documents = DocumentInputs(inputs, entity_fields=entity_fields)
     text = documents.first_of("news")
@@ -106,7 +107,7 @@ def read_corpus(
     Raises
     ------
     InputError
-        If a file has no annotated entities, no document is left, or a document is bad and `on_rejected` is None.
+        If a file has no annotated entities, if no document is left, or if a document is bad and `on_rejected` is None.
     ParameterError
         If no document is left because no document has the metadata of a condition.
     """

@@ -55,16 +55,17 @@ def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None
     Parameters
     ----------
     inputs
-        Files, URLs, or globs.
+        Files, URLs or globs of scored mentions.
     folder
         Folder of the run.
     options
-        What to count: the same as of `run_events`.
+        What to count: the options that `run_events` will get.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        As `run_events`, before it counts.
+        If `run_events` would raise such an error before it counts: an option, a rule, a lexicon or the folder is
+        invalid, or a file is missing.
     """
     with opened_run(inputs, os.fspath(folder), options or CountOptions(), overwrite=True) as run:
         return [part for part in run.parts if run.found(part) is None]
@@ -140,13 +141,13 @@ class MergedCounts:
     Attributes
     ----------
     counter
-        The counts.
+        Counts of all parts so far.
     parts, ends
-        The parts, and the number of documents after each.
+        Parts that were added, and number of documents up to the end of each.
     records
-        Their stored results.
+        Stored results of the parts that were added.
     stored
-        All results that belong to the run: also those of parts before their repeated documents were left out.
+        All results that belong to the run, including those of parts before their repeated documents were left out.
     n_computed
         Number of parts that this call computed.
     """
