@@ -33,7 +33,8 @@ class JoinProbability(ShortRepr):
         Probability that the mention joins the cluster, in [0, 1].
     mc_se
         Monte Carlo standard error of the probability; 0 where the probability is exact. Where all samples
-        agree, it is a bound: the distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n_samples), about 3 / n_samples.
+        agree, it is a bound: the distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n_samples), about
+        3 / n_samples.
     n_samples
         Number of samples behind the probability; 0 where it is exact.
     """
