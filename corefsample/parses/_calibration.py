@@ -148,12 +148,12 @@ def calibrate_parses(
         pairs = [(d, row[name]) for d, row in enumerate(rows) if name in row]
         q, y = (np.concatenate([getattr(each, field) for _, each in pairs]) for field in ("q", "y"))
         document = np.concatenate([np.full(len(each.q), d) for d, each in pairs])
-        kept = q >= LEAST
-        if np.count_nonzero(kept) < N_BINS:
+        is_likely = q >= LEAST
+        if np.count_nonzero(is_likely) < N_BINS:
             continue
-        blocks = block_bin_pairs(q[kept], y[kept], document[kept], n_bins=N_BINS, strategy="uniform")
-        several = blocks.n_blocks > 1
-        interval = bootstrap_interval(blocks, level=level, n_resamples=n_resamples, seed=seed) if several else None
+        blocks = block_bin_pairs(q[is_likely], y[is_likely], document[is_likely], n_bins=N_BINS, strategy="uniform")
+        is_resampled = blocks.n_blocks > 1
+        interval = bootstrap_interval(blocks, level=level, n_resamples=n_resamples, seed=seed) if is_resampled else None
         n_gold, n_found = sum(each.n_gold for _, each in pairs), sum(each.n_found for _, each in pairs)
         results.append(
             PropertyCalibration(
@@ -161,7 +161,7 @@ def calibrate_parses(
                 binned_error(blocks.bins),
                 interval,
                 binned_error(blocks.bins, norm="max"),
-                ReliabilityCurve.of_bins(blocks if several else blocks.bins, level=level),
+                ReliabilityCurve.of_bins(blocks if is_resampled else blocks.bins, level=level),
                 blocks.n_blocks,
                 n_found / n_gold if n_gold else 1.0,
             )

@@ -43,16 +43,16 @@ def properties_of(parses: Sequence[Tokens], schemes: Sequence[str]) -> dict[str,
         the L arcs from the token upwards; the last may be that of the root. "roles": role and governor of
         `corefsample.syntax._roles.NeutralParse`, of tokens whose role is not one of function words and other ones.
     """
-    found: dict[str, Ints] = {}
+    properties: dict[str, Ints] = {}
     if len(set(schemes)) == 1:
         heads = np.stack([tokens.head for tokens in parses]).astype(np.int64)
         names = [[_plain(label) for label in tokens.dep] for tokens in parses]
         labels = np.unique(names, return_inverse=True)[1].reshape(heads.shape)
-        found["arcs"] = heads + 1
-        found["labelled arcs"] = (heads + 1) * (labels.max(initial=0) + 1) + labels
-        found |= _paths(heads, found["labelled arcs"])
-    found["roles"] = np.stack([_roles(*parse) for parse in zip(parses, schemes, strict=True)])
-    return found
+        properties["arcs"] = heads + 1
+        properties["labelled arcs"] = (heads + 1) * (labels.max(initial=0) + 1) + labels
+        properties |= _paths(heads, properties["labelled arcs"])
+    properties["roles"] = np.stack([_roles(*parse) for parse in zip(parses, schemes, strict=True)])
+    return properties
 
 
 def role_path_ends(
@@ -214,11 +214,11 @@ def gold_score(
 
 def _pairs_of_tokens(keys: Ints) -> ParsePairs:
     n_tokens = keys.shape[1]
-    found, counts = _counts_of_tokens(keys[1:])
-    exists = found >= 0
-    found, counts = found[exists], counts[exists]
+    properties, counts = _counts_of_tokens(keys[1:])
+    exists = properties >= 0
+    properties, counts = properties[exists], counts[exists]
     gold = (keys[0] * n_tokens + np.arange(n_tokens))[keys[0] >= 0]
-    y = np.isin(found, gold).astype(np.int64)
+    y = np.isin(properties, gold).astype(np.int64)
     return ParsePairs(counts / (len(keys) - 1), y, len(gold), int(y.sum()))
 
 

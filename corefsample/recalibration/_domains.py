@@ -82,11 +82,11 @@ def estimated_domains(
         raise ParameterError(f"must be at least {FEWEST_DOMAINS} to estimate how domains differ, got {len(names)}")
     slopes, curvatures = [], []
     for domain in names:
-        own = weights * (domains == domain)
-        step = quadratic_minimum(there, point, weights - own, precision) - point
-        _, slope, curvature = there.total(own)
+        domain_weights = weights * (domains == domain)
+        step = quadratic_minimum(there, point, weights - domain_weights, precision) - point
+        _, slope, curvature = there.total(domain_weights)
         slope = slope + curvature @ step
-        scale = overdispersion(there, own)
+        scale = overdispersion(there, domain_weights)
         slopes.append(slope / scale)
         curvatures.append(_positive(curvature) / scale)
     return _em(slopes, curvatures)

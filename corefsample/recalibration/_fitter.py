@@ -198,8 +198,8 @@ class RecalibrationFitter:
         """Assign the documents to folds in an order that depends only on seed and doc_ids."""
         keys = [(document_key(seed, doc_id), doc_id) for doc_id in self.gold.doc_ids]
         folds = np.empty(self.n_documents, np.int64)
-        for place, d in enumerate(sorted(range(self.n_documents), key=keys.__getitem__)):
-            folds[d] = place % n_folds
+        for position, d in enumerate(sorted(range(self.n_documents), key=keys.__getitem__)):
+            folds[d] = position % n_folds
         return folds
 
     def _refits(self, n_resamples: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:

@@ -95,8 +95,8 @@ def _by_kind(values: Iterable[Any]) -> dict[str, Any]:
 def json_fields(parameter: str, content: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
     """Values of the fields of a JSON object in this order; raise if one is missing, or there are others."""
     if not isinstance(content, Mapping) or set(content) - set(optional) != set(names):
-        found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-        raise ParameterError(f"must have the fields {', '.join(names)}, got {found or 'none'}", parameter=parameter)
+        fields = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+        raise ParameterError(f"must have the fields {', '.join(names)}, got {fields or 'none'}", parameter=parameter)
     return tuple(content[name] for name in names)
 
 
@@ -240,11 +240,11 @@ class Recalibration(HtmlTable):
         ParameterError
             If the field `recalibration` of the metadata is not a text.
         """
-        found = metadata.get(RECALIBRATION_FIELD, "")
-        if not isinstance(found, str):
+        fingerprints = metadata.get(RECALIBRATION_FIELD, "")
+        if not isinstance(fingerprints, str):
             rule = f"metadata.{RECALIBRATION_FIELD} must be the fingerprints of recalibrations as a text"
-            raise ParameterError(f"{rule}, got {found!r}")
-        return found
+            raise ParameterError(f"{rule}, got {fingerprints!r}")
+        return fingerprints
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.
@@ -279,9 +279,9 @@ class Recalibration(HtmlTable):
         s / T + o by the temperature T / T' and the offsets o - o' T' / T.
         """
         ratio = applied.temperature / self.temperature
-        vector, other = self.vector(), applied.vector()
-        relative = vector - ratio * other
-        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - other[LOG_TEMPERATURE]
+        vector, applied_vector = self.vector(), applied.vector()
+        relative = vector - ratio * applied_vector
+        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - applied_vector[LOG_TEMPERATURE]
         by_kind = self.offsets is not None or applied.offsets is not None
         return Recalibration.from_vector(relative if by_kind else relative[:N_GLOBAL])
 

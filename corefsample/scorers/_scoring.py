@@ -157,8 +157,8 @@ def document_scheme(document: MentionDocument) -> str | None:
     if document.tokens is None:
         return None
     labels = document.tokens.dep
-    own = SchemeChoice.declared(document.metadata, labels).name
-    return own or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
+    declared = SchemeChoice.declared(document.metadata, labels).name
+    return declared or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(
@@ -212,10 +212,10 @@ def score_mentions(
 
 def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
     """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
-    other = scorer.language.other_of(metadata, path)
-    if other is not None:
-        rule = f"must be of the language of the document ({other}), got a model of {scorer.language.code}"
-        raise ParameterError(rule, parameter="model", hint=other_scorer(other))
+    other_language = scorer.language.other_of(metadata, path)
+    if other_language is not None:
+        rule = f"must be of the language of the document ({other_language}), got a model of {scorer.language.code}"
+        raise ParameterError(rule, parameter="model", hint=other_scorer(other_language))
 
 
 def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
@@ -223,9 +223,9 @@ def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, se
 
     The new scores have not been recalibrated.
     """
-    kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
-    kept = scorer.language.declared_in(kept)
-    return {**kept, SEEN_FIELD: True} if seen else kept
+    remaining = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
+    remaining = scorer.language.declared_in(remaining)
+    return {**remaining, SEEN_FIELD: True} if seen else remaining
 
 
 def document_checksum(tokens: Tokens | None) -> str:

@@ -74,8 +74,8 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
         if posterior.n_samples >= _FEWEST_SAMPLES:
             # Samples of equal texts must be independent.
             is_repeated = posterior.doc_id in doc_ids
-            content = content_of(example.predicted)
-            samples = content.sampled(f"{posterior.doc_id} {number}") if is_repeated else content.samples
+            state = content_of(example.predicted)
+            samples = state.sampled(f"{posterior.doc_id} {number}") if is_repeated else state.samples
             doc_ids.add(posterior.doc_id)
             posteriors.append(
                 cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
@@ -89,13 +89,15 @@ def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -
     from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
     corpus = corpus_scores(documents).corpus if documents else None
-    whole = corpus_posterior(posteriors).corpus if posteriors else None
-    found: dict[str, float | None] = {}
+    posterior = corpus_posterior(posteriors).corpus if posteriors else None
+    scores: dict[str, float | None] = {}
     for metric in ("conll", *METRICS):
-        for short, part in _PARTS.items():
+        for short, measure in _PARTS.items():
             name = short if metric == "conll" else f"{metric}_{short}"
-            found[name] = None if corpus is None else float(getattr(getattr(corpus, metric), part))
-    return found | {f"f_{name}": None if whole is None else getattr(whole, name) for name in ("mean", "lower", "upper")}
+            scores[name] = None if corpus is None else float(getattr(getattr(corpus, metric), measure))
+    return scores | {
+        f"f_{name}": None if posterior is None else getattr(posterior, name) for name in ("mean", "lower", "upper")
+    }
 
 
 def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:

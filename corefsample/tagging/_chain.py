@@ -231,8 +231,8 @@ class LinearChain(HtmlTable):
     def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
-        found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
-        return tags[:found], scores[:found]
+        n_found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
+        return tags[:n_found], scores[:n_found]
 
     def entropy(self) -> float:
         """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
@@ -342,10 +342,10 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
            [0.667, 0.333]])
     """
     matrix = _passes.valid_scores("pairwise", pairwise, (2,))
-    found: list[Floats] = []
+    marginals: list[Floats] = []
     for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix)):
-        found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
-    return found
+        marginals += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
+    return marginals
 
 
 def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> Iterator[tuple[Floats, Floats]]:
@@ -387,12 +387,12 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
 def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
     n_tags, transitions = len(pairwise), Transitions.of(pairwise)
     for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions):
-        whole = Messages(probs, arrays, transitions)
+        messages = Messages(probs, arrays, transitions)
         for c, (a, b) in enumerate(neighbours(bounds)):
             pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)
             if c in by_logs:
                 by_logs[c].fill_pairs(rows[a:b], pairwise[None], 0, pair_probs)
             else:
-                whole.fill_pairs(rows, pairwise[None], a, pair_probs)
+                messages.fill_pairs(rows, pairwise[None], a, pair_probs)
             pair_probs.flags.writeable = False
             yield probs[a:b], pair_probs

@@ -137,8 +137,8 @@ def fit_chain_recalibration(
         return math.fsum(_loss(chain, tags, objective) for chain, tags in pairs) / n_tokens
 
     low, high = math.log(LIMITS[0]), math.log(LIMITS[1])
-    found = minimize_scalar(mean_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    best = min((low, float(found.x), high, 0.0), key=mean_loss)
+    minimum = minimize_scalar(mean_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
+    best = min((low, float(minimum.x), high, 0.0), key=mean_loss)
     after = mean_loss(best)
     recalibration = ChainRecalibration(math.exp(best))
     return ChainRecalibrationFit(recalibration, objective, mean_loss(0.0), after, len(chains), n_tokens)
