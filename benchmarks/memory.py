@@ -9,6 +9,7 @@ have some 2.6 MB a document.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import subprocess
 import sys
@@ -61,9 +62,9 @@ def document(*, with_event: bool) -> ScoredDocument:
     )
     return ScoredDocument(
         doc_id="0",
-        mentions=[[0, 1, 0], [3, 4, 3], [5, 6, 5]],  # type: ignore[arg-type]
+        mentions=[[0, 1, 0], [3, 4, 3], [5, 6, 5]],
         antecedents=AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.3], [-1.0]]),
-        date=FIRST_DAY.item(),
+        date=datetime.date(1987, 1, 1),
         tokens=tokens,
     )
 

@@ -49,7 +49,7 @@ class _KernelCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load a compiled kernel, after numba's memory manager, which it calls; log that there is none."""
+        """Load numba's memory manager, and a compiled kernel from the cache; log if the kernel is not in the cache."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             loaded = self._load_overload(signature, target_context)

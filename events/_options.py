@@ -1,6 +1,6 @@
-"""Options that are declared once: type, range, default and docstring of a field serve Python and the command line.
+"""Options declared once: type, range, default and docstring of a field serve Python and the command line.
 
-And results of commands, which become JSON in one way.
+The module also has the base of results of commands, which all become JSON in the same way.
 """
 
 from __future__ import annotations
@@ -41,21 +41,22 @@ class Declared:
     Attributes
     ----------
     name, help
-        Of the field.
+        Name of the field, and what it means, as in the docstring of its class.
     type, choices
-        bool, int, float or str; and the values that a text may have, if not all.
+        Type of one value: bool, int, float or str; and the values that a text may have, empty if all are allowed.
     n_values
-        How many values the field has: usually 1, more for a tuple of that length, 0 for any number.
+        Number of values that the field has: usually 1, more for a tuple of that length, 0 for any number.
     is_optional
-        Whether it may be None.
+        True if the field may be None.
     default
-        `dataclasses.MISSING` if there is none.
+        Default value; `dataclasses.MISSING` if the field is required.
     flag, metavar
-        Of the command line, if they do not follow from the name and the type; "" if Python alone has the option.
+        Flag and placeholder on the command line, if they do not follow from the name and the type; the flag "" means
+        that only Python has the option.
     at_least, above, at_most, below
-        Bounds of numbers.
+        Bounds of a number, inclusive (`at_least`, `at_most`) or exclusive (`above`, `below`); None without a bound.
     is_recorded
-        Whether records of runs have it: results depend on it.
+        True if records of runs have the field, because results depend on it.
     """
 
     name: str
@@ -74,7 +75,7 @@ class Declared:
     is_recorded: bool = True
 
     def check(self, value: Any) -> None:
-        """Raise ParameterError unless a value has the type, and lies in the range."""
+        """Raise ParameterError unless a value has the field's type and lies in its range."""
         from corefsample import _checks
         from corefsample.errors import ParameterError
 
@@ -83,21 +84,21 @@ class Declared:
         values = value if isinstance(value, (tuple, list)) else (value,)
         if self.n_values > 1 and len(values) != self.n_values:
             raise ParameterError(f"must be {self.n_values} values, got {len(values)}", parameter=self.name)
-        for each in values:
+        for item in values:
             if self.choices:
-                _checks.choice(self.name, each, self.choices)
+                _checks.choice(self.name, item, self.choices)
             elif self.type is int:
-                number = _checks.whole(self.name, each, int(self.at_least or 0))
+                number = _checks.whole(self.name, item, int(self.at_least or 0))
                 if self.at_most is not None:
                     _checks.at_most(self.name, number, int(self.at_most))
             elif self.type is not float:
-                _checks.instance(self.name, each, self.type)
+                _checks.instance(self.name, item, self.type)
             elif self.at_most is not None or self.below is not None:
                 _checks.probability(
-                    self.name, each, below_one=self.below is not None, above_zero=self.above is not None
+                    self.name, item, below_one=self.below is not None, above_zero=self.above is not None
                 )
             else:
-                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, each)
+                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, item)
 
 
 def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
@@ -110,14 +111,14 @@ def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
-    """Make a frozen dataclass of options; the docstring says what each is, and lists inherited ones too."""
+    """Make a frozen dataclass of options; its docstring says what each option is, and lists inherited ones too."""
     summary, _, rows = inspect.cleandoc(docstring_of(cls)).partition(_ATTRIBUTES)
-    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    found = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
-    inherited = [pair for base in reversed(made.__mro__) for pair in vars(base).get("help_of", {}).items()]
-    made.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in found)])
-    lines = [f"{field.name}\n    {made.help_of[field.name]}" for field in dataclasses.fields(made)]
-    made.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
+    new_class: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    described = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
+    inherited = [pair for base in reversed(new_class.__mro__) for pair in vars(base).get("help_of", {}).items()]
+    new_class.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in described)])
+    lines = [f"{field.name}\n    {new_class.help_of[field.name]}" for field in dataclasses.fields(new_class)]
+    new_class.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
     return cls
 
 
@@ -135,19 +136,19 @@ class Options:
     Attributes
     ----------
     help_of
-        What each option is.
+        Meaning of each option, by name.
     """
 
     help_of: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
-        for each in fields_of(type(self)).values():
-            value = getattr(self, each.name)
+        for field in fields_of(type(self)).values():
+            value = getattr(self, field.name)
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
             value = tuple(map(_shown, value)) if isinstance(value, tuple) else _shown(value)
-            object.__setattr__(self, each.name, value)
-            each.check(value)
+            object.__setattr__(self, field.name, value)
+            field.check(value)
         self._check()
 
     def _check(self) -> None:
@@ -155,21 +156,21 @@ class Options:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """The options of a record, which may have other fields."""
-        given = {name: content[name] for name in fields_of(cls) if name in content}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+        """Options from the JSON of a record; other fields of the record are ignored."""
+        values = {name: content[name] for name in fields_of(cls) if name in content}
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
     def recorded(self) -> dict[str, Any]:
-        """The options by name on which results depend."""
+        """Options on which results depend, by name."""
         return {name: getattr(self, name) for name, each in fields_of(type(self)).items() if each.is_recorded}
 
     def chosen(self, *names: str) -> dict[str, Any]:
-        """Some options by name."""
+        """Values of some options, by name."""
         return {name: getattr(self, name) for name in names}
 
 
 def _shown(value: Any) -> Any:
-    """A value; of a URL with credentials, what is shown and recorded of it."""
+    """The value, without the credentials if it is a URL."""
     if not isinstance(value, str) or "://" not in value:
         return value
     from corefsample.files._remote import without_credentials
@@ -178,19 +179,19 @@ def _shown(value: Any) -> Any:
 
 
 def fields_of(cls: type[Options]) -> dict[str, Declared]:
-    """The fields of a class by name: its own before those that it inherits, and last those that no record has."""
+    """Fields of a class by name: its own fields, then inherited ones, and last the fields that are not recorded."""
     hints = get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
-    found = []
+    declarations = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
         text = cls.help_of[field.name].replace(" [default:", "  [default:")
         of_type = _kind(hints[field.name])
-        found.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
-    return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
+        declarations.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
+    return {each.name: each for each in sorted(declarations, key=lambda each: not each.is_recorded)}
 
 
 def _kind(hint: Any) -> dict[str, Any]:
-    """Type of one value, its choices, the number of values, and whether None is one."""
+    """Type of one value, its choices, the number of values, and whether None is allowed."""
     members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
     item, n_values = next(each for each in members if each is not NoneType), 1
     for inner in (get_args(each) for each in members if get_origin(each) is tuple):
@@ -206,7 +207,7 @@ class Result(HtmlTable):
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The fields that are compared, by name, and more that follows from those that JSON cannot represent."""
+        """Fields that take part in comparisons, by name, and values that replace fields that JSON cannot represent."""
         fields = [field.name for field in dataclasses.fields(self) if field.compare]  # type: ignore[arg-type]
         values = {name: getattr(self, name) for name in fields}
         return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
@@ -217,16 +218,16 @@ class Result(HtmlTable):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FolderResult(Result):
-    """What the result of every command has that writes into a folder, or not.
+    """Base of the results of commands that can write into a folder.
 
     Attributes
     ----------
     out
-        The folder, or None if nothing was written.
+        Path of the folder, or None if nothing was written.
     n_quarantined
-        Bad documents set aside.
+        Number of bad documents set aside.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     out: str | None

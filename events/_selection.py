@@ -1,4 +1,4 @@
-"""Which documents of a corpus are used, by their names and metadata."""
+"""Selection of the documents of a corpus by their names and metadata."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Selection:
     Parameters
     ----------
     conditions
-        Each "key=value" or "key=value,value": the document's metadata `key` must be one of the values, in which *, ?
-        and [...] stand for other characters; of a list one item must be. `doc_id` is a key too. A document without that
-        metadata is not selected.
+        Conditions of the form "key=value" or "key=value,value": the document's metadata `key` must match one of the
+        values, in which *, ? and [...] are wildcards; if the metadata is a list, one item must match. `doc_id` is a key
+        too. A document without that metadata is not selected.
 
     Raises
     ------
@@ -49,14 +49,14 @@ class Selection:
 
     def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
         """Whether a document meets all conditions."""
-        found = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
+        fields = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
         return all(
-            any(fnmatchcase(text, pattern) for text in _texts(found.get(key)) for pattern in patterns)
+            any(fnmatchcase(text, pattern) for text in _texts(fields.get(key)) for pattern in patterns)
             for key, patterns in self._conditions
         )
 
     def __call__(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
-        """As `includes`, and count the documents that are left out."""
+        """Whether a document meets all conditions (see `includes`); documents that do not are counted."""
         is_included = self.includes(doc_id, metadata)
         self.n_not_selected += not is_included
         return is_included
@@ -67,12 +67,12 @@ class Selection:
         Raises
         ------
         ParameterError
-            If there is one.
+            If there is such a key.
         """
-        known = {"doc_id", *(name.removeprefix(_META) for name in names)}
+        names_of_metadata = {"doc_id", *(name.removeprefix(_META) for name in names)}
         for key, _ in self._conditions:
-            if key not in known:
-                rule = f"must name metadata of the documents ({', '.join(sorted(known))})"
+            if key not in names_of_metadata:
+                rule = f"must name metadata of the documents ({', '.join(sorted(names_of_metadata))})"
                 raise ParameterError(f"{rule}, got {key!r}", parameter="where")
 
 

@@ -65,12 +65,12 @@ class Lexicon(Options):
 
 @declared
 class Unannotated(Options):
-    """What is done with mentions that are not annotated.
+    """How mentions that are not annotated are treated.
 
     Attributes
     ----------
     unannotated
-        Mentions whose entity is null: leave them out, or treat each as an entity of its own.
+        Mentions without an annotated entity: leave them out, or treat each as an entity of its own.
     """
 
     unannotated: Literal["skip", "single"] = "skip"
@@ -78,12 +78,12 @@ class Unannotated(Options):
 
 @declared
 class EntityFields(Options):
-    """Fields of CoNLL-U files that do not declare them.
+    """Fields of ``Entity=`` in CoNLL-U files that do not declare them.
 
     Attributes
     ----------
     entity_fields
-        Usually eid-etype-head-other: fields of Entity= in CoNLL-U files that do not declare them.
+        Fields of Entity= in CoNLL-U files that do not declare them, usually eid-etype-head-other.
     """
 
     entity_fields: str | None = option(default=None, metavar="FIELDS")
@@ -96,8 +96,8 @@ class Where(Options):
     Attributes
     ----------
     where
-        Use only documents with such metadata, as section=Foreign*; may be repeated, and then all must hold. [default:
-        all documents]
+        Use only documents with this metadata, such as section=Foreign*; may be repeated, and then all conditions must
+        hold. [default: all documents]
     """
 
     where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
@@ -168,7 +168,8 @@ class Quarantine(OnError):  # noqa: N818, no exception
     Attributes
     ----------
     max_quarantined
-        Most documents that may be set aside, a number, or below 1 a share of all; more are an error. [default: any]
+        Largest number of documents that may be set aside; below 1, largest share of all documents. More are an error.
+        [default: any number]
     """
 
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
@@ -181,7 +182,7 @@ class Undated(Options):
     Attributes
     ----------
     undated
-        Documents without a date: reject them as bad documents, or keep them, in totals and evidence but in no period.
+        Documents without a date: reject them as bad documents, or keep them in totals and evidence, but in no period.
     """
 
     undated: Literal["reject", "keep"] = "reject"
@@ -189,14 +190,14 @@ class Undated(Options):
 
 @declared
 class Recalibrated(Options):
-    """A recalibration that is chosen.
+    """Recalibration of the scores.
 
     Attributes
     ----------
     recalibration
-        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish: that of the model of the
-        package; none: leave the scores as they are. [default: that of the model, which scores of `corefsample score`
-        have]
+        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish for the one of that model
+        in the package; none to leave the scores as they are. [default: that of the model, which scores of `corefsample
+        score` have]
     """
 
     recalibration: str | None = option(default=None, metavar="FILE")
@@ -210,7 +211,7 @@ class UncertainlyRecalibrated(Recalibrated):
     ----------
     uncertainty
         Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
-        all that it has]
+        every uncertainty that the recalibration has]
     """
 
     uncertainty: Literal["none", "fit", "domain"] | None = None
@@ -229,7 +230,7 @@ class Threads(Options):
     Attributes
     ----------
     threads
-        Threads of a process; the results do not depend on it. [default: all processors]
+        Number of threads of a process; the results do not depend on it. [default: all processors]
     """
 
     threads: int | None = option(default=None, at_least=1)
@@ -237,15 +238,15 @@ class Threads(Options):
 
 @declared
 class RunOptions(Options):
-    """How work in parts is computed, which no result depends on.
+    """Where work in parts is computed; no result depends on these options.
 
     Attributes
     ----------
     workers
-        Processes of this machine; the results do not depend on it. [default: one; to score news, one for each
+        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one for each
         processor]
     scheduler
-        Existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+        Address of an existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
@@ -259,19 +260,19 @@ class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exceptio
     Attributes
     ----------
     form
-        global: a temperature and a NEW bias. kinds: offsets by kind of mention and antecedent too.
+        global: a temperature and a NEW bias. kinds: also offsets by kind of mention and of antecedent.
     domains
-        Field that names each document's kind of text, for --form kinds: the fit then knows how much kinds of
-        text differ. [default: genre, where all have it]
+        Metadata field with each document's kind of text, for --form kinds: the fit then estimates how much kinds of
+        text differ. [default: genre, if all documents have it]
     n_folds
-        Folds of the cross-validated scores.
+        Number of folds for the cross-validated scores.
     n_samples
-        Clusterings per document.
+        Number of sampled clusterings per document.
     missing
         Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
         instead.
     role
-        Role of the pronoun at the verb, in queries.
+        Role of the pronoun at the verb, in entity queries.
     seed
         Same seed, same folds, refits and samples.
     """
@@ -289,21 +290,21 @@ class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exceptio
             raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
 
     def domains_of(self, documents: Sequence[ScoredDocument], place: str) -> dict[str, str] | None:
-        """Domain of each document by doc_id, or None where they are not known or not used.
+        """Domain of each document by doc_id; None if domains are not used, or if too few are known.
 
         Raises
         ------
         InputError
-            If a field was asked for that a document lacks.
+            If `domains` names a field that a document lacks.
         """
         from corefsample.recalibration._uncertain import DOMAIN_FIELD
 
         if self.form != "kinds":
             return None
         field = self.domains or DOMAIN_FIELD
-        found = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
-        missing = [each.doc_id for each in documents if each.doc_id not in found]
+        domains = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
+        missing = [each.doc_id for each in documents if each.doc_id not in domains]
         if missing and self.domains is not None:
             rule = f"documents with gold must have the field {field} (domains)"
             raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
-        return None if missing or len(set(found.values())) < _FEWEST_DOMAINS else found
+        return None if missing or len(set(domains.values())) < _FEWEST_DOMAINS else domains

@@ -26,14 +26,14 @@ def read_yaml(source: str, data: bytes) -> object:
     Parameters
     ----------
     source
-        Name of the file, for errors.
+        Name of the file, for error messages.
     data
         Content of the file, UTF-8.
 
     Raises
     ------
     InputError
-        If it is not YAML; the place is the file and the line.
+        If the content is not YAML in UTF-8, or if a key appears twice; the error names the file and the line.
     """
     import yaml
 
@@ -50,8 +50,8 @@ def read_yaml(source: str, data: bytes) -> object:
     try:
         return yaml.load(data, loader)
     except yaml.MarkedYAMLError as error:
-        place = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
-        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=place) from None
+        location = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
+        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=location) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date such as 1999-02-30
         raise InputError(f"must be YAML in UTF-8, got: {_one_line(error)}", place=source) from None
 
@@ -66,13 +66,13 @@ def typed(source: str, content: object, kind: type[T]) -> T:
     Raises
     ------
     InputError
-        If a value has another type; the message is that of msgspec, and the place is the file and the path to the
-        value, in which ``[...]`` stands for a key.
+        If a value has another type; the error has the message of msgspec, the file, and the path to the value, in which
+        ``[...]`` stands for a key.
     """
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         rule, _, path = str(error).partition(" - at ")
-        place = path.replace("`", "").removeprefix("$").lstrip(".") or "file"
+        location = path.replace("`", "").removeprefix("$").lstrip(".") or "file"
         hint = _BOOLEANS if "got `bool`" in rule else None
-        raise InputError(rule, place=f"{source}: {place}", hint=hint) from None
+        raise InputError(rule, place=f"{source}: {location}", hint=hint) from None

@@ -28,7 +28,7 @@ def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
     Parameters
     ----------
     samples
-        From `events.count_samples`.
+        Joint samples of counts, from `events.count_samples`.
     level
         Probability that ArviZ's intervals have from now on, in (0, 1). None leaves ArviZ's setting as it is.
 

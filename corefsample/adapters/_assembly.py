@@ -63,7 +63,7 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
-    """Scores and antecedents, which a system returns together."""
+    """Split the pair of scores and antecedents that a system returns."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ParameterError(f"must be scores and antecedents, got {_checks.shown(value)}", parameter=name)
     return value[0], value[1]
@@ -135,11 +135,11 @@ class Links:
         scores
             (n_rows, number of columns for NEW + k); several columns for NEW are summed as probabilities.
         antecedents
-            (n_rows, k): indices.
+            (n_rows, k): index of the candidate in each column after those of NEW.
         n_rows, row
-            Number of rows, and the name of one in an error.
+            Number of rows of the scores, and the name of a row in error messages.
         n_new
-            Possible numbers of columns for NEW.
+            Numbers of columns for NEW that are allowed.
         """
         values, indices = float_matrix("scores", scores), int_matrix("antecedents", antecedents)
         if values.shape[0] != n_rows or indices.shape[0] != n_rows:
@@ -198,11 +198,12 @@ class Spans:
     Attributes
     ----------
     starts, ends
-        int64 (n_mentions,): first token, and the token past the last.
+        int64 (n_mentions,): first token of each mention, and the token past its last.
     heads
-        int64 (n_mentions,): head tokens; None: found in the parse.
+        int64 (n_mentions,): head token of each mention. If None, heads are found in the parse.
     valid
-        bool (n_mentions,): False for rows of scores without a span (padding, special tokens); None: all are valid.
+        bool (n_mentions,): False for rows of scores without a span (padding, special tokens). If None, all rows have a
+        span.
     """
 
     starts: Ints
@@ -337,14 +338,16 @@ def align(spans: Ints, offsets: Ints) -> tuple[Ints, Ints]:
     Parameters
     ----------
     spans
-        int64 (n_spans, 2): first character, and the one past the last.
+        int64 (n_spans, 2): first character of each span, and the character past its last.
     offsets
-        int64 (n_tokens, 2): the same of each token, ascending, without overlaps.
+        int64 (n_tokens, 2): first character of each token, and the character past its last; ascending, without
+        overlaps.
 
     Returns
     -------
     starts, ends
-        int64 (n_spans,): first token, and the one past the last; starts are not below ends for spans without a token.
+        int64 (n_spans,): first token of each span, and the token past its last; for a span without a token, the start
+        is not below the end.
     """
     starts = np.searchsorted(offsets[:, 1], spans[:, 0], side="right")  # the first token that ends past the beginning
     ends = np.searchsorted(offsets[:, 0], spans[:, 1], side="left")  # the first that begins at or past the end
@@ -390,14 +393,14 @@ def drop_unlinked(document: ScoredDocument, *, min_prob: float) -> ScoredDocumen
     Parameters
     ----------
     document
-        The document. Its gold entities are reduced likewise.
+        The document. Gold entities of the removed mentions are removed, too.
     min_prob
-        In [0, 1). 0 removes nothing.
+        Least probability of being linked that a remaining mention has, in [0, 1). With 0, all mentions remain.
 
     Returns
     -------
     ScoredDocument
-        With fewer mentions.
+        The document with the remaining mentions and the links between them.
 
     Raises
     ------

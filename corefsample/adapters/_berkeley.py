@@ -38,11 +38,17 @@ def from_berkeley(
         same in a square, whose upper triangle is ignored. Pruned links are -inf, or 0 among probabilities. NEW may
         be pruned too.
     mentions
-        int (n_mentions, 3), in the chart's order (the system sorts by head): first token, the one past the last, and
-        head, as offsets in the document: the length of the sentences before the mention's is added to those of a
-        ``Mention`` (startIdx, endIdx, headIdx).
-    doc_id, date, tokens, metadata
-        Of the document.
+        int (n_mentions, 3), in the chart's order (the system sorts by head): first token of each mention, the token
+        past its last, and its head. All are offsets in the document: add the length of the earlier sentences to
+        startIdx, endIdx and headIdx of a ``Mention``.
+    doc_id
+        Id of the document, not empty.
+    tokens
+        Words of the document and their parse. By default, the document has none.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
     values
         "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
         ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
@@ -50,7 +56,7 @@ def from_berkeley(
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------

@@ -49,16 +49,23 @@ def from_corpipe(
         Number of tokens of each sentence.
     label_smoothing
         Amount e, in [0, 1), with which the model was trained; its released options have 0.2. Training moves the
-        probability e from the gold antecedents to all n candidates of a mention alike, so the model's softmax is
-        (1 - e) of the probability, plus e / n. This is undone: probabilities become proportional to max(p - e / n, 0).
-        0 leaves the scores as they are.
-    doc_id, date, tokens, metadata
-        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
+        probability e from the gold antecedents to all n candidates of a mention in equal shares, so the model's softmax
+        is (1 - e) of the probability, plus e / n. The conversion undoes this: probabilities become proportional to
+        max(p - e / n, 0). With 0, the scores are used unchanged.
+    doc_id
+        Id of the document, not empty.
+    tokens
+        Words of the document and their parse, in which the heads of mentions are found. By default, or without a
+        parse, the head of a mention is its last token.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
 
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------

@@ -42,8 +42,15 @@ def from_e2e(
     scores
         float (n_spans, k + 1): the dummy (NEW) first, then one for each antecedent; -inf, -10000 and a dtype's
         minimum are masks.
-    doc_id, date, tokens, metadata
-        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
+    doc_id
+        Id of the document, not empty.
+    tokens
+        Words of the document and their parse, in which the heads of mentions are found. By default, or without a
+        parse, the head of a mention is its last token.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
     piece_tokens
         For spans of word pieces: the token of each piece, in ascending order (``subtoken_map``). A span that begins or
         ends inside a token is widened to the whole token.
@@ -51,7 +58,7 @@ def from_e2e(
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------

@@ -38,21 +38,27 @@ def from_fastcoref(
     tokens
         A spaCy Doc of the same text, or Tokens. If fastcoref read a text, its spans are characters, and this or
         `offsets` locates the tokens; a span that begins or ends inside a token is widened to it. If it read words
-        (``is_split_into_words=True``), the tokens are those words.
-    doc_id, date, metadata
-        Of the document. Heads are found in the parse of `tokens`; without one they are the last tokens.
+        (``is_split_into_words=True``), the tokens are those words. Heads of mentions are found in the parse of the
+        tokens; without a parse, the head of a mention is its last token.
+    doc_id
+        Id of the document, not empty.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
     offsets
-        First character of each token, and the one past the last; needed without a spaCy Doc.
+        First character of each token, and the character past its last. Required if fastcoref read a text and `tokens`
+        is not a spaCy Doc.
 
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or the texts differ.
+        If an array has another shape or is not finite, or the text or words that fastcoref read differ from `tokens`.
     """
     if not all(hasattr(result, name) for name in ("coref_logit", "char_map", "text")):
         raise ParameterError(f"must be a CorefResult of fastcoref, got {type(result).__name__}", parameter="result")

@@ -35,16 +35,20 @@ def from_spacy_experimental(
         ``nlp.get_pipe("experimental_coref").model.predict([doc])``: scores of shape (n_tokens, k + 1) with the dummy
         (NEW, 1e-7) in the first column, and the antecedents' tokens of shape (n_tokens, k), unsorted. None for a Doc
         of fewer than two tokens, which the component does not score.
-    doc_id, date, metadata
-        Of the document.
+    doc_id
+        Id of the document, not empty.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
     spans
-        For head tokens with a known mention, its first token and the one past the last, for example from
-        ``experimental_span_resolver``. Other words are mentions of one token.
+        Mentions by their head token: first token, and the token past the last, for example from
+        ``experimental_span_resolver``. Other words are mentions of one token, which is the default for all words.
 
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------

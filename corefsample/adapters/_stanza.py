@@ -124,16 +124,20 @@ def from_stanza(
         The Stanza ``Document``; its words and parse become the document's tokens.
     scores
         A record of `recorded_stanza_scores`, or a pair of arrays: ``coref_scores`` and the antecedents.
-    doc_id, date, metadata
-        Of the document.
+    doc_id
+        Id of the document, not empty.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, there are none.
     spans
-        For head words with a known mention, its first word and the one past the last. By default those of Stanza's
-        own clusters. Other words are mentions of one token.
+        Mentions by their head word: first word, and the word past the last. By default, the mentions of the clusters
+        that Stanza found. Other words are mentions of one token.
 
     Returns
     -------
     ScoredDocument
-        Its metadata reports under "adapter" what was left out.
+        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
 
     Raises
     ------

@@ -162,7 +162,7 @@ class CalibrationTable(Result):
     def block_bins(
         self, *, bin_size: int | None = None, n_bins: int | None = None, strategy: Strategy = "adaptive"
     ) -> BlockBins:
-        """Sums by block and bin, over all groups, as `block_bin_pairs` makes them of pairs; rows as `blocks`.
+        """Sums by block and bin over all groups, with a row per block in the order of `blocks`; see `block_bin_pairs`.
 
         The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
         equal width crosses goes to the side of its mean prediction. If every fine bin contains one distinct prediction,
@@ -171,7 +171,7 @@ class CalibrationTable(Result):
         Raises
         ------
         ParameterError
-            If an option breaks its rule, or the table is empty.
+            If the table is empty, an option is out of range, or options contradict each other.
         """
         rule = bin_rule(bin_size, n_bins, strategy)
         if self.n_rows == 0:
@@ -250,14 +250,15 @@ class TableBuilder:
         q, y
             Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
         block
-            Name of the block.
+            Name of the block, such as a doc_id. By default "".
         groups
             Code of each pair's group, from 0, (n_pairs,); required if there are several groups.
 
         Raises
         ------
         ParameterError
-            If a value breaks its rule, or lengths differ; no pair is then added.
+            If the block has no name, a prediction is outside [0, 1], a label is neither 0 nor 1, a group's code is
+            missing or out of range, or lengths differ; no pair is then added.
         """
         if block is None or block != block:
             raise ParameterError(f"must be a name, got {block!r}", parameter="block")

@@ -146,16 +146,17 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         indptr
-            int (n_mentions + 1,), from 0 up to the number of candidates, never falling.
+            int (n_mentions + 1,): bounds of each mention's candidates, from 0 up to n_candidates, never decreasing.
         antecedents
-            int (n_candidates,): distinct mentions before their own mention, in any order within it.
+            int (n_candidates,): candidates of each mention, which are distinct earlier mentions in any order.
         scores
             float (n_candidates,): finite natural-log scores relative to NEW = 0.
 
         Raises
         ------
         ParameterError
-            As for `from_lists`, and if indptr is not as above.
+            On the conditions of `from_lists`; also if `indptr` does not begin with 0, decreases, or does not end with
+            the number of candidates.
         """
         starts = _checks.integers("indptr", indptr)
         candidates = _checks.mentions("antecedents", antecedents)
@@ -280,7 +281,7 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         min_prob
-            In [0, 1). NEW is never removed.
+            Least probability of a candidate that is kept, in [0, 1). NEW is never removed.
 
         Returns
         -------
@@ -332,14 +333,14 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         mention
-            The mention whose antecedent is known.
+            Index of the mention whose antecedent is known.
         antecedent
-            One of its candidates, with a probability above 0, or None for NEW.
+            Index of the antecedent: a candidate of this mention with a probability above 0, or None for NEW.
 
         Returns
         -------
         AntecedentDistribution
-            In it the mention has this one choice, with probability 1.
+            Distribution in which the mention has this antecedent with probability 1.
 
         Raises
         ------

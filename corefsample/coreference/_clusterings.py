@@ -27,12 +27,13 @@ class ClusteringSamples(ByValue, Result):
     Attributes
     ----------
     labels
-        int32 (n_samples, n_mentions), read-only: the first mention of each mention's entity. It is a transposed
-        view: ``labels.T`` is contiguous, so work on one mention over all samples is the fast direction.
+        int32 (n_samples, n_mentions), read-only: index of the first mention of each mention's entity. It is a
+        transposed view: ``labels.T`` is contiguous, so work on one mention over all samples is the fast direction.
     seed, doc_id, first_sample
-        What the draws depend on; row s of `labels` is sample ``first_sample + s`` of the document.
+        Seed, document and first sample of the random stream, which determine the draws; row s of `labels` is sample
+        ``first_sample + s`` of the document.
     conditioned
-        What it took to keep mentions apart, where some were given.
+        Method and cost of conditioning on pairs of mentions that are apart; None without such pairs.
     """
 
     labels: Ints32
@@ -104,17 +105,17 @@ def sample_clusterings(
     antecedents
         Distribution over antecedents of the n_mentions mentions of one document.
     n_samples
-        At least 1.
+        Number of clusterings to draw, at least 1.
     seed
-        In [0, 2**64).
+        Seed of the random streams, in [0, 2**64).
     doc_id
-        Gives each document of a corpus a random stream of its own.
+        Id of the document: documents with different ids have independent random streams.
     first_sample
-        Index of the first sample, for drawing more later.
+        Index of the first sample, at least 0; a call with a later index continues an earlier one.
     apart
-        int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned. A sample is then the
-        first draw of its stream in which no pair is of one entity; see docs/theory.md for the proposals, and for
-        documents in which even these are nearly always rejected.
+        int (n_pairs, 2): pairs of mentions of different entities, on which the clusterings are conditioned. A sample is
+        then the first draw of its stream in which no pair is of one entity; see docs/theory.md for the proposals, and
+        for documents in which even these are nearly always rejected. By default there is no condition.
 
     Returns
     -------
@@ -161,27 +162,29 @@ def sample_rescored(
 ) -> tuple[Ints32, Conditioned | None]:
     """Draw clusterings of the same candidates under several sets of scores, one after another.
 
-    They are those of `sample_clusterings` for `antecedents.with_scores` of each set, from the sample on with which the
-    set before ended. A call for each set would spend more time in Python than in sampling.
+    The result equals that of `sample_clusterings` for `antecedents.with_scores` of each set, where each set continues
+    at the sample at which the previous set ended. A call for each set would spend more time in Python than in sampling.
 
     Parameters
     ----------
     antecedents
-        Distribution of one document, of which only the candidates count.
+        Antecedent distribution of one document, of which only the candidates are used.
     scores
         float64 (n_sets, n_candidates): finite natural-log scores relative to NEW = 0, in the order of `antecedents`.
     n_samples
-        int64 (n_sets,): samples of each set, at least 1.
+        int64 (n_sets,): number of samples under each set, at least 1.
     apart
-        Mentions on whose being apart the clusterings are conditioned.
+        Pairs of mentions of different entities, on which the clusterings are conditioned. By default there is no
+        condition.
     seed, doc_id, first_sample
-        As of `sample_clusterings`.
+        Seed, document and first sample of the random stream: see `sample_clusterings`.
 
     Returns
     -------
     array of shape (n_mentions, n_samples of all sets), int32
+        Index of the first mention of each mention's entity, in each sample.
     Conditioned or None
-        What it took to keep mentions apart, where some were given.
+        Method and cost of conditioning; None without `apart`.
     """
     n_sets = len(n_samples)
     bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
@@ -204,18 +207,19 @@ def _drawn(
     doc_id: str,
     first_sample: int,
 ) -> tuple[Ints32, Conditioned | None]:
-    """Samples from sets of probabilities, int32 (n_mentions, n_samples), and what it took to keep mentions apart.
+    """Samples from sets of probabilities, int32 (n_mentions, n_samples), and the method and cost of conditioning.
 
     Parameters
     ----------
     antecedents
         Distribution over the antecedents of the document's mentions.
     probs, new_probs
-        float64 (n_sets, n_candidates) and (n_sets, n_mentions): those of labels[:, bounds[p]:bounds[p + 1]].
+        float64 (n_sets, n_candidates) and (n_sets, n_mentions): probabilities of candidates and of NEW in each set p,
+        from which labels[:, bounds[p]:bounds[p + 1]] are drawn.
     bounds
-        int64 (n_sets + 1,).
+        int64 (n_sets + 1,): bounds of each set's samples.
     apart
-        The pairs that are apart, or None.
+        Pairs of mentions of different entities, or None.
     seed, doc_id, first_sample
         See `sample_clusterings`.
     """
@@ -237,13 +241,14 @@ def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions:
     labels
         int (n_mentions,): mentions with the same label form a cluster; the numbers themselves have no meaning.
     name
-        What error messages call the labels.
+        Name of the labels in error messages.
     n_mentions
-        Number of mentions that there must be; None: any.
+        Required number of labels. By default any number is accepted.
 
     Returns
     -------
     array of shape (n_mentions,), int32
+        Index of the first mention of each mention's cluster.
 
     Raises
     ------
@@ -278,12 +283,13 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
     Returns
     -------
     array of shape (n_mentions, n_mentions), float64 in [0, 1]
-        Symmetric, with a unit diagonal.
+        Link marginals: a symmetric matrix with a unit diagonal.
 
     Raises
     ------
     ParameterError
-        If the array does not fit into the free memory: n_mentions = 20,000 take 3 GiB.
+        If `antecedents` is no AntecedentDistribution, or the array does not fit into the free memory (n_mentions =
+        20,000 take 3 GiB).
 
     References
     ----------
@@ -302,7 +308,7 @@ def link_marginals(antecedents: AntecedentDistribution) -> Floats:
 
 
 def root_posterior(antecedents: AntecedentDistribution) -> Floats:
-    """Probability of each mention being the first of each mention's entity, exactly.
+    """Probability that mention r is the first mention of the entity of mention i, exactly, for all pairs.
 
     Parameters
     ----------
@@ -317,7 +323,8 @@ def root_posterior(antecedents: AntecedentDistribution) -> Floats:
     Raises
     ------
     ParameterError
-        If the array does not fit into the free memory, as of `link_marginals`.
+        If `antecedents` is no AntecedentDistribution, or the array does not fit into the free memory (n_mentions =
+        20,000 take 3 GiB).
 
     Examples
     --------

@@ -37,11 +37,11 @@ class Apart:
     Attributes
     ----------
     starts
-        int64 (n_mentions + 1,).
+        int64 (n_mentions + 1,): bounds of each mention's pairs in `earlier`.
     earlier
         int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
     counted
-        The pairs whose clashes are counted; None: all.
+        Pairs whose clashes are counted. By default the clashes of all pairs are counted.
     """
 
     starts: Ints
@@ -50,9 +50,9 @@ class Apart:
 
     @classmethod
     def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
-        """From int (n_pairs, 2), of which the first n_counted are counted, or all.
+        """Make the pairs from int (n_pairs, 2); clashes of the first n_counted pairs are counted, by default of all.
 
-        Raises ParameterError if a pair is not of two different mentions.
+        Raises ParameterError if a pair does not consist of two different mentions of the document.
         """
         checked = _checks.pairs("apart", pairs, n_mentions)
         starts = np.searchsorted(checked[:, 0], np.arange(n_mentions + 1))
@@ -60,7 +60,7 @@ class Apart:
         return cls(starts.astype(np.int64), checked[:, 1].astype(np.int32), counted)
 
     def clashes(self, labels: Ints32) -> Bools:
-        """Whether each mention has the label of one that is apart from it: bool, in the shape of labels."""
+        """True where a mention has the same label as a mention that is apart from it: bool, in the shape of labels."""
         clash = np.zeros(labels.shape, np.bool_)
         _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
         return clash
@@ -68,7 +68,7 @@ class Apart:
     def condition(
         self, labels: Ints32, sets: CandidateSets, *, seed: int, doc_id: str, first_sample: int
     ) -> Conditioned:
-        """Draw those independent samples anew in which a pair is of one entity.
+        """Replace the independent samples in which two mentions that are apart belong to one entity.
 
         A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws
         have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where
@@ -79,7 +79,7 @@ class Apart:
         labels
             int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
         sets
-            Probabilities of the samples.
+            Sets of probabilities from which the samples were drawn.
         seed, doc_id, first_sample
             See `corefsample.sample_clusterings`.
         """

@@ -72,7 +72,7 @@ class ConflictClasses:
         return barred
 
     def closure(self, mask: int) -> int:
-        """The mask with all classes that are apart from no class but those that it bars: entities alike are equal."""
+        """The mask plus every class that bars only classes which the mask bars: equivalent entities become equal."""
         closed = self._closures.get(mask)
         if closed is None:
             barred = self.barred_by(mask)
@@ -82,14 +82,14 @@ class ConflictClasses:
 
     @cached_property
     def allowed(self) -> Bools:
-        """Whether each candidate is not apart from its mention: bool (n_candidates,)."""
+        """True for each candidate that is not apart from its mention: bool (n_candidates,)."""
         later = np.repeat(np.arange(len(self.masks)), np.diff(self._rows.indptr)).tolist()
         pairs = zip(later, self._rows.antecedents.tolist(), strict=True)
         return np.array([not self.barred_by(self.masks[i]) & self.masks[k] for i, k in pairs], np.bool_)
 
     @cached_property
     def arrays(self) -> Conflicts:
-        """The same for kernels."""
+        """Classes of the mentions, and the classes that each class bars, as arrays for kernels."""
         has_class = np.array(self._classes) >= 0
         classes, n_words = [number for number in self._classes if number >= 0], (len(self._barred) + 63) // 64
         bits, barred = [1 << number for number in classes], [self._barred[number] for number in classes]
@@ -117,7 +117,7 @@ class Lookahead:
     is_tracked
         bool (n_mentions,): the mention has states.
     first, mentions, offsets, following
-        int64: as of `Steps`.
+        int64: states of the tracked mentions and their successors; see `Steps`.
     """
 
     rows: Rows

@@ -1,4 +1,4 @@
-"""One document with its annotated entities: what readers of coreference corpora yield and their writers take."""
+"""One document with its annotated entities, the type that readers of coreference corpora yield and writers accept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 
 @dataclass(frozen=True, slots=True)
 class SentenceNotes:
-    """Content of a CoNLL-U sentence except its words; kept so that it can be written back.
+    """Comments and further rows of a CoNLL-U sentence, kept so that they can be written back.
 
     Attributes
     ----------
@@ -47,31 +47,31 @@ class AnnotatedDocument(BaseDocument):
     Attributes
     ----------
     doc_id
-        Not empty, unique in the corpus.
+        Id of the document: a non-empty string, unique in the corpus.
     tokens
-        The words and their parse. A corpus without dependencies has every head -1 and every label "_".
+        Words of the document and their parse. A corpus without dependencies has every head -1 and every label "_".
     mentions
         int32 (n_mentions, 3), read-only: token offsets start, end (exclusive) and head of each mention, sorted by
         start, then longest first; equal spans in the order of the file.
     entities
-        The entity of each mention: a name, never empty. Equal names are one entity.
+        Name of each mention's entity, never empty. Mentions with equal names belong to one entity.
     date
-        Day of the text, or None.
+        Date of the text; None if it is unknown.
     attributes
-        Further annotation of each mention by name, n_mentions strings each ("" where there is none).
+        Further annotation of the mentions by name: n_mentions strings, "" for a mention without this annotation.
     metadata
-        All other information of the file on the document.
+        All other information on the document in its file.
     skipped
-        Mentions of the file that the document lacks, counted by reason.
+        Number of mentions of the file that the document lacks, by reason.
     entity_fields
-        The fields of ``Entity=`` in the order that the file declared (CorefUD), or None.
+        Fields of ``Entity=`` in the order that the file declared (CorefUD), or None.
     sentences
-        Notes of each sentence, for writing it back; empty where there are none.
+        Comments and further rows of each sentence, for writing them back; empty for formats without them.
 
     Raises
     ------
     ParameterError
-        On construction, if a field breaks its rule.
+        On construction, if a field violates its description above.
     """
 
     doc_id: str
@@ -101,16 +101,16 @@ class AnnotatedDocument(BaseDocument):
 
     @classmethod
     def from_scored(cls, document: ScoredDocument, labels: npt.ArrayLike | None = None) -> Self:
-        """Make an annotated document of a scored one, with its gold entities or with any clustering.
+        """Make an annotated document from a scored one, with its gold entities or with any clustering.
 
         Parameters
         ----------
         document
-            A document with tokens.
+            Scored document with tokens.
         labels
-            Integers (n_mentions,): equal ones are one entity, as in `map_clustering` and in one row of
-            `ClusteringSamples.labels`. None: the document's gold entities; mentions without one are left out, and
-            counted in `skipped` as "not_annotated".
+            Integers (n_mentions,): mentions with equal labels belong to one entity, as in `map_clustering` and in one
+            row of `ClusteringSamples.labels`. By default the document's gold entities are used; mentions without a gold
+            entity are left out, and counted in `skipped` as "not_annotated".
 
         Raises
         ------

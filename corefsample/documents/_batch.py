@@ -101,7 +101,7 @@ def _members(name: str, text: str) -> dict[str, Any]:
 
 
 def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
-    """Objects of the parses of one document, as of `to_json`, as the object of a JSON line of version 2."""
+    """Object of a JSON line of version 2 from the parses of one document, each an object that `to_json` returns."""
     document = {name: value for name, value in parses[0].items() if name not in _OF_PARSES}
     document["version"] = PARSES_VERSION
     tokens = [each.get("tokens") or {} for each in parses]
@@ -124,7 +124,7 @@ def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> d
 
 
 def _weight(weight: float) -> float | int:
-    """A whole weight, such as a number of samples, without a point."""
+    """The weight as an integer if it is whole, such as a number of samples, so that it is written without a point."""
     return int(weight) if weight.is_integer() and abs(weight) < 2**53 else weight
 
 
@@ -137,11 +137,11 @@ class DocumentBatch:
     source
         File of the documents, or "-" for standard input.
     table
-        A record batch of `SCHEMA`; of a Parquet file, before it is cast, with the types of the file.
+        Record batch of `SCHEMA`; a batch of a Parquet file has the types of the file before it is cast.
     unit, places
-        What the documents of the file are counted by ("line", "row"), and the number of each, from 1.
+        Unit by which documents of the file are counted ("line" or "row"), and number of each document, from 1.
     parses
-        All parses, of which `table` has the first of each document; None if no document has several.
+        All parses of the documents, while `table` has the first parse of each; None if no document has several.
     """
 
     source: str
@@ -155,21 +155,21 @@ class DocumentBatch:
 
     @classmethod
     def of(cls, documents: Sequence[ScoredDocument]) -> Self:
-        """The batch of Python documents."""
+        """Make a batch from Python documents."""
         return cls.of_rows("documents", list(map(_row, documents)), "document", range(1, len(documents) + 1))
 
     @classmethod
     def of_rows(cls, source: str, rows: Sequence[Mapping[str, Any]], unit: str, places: Sequence[int]) -> Self:
-        """The batch of documents that were decoded.
+        """Make a batch from decoded documents.
 
         Parameters
         ----------
         rows
-            Values by column of `SCHEMA`: mentions as rows of start, end and head, entities of gold as they are. Absent
-            ones are null. `parses` are the rows of all parses, each with a `weight` that has yet to be checked; absent
-            or none: the row itself is the only one.
+            Values of each document by column of `SCHEMA`: mentions as rows of start, end and head, gold entities as
+            they were decoded. Absent columns are null. `parses` are the rows of all parses, each with a `weight` that
+            is not checked yet; without them, the row itself is the only parse.
         source, unit, places
-            As of the batch.
+            File of the documents, and how its documents are counted: see the attributes of `DocumentBatch`.
         """
         of_documents = [row.get("parses") or [{**row, "weight": 1.0}] for row in rows]
         flat = [parse for each in of_documents for parse in each]
@@ -216,7 +216,7 @@ class DocumentBatch:
 
     @cached_property
     def has_tokens(self) -> Bools:
-        """Whether each document has tokens."""
+        """True for each document that has tokens: bool (n_documents,)."""
         valid: Bools = self.table.column("tokens").is_valid().to_numpy(zero_copy_only=False)
         return valid
 
@@ -452,7 +452,7 @@ def _row(document: ScoredDocument) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """A record batch of `SCHEMA` with rows as of `DocumentBatch.of_rows`."""
+    """Record batch of `SCHEMA` from rows, which are described at `DocumentBatch.of_rows`."""
     spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
     offsets = pa.array(_bounds_of(list(map(len, spans))), pa.int32())
     flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])

@@ -79,7 +79,7 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
 
 
 def weight_fault(weight: object) -> str | None:
-    """What is wrong with the weight of a parse, or None."""
+    """Describe how the weight of a parse breaks its rule, or return None if it is valid."""
     if (
         isinstance(weight, (int, float, np.integer, np.floating))
         and not isinstance(weight, bool)
@@ -90,7 +90,7 @@ def weight_fault(weight: object) -> str | None:
 
 
 def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> str | None:
-    """What is wrong with the parses of one document together, or None: their words and weights are compared."""
+    """Describe how the words or weights of a document's parses break a rule, or return None if they are valid."""
     if not math.fsum(weights) > 0:
         return "parses must have a weight above 0, got 0 for all"
     first = words[0]
@@ -175,24 +175,24 @@ def missing_field(name: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A document that breaks a rule: where it is, why it is rejected, and its text.
+    """A document that breaks a rule, with its location, the reason for its rejection, and its text.
 
     Attributes
     ----------
     source
         File name, or "-" for standard input.
     unit
-        What the documents of the file are counted by: "line" or "row". The whole place if `number` is None.
+        Unit by which documents of the file are counted, "line" or "row"; the complete location if `number` is None.
     number
         Number of the line or row, from 1, or None.
     doc_id
-        Empty where it could not be read.
+        Id of the document; empty if it could not be read.
     reason
-        Field, rule and value found, in one line.
+        Reason in one line: field, rule and actual value.
     document
-        The line as it came, or the row as JSON.
+        Unchanged line of the document, or its row as JSON.
     hint
-        The next step, or None.
+        Next step for the user, or None.
     """
 
     source: str

@@ -120,21 +120,22 @@ class Parse(ByValue):
     Attributes
     ----------
     weight
-        Finite, at least 0; its share of the sum over the document's parses is the probability of this parse. For
-        sampled parses the number of samples is a good weight.
+        Weight of the parse: finite, at least 0. Its share of the sum over the document's parses is the probability of
+        this parse. For sampled parses the number of samples is a good weight.
     tokens
-        The words with this parse.
+        Words of the document with this parse.
     mentions
-        int32 (n_mentions, 3), read-only: as of `ScoredDocument`.
+        int32 (n_mentions, 3), read-only: token offsets start, end (exclusive) and head of each mention in this parse;
+        see `ScoredDocument`.
     antecedents
         Distribution over antecedents of these mentions.
     gold
-        The annotated entity of each mention (None: not annotated), or None.
+        Annotated entity of each mention, or None for a mention that is not annotated. By default there is no gold.
 
     Raises
     ------
     ParameterError
-        On construction, if a field breaks its rule.
+        On construction, if the weight is invalid, tokens or antecedents have another type, or mentions are invalid.
     """
 
     weight: float
@@ -170,13 +171,13 @@ def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int 
     Parameters
     ----------
     weights
-        (n_parses,): finite, at least 0, not all 0.
+        (n_parses,): weight of each parse, finite, at least 0, not all 0.
     n_samples
-        At least 1.
+        Number of samples, at least 1.
     seed
-        In [0, 2**64).
+        Seed of the random stream, in [0, 2**64).
     doc_id
-        Gives each document a random stream of its own.
+        Id of the document: documents with different ids have independent random streams.
 
     Returns
     -------
@@ -186,7 +187,7 @@ def sample_parses(weights: Sequence[float], *, n_samples: int = 1000, seed: int 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If a weight is negative or not finite, all weights are 0, or `n_samples` or `seed` is out of range.
 
     References
     ----------
@@ -222,28 +223,28 @@ class ScoredDocument(BaseDocument):
     Attributes
     ----------
     doc_id
-        Not empty, unique in the corpus.
+        Id of the document: a non-empty string, unique in the corpus.
     mentions
         int32 (n_mentions, 3), read-only: token offsets start, end (exclusive) and head of each mention, sorted by
         start, then longest first.
     antecedents
         Distribution over antecedents of these mentions.
     date
-        Needed by events.
+        Date of the document, which counting events needs. By default it is unknown.
     tokens
-        Needed by events.
+        Words of the document and their parse, which counting events needs. By default there are none.
     gold
-        The annotated entity of each mention (None: not annotated), or None.
+        Annotated entity of each mention, or None for a mention that is not annotated. By default there is no gold.
     metadata
         All other fields of the document in its file.
     parses
-        Empty, or the parses of the document where there are several. Tokens, mentions, antecedents and gold are then
-        those of the first one, which `corefsample score` makes the parse that the pipeline gives by itself.
+        Parses of the document if it has several, otherwise empty. Tokens, mentions, antecedents and gold are then those
+        of the first parse; `corefsample score` puts first the parse that the pipeline returns without sampling.
 
     Raises
     ------
     ParameterError
-        On construction, if a field breaks its rule.
+        On construction, if a field violates its description above.
     """
 
     doc_id: str
@@ -307,20 +308,21 @@ class ScoredDocument(BaseDocument):
         date: datetime.date | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Self:
-        """A document with weighted parses; one parse makes a document like any other.
+        """Make a document from weighted parses; a single parse makes a document without `parses`.
 
         Parameters
         ----------
         doc_id, date, metadata
-            As of `ScoredDocument`.
+            Id, date and further fields of the document: see `ScoredDocument`.
         parses
-            At least one, all of the same words. The first gives the document's own tokens, mentions, antecedents and
-            gold; its weight may be 0.
+            Parses of the document, at least one, all of the same words. The first parse provides the document's tokens,
+            mentions, antecedents and gold; its weight may be 0.
 
         Raises
         ------
         ParameterError
-            If there is no parse, no weight above 0, or a parse of other words.
+            If there is no parse, several parses have no weight above 0, or the words of a parse differ from those of
+            the first.
         """
         parses = list(_checks.elements("parses", parses, Parse))
         if not parses:
@@ -340,7 +342,7 @@ class ScoredDocument(BaseDocument):
         Raises
         ------
         ParameterError
-            If there is no such parse.
+            If `parse` is not the index of one of the document's parses.
         """
         if not 0 <= parse < self.n_parses:
             raise ParameterError(

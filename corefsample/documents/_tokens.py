@@ -121,17 +121,18 @@ class Tokens(ByValue, HtmlTable):
 def span_head(heads: Sequence[int], start: int, end: int, depths: Sequence[int] | None = None) -> int:
     """Token of a span whose own syntactic head lies outside the span.
 
-    Of several, the first token; with `depths` the one nearest to the root of its tree, and the first of these. Corpora
-    and adapters use the first rule. Spans of a spaCy Doc use the second, as spaCy's ``Span.root`` does.
+    If several tokens qualify, it is the first of them; with `depths` it is the one nearest to the root of its tree, and
+    the first of these. Corpora and adapters use the first rule. Spans of a spaCy Doc use the second, as spaCy's
+    ``Span.root`` does.
 
     Parameters
     ----------
     heads
         Syntactic head of each token of the document, -1 for a root; they form trees.
     start, end
-        The span, end exclusive; at least one token.
+        Token offsets of the span, end exclusive; it has at least one token.
     depths
-        Number of links from each token up to its root.
+        Number of links from each token up to its root. By default the first token is chosen.
 
     Examples
     --------

@@ -22,7 +22,7 @@ def marked_text(tokens: Tokens, mentions: Ints32, labels: Sequence[int], hints: 
     Parameters
     ----------
     tokens
-        Of the document.
+        Words of the document.
     mentions
         int32 (n_mentions, 3), sorted as in documents. A mention that crosses one before it is not marked.
     labels

@@ -51,11 +51,11 @@ def read_archive(path: PathLike, limits: Mapping[str, int], kind: str) -> dict[s
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     limits
-        Names of the parts, each with its largest size in bytes.
+        Largest size of each part in bytes, by the name of the part.
     kind
-        What the file must be, for errors.
+        Name of the kind of file in error messages.
 
     Raises
     ------

@@ -94,24 +94,24 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     Parameters
     ----------
     path
-        The file to make.
+        Path of the file to make.
     overwrite
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced.
     suffix
-        Ending of the temporary name, for libraries that look at it.
+        Ending of the temporary name, for libraries that depend on it. By default "".
 
     Yields
     ------
     str
-        The temporary name of an existing, empty file, to be written and closed. If it is removed within the context,
+        Temporary name of an existing, empty file, to be written and closed. If it is removed within the context,
         no file appears under `path`.
 
     Raises
     ------
     ParameterError
-        If the file exists and `overwrite` is false, or it is no regular file.
+        If the file exists and `overwrite` is false, or `path` is not that of a regular file.
     OutputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     name, target = _checks.path("path", path), link_target(path)
     require_free(name, overwrite=overwrite)

@@ -24,16 +24,16 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     most_mib
-        Its largest size in MiB, decompressed: more than the format ever needs.
+        Largest size of the decompressed file, in MiB.
     progress
-        How far it is read.
+        Counter of the bytes that are read. By default they are not reported.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is larger.
+        If the file cannot be read, or is larger than `most_mib`.
     """
     with open_bytes(os.fspath(path), progress or ReadProgress()) as stream:
         content: bytes = stream.read(most_mib * MIB + 1)
@@ -43,7 +43,7 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
 
 
 def parsed_json(content: bytes | str, what: str = "file") -> Any:
-    """Parse JSON; raise InputError, of which `what` is the subject, if it is none or nested too deep."""
+    """Parse JSON; raise InputError about `what` if the content is not valid JSON or is nested too deeply."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -51,7 +51,7 @@ def parsed_json(content: bytes | str, what: str = "file") -> Any:
 
 
 def read_json(path: PathLike, most_mib: int = 64) -> Any:
-    """Content of a file of JSON; raise InputError as `read_whole` and `parsed_json` do."""
+    """Content of a JSON file; raise InputError on the conditions of `read_whole` and `parsed_json`."""
     try:
         return parsed_json(read_whole(path, most_mib))
     except InputError as error:

@@ -26,16 +26,17 @@ class OutputFolder:
     Parameters
     ----------
     path
-        The folder, or its URL. Its files appear when all are complete; after an error it is as it was.
+        Path or URL of the folder. Its files appear when all are complete; after an error it is unchanged.
     overwrite
-        Whether an earlier folder of the same kind may be replaced. A local folder with other files is never replaced.
+        True if an earlier folder of the same kind may be replaced; by default it may not. A local folder with other
+        files is never replaced.
 
     Raises
     ------
     ParameterError
         If the folder is in use.
     OutputError
-        If it cannot be written.
+        If the folder cannot be written.
     """
 
     FILES: ClassVar[frozenset[str]]

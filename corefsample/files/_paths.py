@@ -63,18 +63,18 @@ def input_paths(
     ----------
     inputs
         Files, globs (``**`` matches any depth), or "-". Files can be URLs, and globs where the service lists its files.
-        With `suffixes`, a folder stands for the files in it and below it, as of tables in Hive's partitions.
+        With `suffixes`, a folder stands for the files in it and below it, such as a table in Hive partitions.
     suffixes
-        Endings of which a file name must have one; None for any.
+        Allowed endings of file names. By default any ending is allowed.
     folders
-        Whether folders are allowed.
+        True if folders are allowed; by default they are not.
 
     Raises
     ------
     ParameterError
         If `inputs` are not names of files.
     InputError
-        If nothing is named, a file is missing, a glob matches nothing, or a file has another ending.
+        If there is no input, a file is missing, a glob matches nothing, or a file name has no allowed ending.
     """
     names = path_list(inputs)
     if not names:

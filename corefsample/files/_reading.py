@@ -163,7 +163,7 @@ class LineReader(ReadProgress):
     Attributes
     ----------
     bytes_read
-        How far the file is read, in bytes of the file; 0 for standard input.
+        Number of bytes of the file that were read so far, before decompression; 0 for standard input.
     """
 
     def __init__(self, path: str) -> None:
@@ -173,7 +173,7 @@ class LineReader(ReadProgress):
     def byte_lines(self) -> Iterator[tuple[int, bytes, bool]]:
         """Yield number, bytes and completeness of each line, without a byte order mark, in bounded memory.
 
-        Of a line over the limit only the start is yielded.
+        For a line over the limit, only the start is yielded.
 
         Raises
         ------

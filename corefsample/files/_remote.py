@@ -140,20 +140,20 @@ _sizes: dict[str, int] = {}  # of files already seen, for progress
 
 
 def stored(url: str) -> tuple[int, str] | None:
-    """Describe a file as it is now; None if there is none.
+    """Describe the current state of a file; None if the file does not exist.
 
     Returns
     -------
     int
-        Its size in bytes; 0 if the service does not say.
+        Size of the file in bytes; 0 if the service does not report it.
     str
-        What changes with its content: the entity tag, else the time of its last change; "" if the service gives
+        Version of the file's content: the entity tag, else the time of its last change; "" if the service reports
         neither.
 
     Raises
     ------
     InputError
-        If the service cannot be asked, or it is a folder.
+        If the service does not answer, or the URL is that of a folder.
     """
     system, path = _file_system(url)
     try:
@@ -170,7 +170,7 @@ def stored(url: str) -> tuple[int, str] | None:
 
 
 def size(url: str) -> int:
-    """Bytes of a file as it was when it was last looked at."""
+    """Size of a file in bytes, from the last description of it; 0 if the service does not report it."""
     if url not in _sizes:
         stored(url)
     return _sizes.get(url, 0)
@@ -182,7 +182,7 @@ def expanded(url: str) -> list[str]:
     Raises
     ------
     InputError
-        If there is none, or the service cannot be asked.
+        If the file does not exist, the glob matches no file, or the service does not answer.
     """
     if stored(url) is not None:
         return [url]
@@ -207,7 +207,7 @@ def expanded(url: str) -> list[str]:
 
 
 class _RemoteFile(io.RawIOBase):
-    """A file at a URL for reading at any place; every failure is an InputError."""
+    """A file at a URL for reading at any position; every failure is an InputError."""
 
     def __init__(self, url: str, file: Any) -> None:
         super().__init__()
@@ -237,16 +237,17 @@ class _RemoteFile(io.RawIOBase):
 
 
 def opened(url: str) -> io.RawIOBase:
-    """Open a file for reading at any place.
+    """Open a file for reading at any position.
 
-    Web servers that cannot send a part of a file, or do not know its size, send the whole: it goes to a temporary file.
+    Web servers that cannot send a part of a file, or do not know its size, send all of it: it is copied to a temporary
+    file.
 
     Raises
     ------
     InputError
-        Here and while it is read.
+        If the service does not answer or reports an error, when the file is opened or later, while it is read.
     FileNotFoundError
-        If there is none.
+        If the file does not exist.
     """
     system, path = _file_system(url)
     with _errors(url, InputError):

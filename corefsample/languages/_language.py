@@ -46,12 +46,12 @@ class Pronouns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Morphemes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How to read a corpus whose words carry particles: the first morpheme is the word.
+    """Convention of a corpus whose words carry particles: the first morpheme is the word.
 
     Attributes
     ----------
     separator
-        Between the morphemes of a lemma, and between their tags in xpos.
+        Text between the morphemes of a lemma, and between their tags in xpos.
     upos
         Universal part of speech of the first morpheme, by its tag.
     """
@@ -66,16 +66,16 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     Attributes
     ----------
     code
-        Such as "es"; "none" where the language is unknown.
+        Code of the language, such as "es"; "none" if the language is unknown.
     resources
         Folder of the resources: a code, or "none".
     natural_gender
-        Whether only persons and animals are male or female, as in English. Otherwise every noun has a gender, which
-        says nothing of what it names.
+        True if only persons and animals are male or female, as in English. Otherwise every noun has a gender, which
+        does not tell the sex of what it names.
     lists_first
-        Whether the lists of pronouns are preferred to the universal features, which otherwise come first.
+        True if the lists of pronouns are preferred to the universal features, which otherwise come first.
     plural_by_form
-        Whether a noun without features is plural if it differs from its lemma.
+        True if a noun without features is plural whenever it differs from its lemma.
     pronouns
         Pronouns by their properties.
     definite_articles, indefinite_articles, existential
@@ -87,14 +87,14 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     no_mentions, no_mentions_before_verb
         Pronouns that are no mentions; those of the second list only if they begin a relative clause.
     possessive_determiners
-        Whether determiners that stand for a possessor ("su") are mentions.
+        True if determiners that stand for a possessor ("su") are mentions.
     reflexive_endings
-        Ends of words that name the subject of their verb again.
+        Endings of words that refer to the subject of their verb.
     words
         Words of the named paths of dependency schemes (of, by, with, between, against, relative, doing), and of the
         conditions of rules in `events`.
     morphemes
-        How to read words that carry particles.
+        Convention of a corpus whose words carry particles: see `Morphemes`.
     nouns, given_names
         Words by class: male, female, person, group, place, time, ...
     """
@@ -301,14 +301,15 @@ def code_of(text: str) -> str:
 
 
 def declared_language(metadata: Mapping[str, Any], path: str = "") -> str | None:
-    """Code of a document's language, or None where nothing says it.
+    """Code of a document's language, or None if neither its metadata nor its file name declares one.
 
     Parameters
     ----------
     metadata
-        Of the document: `lang` or `language`.
+        Metadata of the document, whose field `lang` or `language` declares the language.
     path
-        Its file: in Universal Dependencies and CorefUD, names begin with both ("es_ancora-train.conllu").
+        Path of the document's file: in Universal Dependencies and CorefUD, names begin with language and corpus
+        ("es_ancora-train.conllu"). By default only the metadata count.
     """
     for field in LANGUAGE_FIELDS:
         found = metadata.get(field)
@@ -328,7 +329,7 @@ _LONGEST_CODE = 8  # "es-419"; a language may also be written in words, which ar
 
 
 def differ(one: str | None, other: str | None) -> bool:
-    """Whether two codes are of different languages; unknown ones never differ."""
+    """True if two codes are of different languages; unknown languages never differ."""
     return one is not None and other is not None and NONE not in (one, other) and one != other
 
 
@@ -340,11 +341,11 @@ def require_same(
     Parameters
     ----------
     owner, language
-        What is used, such as "model", and its language.
+        Name of the resource in the message, such as "model", and the code of its language; None if it is unknown.
     text, found
-        What it is used on, such as "the documents", and their language.
+        Name of the text in the message, such as "the documents", and the code of its language; None if it is unknown.
     parameter, hint
-        Of the error.
+        Parameter and next step that the error contains.
     """
     if differ(language, found):
         rule = f"must be of the language of {text} ({found})"

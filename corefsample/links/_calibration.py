@@ -34,23 +34,23 @@ class GroupCalibration:
     Attributes
     ----------
     partition, group
-        "all" and "all pairs", or "distance" or "kind" and a group of it.
+        Name of the partition and of the group: "all" and "all pairs", or "distance" or "kind" and one of its groups.
     n_documents
-        Documents with a pair of the group.
+        Number of documents with a pair of the group.
     error
         Binned calibration error.
     by_document
-        Its confidence interval by resampling documents; None for a single document.
+        Confidence interval of the error by resampling documents; None for a single document.
     simulated
-        Its confidence interval by Algorithm 2, which assumes independent pairs.
+        Confidence interval of the error by Algorithm 2, which assumes independent pairs.
     debiased
-        The error minus the sampling variance of independent pairs; None for norms other than "rms" and "mse".
+        Calibration error without the sampling variance of independent pairs; None for norms other than "rms" and "mse".
     p_value
-        Of the test against perfect calibration, by flipping the signs of documents; None for a single document.
+        P-value of the test against perfect calibration, by flipping the signs of documents; None for a single document.
     brier
-        The Brier score and its parts.
+        Brier score of the pairs, and its parts.
     curve
-        The reliability curve.
+        Reliability curve of the pairs.
     """
 
     partition: str
@@ -86,11 +86,12 @@ class LinkCalibration(HtmlTable):
     Attributes
     ----------
     groups
-        All pairs first, then by distance, then by kind of the two mentions; groups without a pair are left out.
+        Calibration by group: all pairs first, then by distance, then by kind of the two mentions. Groups without a pair
+        are left out.
     norm, bin_size, level
-        Options of `calibrate_links`.
+        Norm, size of the bins and level of the intervals: see `calibrate_links`.
     tables
-        The sums that it is computed from, and counts of what is left out.
+        Sums of the pairs from which the calibration is computed, and counts of mentions and documents left out.
     """
 
     groups: tuple[GroupCalibration, ...]
@@ -105,7 +106,7 @@ class LinkCalibration(HtmlTable):
 
     @property
     def overall(self) -> GroupCalibration:
-        """All pairs."""
+        """Calibration of all pairs together."""
         return self.groups[0]
 
     def to_frame(self) -> pd.DataFrame:
@@ -154,23 +155,23 @@ def calibrate_links(
     Parameters
     ----------
     tables
-        From `corefsample.link_tables`.
+        Sums of the link pairs, from `corefsample.link_tables`.
     bin_size
-        Target size of the adaptive bins. It is the same for all groups, because the error depends on it. None: 5,000,
-        or for fewer than 100,000 pairs in all a twentieth of them, but at least 50.
+        Target size of the adaptive bins, in pairs, at least 1. It is the same for all groups, because the error depends
+        on it. By default 5,000, or for fewer than 100,000 pairs in all a twentieth of them, but at least 50.
     norm
-        "rms" (the paper's CalibErr), "mse", "l1" or "max".
+        Norm of the error: "rms" (the paper's CalibErr), "mse", "l1" or "max".
     level
-        Level of the intervals, in (0, 1).
+        Nominal share of the intervals that contain the true error, in (0, 1).
     n_resamples
-        Draws for each interval and test, at least 2.
+        Number of draws for each interval and test, at least 2.
     seed
-        Seed of the draws, in [0, 2**64).
+        Seed of the random draws, in [0, 2**64).
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If `tables` is no LinkTables, the norm is unknown, or another option is out of range.
     InputError
         If no two annotated mentions share a document.
 
@@ -225,13 +226,13 @@ class ScorerLinks:
     Attributes
     ----------
     table
-        The pairs by document.
+        Pairs summed by document.
     losses
-        Sum of -log of the probability of each pair's label, by doc_id.
+        Sum of -log of the probability of each pair's label, in nats, by doc_id.
     digests
-        Of mentions and gold, by doc_id: pairs are the same where these are.
+        Checksum of mentions and gold, by doc_id: documents with the same checksum have the same pairs.
     n_without_gold
-        Documents without gold, which are left out.
+        Number of documents without gold, which are left out.
     """
 
     table: CalibrationTable
@@ -246,9 +247,9 @@ def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotate
     Parameters
     ----------
     documents
-        Documents; those without gold are counted and left out.
+        Documents of the scorer; those without gold are counted and left out.
     unannotated
-        How to treat mentions without an annotated entity: see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
     """
     builder, n_without_gold = TableBuilder(), 0
     losses: dict[str, float] = {}
@@ -284,14 +285,16 @@ def compare_links(
     Parameters
     ----------
     first, second
-        From `scorer_links`, of the same documents, mentions and gold.
+        Link pairs of each scorer, from `scorer_links`; documents, mentions and gold are the same in both.
     bin_size, norm, level, n_resamples, seed
-        As of `calibrate_links`.
+        Size of the bins, norm of the error ("rms" or "mse"), level of the intervals, number of resamples and seed: see
+        `calibrate_links`.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If `first` or `second` is no ScorerLinks, the norm is neither "rms" nor "mse", or another option is out of
+        range.
     InputError
         If documents, their mentions or their gold differ, or fewer than 2 documents have a pair.
     """

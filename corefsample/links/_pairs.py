@@ -33,24 +33,24 @@ _DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(D
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkPairs(Result):
-    """The pairs of annotated mentions of one document: the probability of each link, and whether gold has it.
+    """Pairs of annotated mentions of one document, with the probability of each link and its gold label.
 
     Pairs are sorted by the later mention, then by the earlier one. Arrays are read-only.
 
     Attributes
     ----------
     doc_id
-        The document.
+        Id of the document.
     q
         float64 (n_pairs,) in [0, 1]: exact link marginal.
     y
-        uint8 (n_pairs,): 1 if both belong to one annotated entity.
+        uint8 (n_pairs,): 1 if both mentions belong to one annotated entity, else 0.
     distances
-        int32 (n_pairs,): distance of the two in mentions, at least 1.
+        int32 (n_pairs,): distance of the two mentions, counted in mentions, at least 1.
     pair_kinds
-        int32 (n_pairs,): place in PAIR_KINDS, or None if the document has no tokens.
+        int32 (n_pairs,): kind of each pair, as an index into PAIR_KINDS; None if the document has no tokens.
     n_unannotated
-        Mentions whose entity is not annotated.
+        Number of mentions whose entity is not annotated.
     """
 
     doc_id: str
@@ -83,20 +83,20 @@ def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> I
     Parameters
     ----------
     document
-        With gold.
+        Document with gold.
     unannotated
-        How to treat a mention without an annotated entity (null): "skip", as unknown, which leaves out every pair
-        with it; or "single", as an entity of its own, for corpora that do not annotate singletons.
+        Treatment of a mention without an annotated entity (null): "skip" (the default) treats it as unknown and leaves
+        out every pair with it; "single" treats it as a separate entity, for corpora that do not annotate singletons.
 
     Returns
     -------
     array of shape (n_mentions,), int64
-        Equal for mentions of one entity, from 0 by first mention; -1 for skipped mentions.
+        Code of each mention's entity, numbered from 0 by first mention; -1 for skipped mentions.
 
     Raises
     ------
     ParameterError
-        If the document has no gold, or `unannotated` is neither of the two.
+        If the document has no gold, or `unannotated` is neither "skip" nor "single".
     """
     _checks.choice("unannotated", unannotated, UNANNOTATED)
     if document.gold is None:
@@ -120,9 +120,9 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     Parameters
     ----------
     document
-        With gold.
+        Document with gold.
     unannotated
-        How to treat mentions without an annotated entity: see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
 
     Raises
     ------
@@ -150,20 +150,20 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTables(HtmlTable):
-    """Sums over the pairs of many documents, by document and by group of pairs, that calibration is computed from.
+    """Sums over the pairs of many documents, by document and by group of pairs, from which calibration is computed.
 
     Attributes
     ----------
     by_distance
-        Groups as in DISTANCES. It has all pairs, so `by_distance` with its groups together is the overall table.
+        Sums by the groups of DISTANCES. Every pair is in one group, so the sum over all groups is the overall table.
     by_kind
-        Groups as in PAIR_KINDS, for documents with tokens.
+        Sums by the groups of PAIR_KINDS, for documents with tokens.
     n_documents
-        Documents with gold.
+        Number of documents with gold.
     n_without_gold
-        Documents without gold, which are left out.
+        Number of documents without gold, which are left out.
     n_unannotated
-        Mentions of the documents with gold whose entity is not annotated.
+        Number of mentions whose entity is not annotated, in the documents with gold.
     """
 
     by_distance: CalibrationTable
@@ -181,9 +181,9 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     Parameters
     ----------
     documents
-        Documents; those without gold are counted and left out.
+        Scored documents; those without gold are counted and left out.
     unannotated
-        How to treat mentions without an annotated entity: see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
     """
     by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0

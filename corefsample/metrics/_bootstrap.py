@@ -25,14 +25,14 @@ class ScoreDifference(ShortRepr):
     Attributes
     ----------
     metric
-        One of `METRICS`.
+        Name of the metric, one of `METRICS`.
     first, second
-        F1 on the corpus, in [0, 1].
+        F1 of each system on the corpus, in [0, 1].
     lower, upper
-        Confidence interval of first - second.
+        Ends of the confidence interval of first - second.
     p_value
-        Two-sided: twice the smaller share of the resamples in which the difference is at most, or at least, 0. One is
-        added to both numbers, so that it is never 0.
+        Two-sided p-value: twice the smaller share of the resamples in which the difference is at most, or at least, 0.
+        One is added to both numbers, so that it is never 0.
     """
 
     metric: Metric
@@ -44,7 +44,7 @@ class ScoreDifference(ShortRepr):
 
     @property
     def difference(self) -> float:
-        """How much better the first system is."""
+        """F1 of the first system minus that of the second: positive if the first is better."""
         return self.first - self.second
 
 
@@ -54,21 +54,22 @@ def resampled_f1(systems: Sequence[Sequence[ClusteringScores]], *, n_resamples: 
     Parameters
     ----------
     systems
-        For each system the scores of the same documents in the same order.
+        Scores of the documents by system: all systems have the same documents in the same order.
     n_resamples
-        At least 2.
+        Number of resamples, at least 2.
     seed
-        Of the draws.
+        Seed of the random draws, in [0, 2**64).
 
     Returns
     -------
     array of shape (n_systems, n_resamples, 7)
-        F1 by metric, in the order of `METRICS`: each of the summed counts of the drawn documents.
+        F1 by metric, in the order of `METRICS`, computed from the summed counts of the drawn documents.
 
     Raises
     ------
     ParameterError
-        If there is no document, systems have different numbers of them, or an option breaks its rule.
+        If there is no document, systems have different numbers of documents, or `n_resamples` or `seed` is out of
+        range.
 
     References
     ----------
@@ -85,15 +86,15 @@ def resampled_f1(systems: Sequence[Sequence[ClusteringScores]], *, n_resamples: 
         for documents in systems
     ]
     random = generator(seed)
-    found = np.empty((len(systems), n_resamples, len(METRICS)))
+    f1 = np.empty((len(systems), n_resamples, len(METRICS)))
     for start in range(0, n_resamples, _BLOCK):
         size = min(_BLOCK, n_resamples - start)
         times = random.multinomial(n_documents, np.full(n_documents, 1.0 / n_documents), size).astype(np.float64)
         for s, by_document in enumerate(counts):
             sums = {name: times @ array for name, array in by_document.items()}
             for m, metric in enumerate(METRICS):
-                found[s, start : start + size, m] = scores_of(metric, sums)[:, PARTS.index("f1")]
-    return found
+                f1[s, start : start + size, m] = scores_of(metric, sums)[:, PARTS.index("f1")]
+    return f1
 
 
 def percentiles(draws: Floats, level: float) -> Floats:
@@ -117,9 +118,9 @@ def score_differences(
     first, second
         Scores of the same documents in the same order.
     draws
-        What `resampled_f1` returns for both.
+        Resampled F1 of both systems, from `resampled_f1`.
     level
-        Of the intervals.
+        Nominal share of the intervals that contain the true difference, in (0, 1).
     """
     scores = corpus_scores(first).corpus, corpus_scores(second).corpus
     gaps = draws[0] - draws[1]

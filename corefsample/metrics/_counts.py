@@ -110,13 +110,13 @@ def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable | N
     Parameters
     ----------
     key
-        The mentions of the key, each once.
+        Mentions of the key, without repetition.
     codes
-        Entity of each, -1 if it is not annotated: such mentions leave key and response.
+        Entity of each mention of the key, -1 if it is not annotated: such mentions leave key and response.
     response
-        The mentions of the response, each once; None: a mention that does not count.
+        Mentions of the response, without repetition; None stands for a mention that does not count.
     singletons
-        Whether entities of one mention count.
+        True if entities of one mention count.
     """
     places = {mention: place for place, mention in enumerate(response) if mention is not None}
     columns = np.array([places.pop(mention, -1) for mention in key], np.int64)
@@ -173,23 +173,23 @@ def counted_for(metric: Metric) -> tuple[Metric, ...]:
 def counts_of(
     key: Key, responses: Ints32, *, singletons: bool, metrics: Sequence[Metric] = COUNTED
 ) -> dict[str, Floats]:
-    """Count by sample what the metrics are computed from.
+    """Counts from which the metrics are computed, by sample.
 
     Parameters
     ----------
     key
-        Of one document.
+        Key of one document.
     responses
         int32 (n_samples, n_mentions): label of each mention, -1 for mentions that the response lacks.
     singletons
-        Whether response entities of one mention count; `key` has them only if they do.
+        True if response entities of one mention count; `key` contains such entities only then.
     metrics
         The metrics to count.
 
     Returns
     -------
     dict of float64 arrays
-        "mentions" (n_samples, 3): mentions of the key, of the response, of both. "blanc" (n_samples, 6): correct
+        "mentions" (n_samples, 3): number in the key, in the response, and in both. "blanc" (n_samples, 6): correct
         coreference links, those of the key, those of the response, and the same of non-coreference links. Each other
         metric (n_samples, 4): numerator and denominator of recall, numerator and denominator of precision.
     """

@@ -42,7 +42,7 @@ def overlaps(
 ) -> None:
     """Fill the cells of each sample, key entity by key entity, and the sums over them.
 
-    response_sizes[s, r] becomes the size of a response entity: 0 if there is none, or if it is a singleton and
+    response_sizes[s, r] becomes the size of a response entity: 0 if no entity has label r, or if it is a singleton and
     singletons do not count.
     """
     shared = np.empty(response_sizes.shape[1], np.int64)

@@ -59,18 +59,18 @@ class ScoreSamples(HtmlTable):
     Attributes
     ----------
     values
-        float64 (n_samples,) in [0, 1], read-only: the score of each sample.
+        float64 (n_samples,) in [0, 1], read-only: score of each sample.
     counts
-        What the values are computed from, by metric (see `ClusteringScores.counts`), float64 (n_samples, width),
-        read-only; empty for a mean over documents.
+        Counts from which the values are computed, by metric (see `ClusteringScores.counts`), float64
+        (n_samples, width), read-only; empty for a mean over documents.
     metric, part
-        Which score: one of `METRICS`, and "recall", "precision" or "f1".
+        Metric of the score, one of `METRICS`, and its part: "recall", "precision" or "f1".
     level
-        Of the credible interval.
+        Posterior probability of the credible interval, in (0, 1).
     singletons
-        Whether entities of one mention count.
+        True if entities of one mention count.
     doc_id
-        The document; empty for a corpus.
+        Id of the document; empty for a corpus.
     """
 
     values: Floats
@@ -146,11 +146,12 @@ class CorpusScoreSamples(Result):
     Attributes
     ----------
     corpus
-        Of the scores of summed counts, as coreference scorers report a corpus.
+        Posterior of the score of summed counts, which coreference scorers report for a corpus.
     macro
-        Of the mean score over documents. A sample of a document without a mention in key and response does not count.
+        Posterior of the mean score over documents. A sample of a document without a mention in key and response does
+        not count.
     doc_ids
-        The documents, in the order given.
+        Ids of the documents, in the order of the input.
     document_summaries
         float64 (n_documents, 5), read-only: mean, sd, lower, upper, mc_se of each document.
     """
@@ -194,24 +195,25 @@ def metric_posterior(
     Parameters
     ----------
     gold
-        Annotated entity of each mention; None: not annotated (see `clustering_scores`).
+        Annotated entity of each mention, or None for a mention that is not annotated (see `clustering_scores`).
     samples
         Draws of the document's clustering, at least 2.
     metric
-        One of `METRICS`.
+        Metric of the score, one of `METRICS`; by default the CoNLL average.
     part
-        "recall", "precision" or "f1".
+        Part of the metric: "recall", "precision" or "f1" (the default).
     level
-        Of the credible interval, in (0, 1).
+        Posterior probability of the credible interval, in (0, 1).
     singletons
-        Whether entities of one mention count.
+        True (the default) if entities of one mention count.
     gold_spans, response_spans
         Spans of the annotated mentions and of the samples' mentions, if the two differ (see `clustering_scores`).
 
     Raises
     ------
     ParameterError
-        If gold is missing or of the wrong length, or an option breaks its rule.
+        If gold is missing or of the wrong length, `samples` has fewer than 2 samples or another type, the spans are
+        invalid, or an option is unknown or out of range.
 
     Examples
     --------
@@ -333,11 +335,12 @@ class ClusteringScores(Scores):
     Attributes
     ----------
     counts
-        What the scores are computed from, read-only float64 by metric. "mentions" (3,): of the key, of the response,
-        of both. "blanc" (6,): correct coreference links, those of the key, those of the response, and the same of
-        non-coreference links. Each other metric (4,): numerator and denominator of recall, then of precision.
+        Counts from which the scores are computed, read-only float64 by metric. "mentions" (3,): number in the key, in
+        the response, and in both. "blanc" (6,): correct coreference links, those of the key, those of the response, and
+        the same of non-coreference links. Each other metric (4,): numerator and denominator of recall, then of
+        precision.
     singletons
-        Whether entities of one mention count.
+        True if entities of one mention count.
     """
 
     counts: Counts = field(compare=False, kw_only=True)
@@ -351,14 +354,14 @@ class CorpusScores(Result):
     Attributes
     ----------
     corpus
-        Of the sums of the documents' numerators and denominators, as coreference scorers report.
+        Scores of the summed numerators and denominators of all documents, which coreference scorers report.
     macro
-        Mean over documents, without those that have no mention in key and response.
+        Mean scores over documents, without those that have no mention in key and response.
     documents
         float64 (n_documents, 7, 3), read-only: by document, metric (in the order of `METRICS`), and recall, precision
         and F1.
     n_scored
-        Documents in the macro mean.
+        Number of documents in the macro mean.
     """
 
     corpus: ClusteringScores
@@ -401,14 +404,15 @@ def clustering_scores(
         Annotated entity of each mention: whole numbers, strings, or None (not annotated: the mention leaves key and
         response).
     response
-        Entity of each mention in the system's clustering; None: the system has no such mention.
+        Entity of each mention in the system's clustering, or None for a mention that the system lacks.
     key_spans, response_spans
         int (n, 2) or (n, 3): start and end of each mention of key and of response (a third column, the head, is
         ignored), if the two have different mentions. Mentions with the same span are the same; of several with one
         span, the first of the key is the first of the response, and so on; those that the response has more often
         than the key are removed. Without spans, mention i is mention i.
     singletons
-        Whether entities of one mention count; see the module's docstring.
+        True (the default) if entities of one mention count. Otherwise they are removed from the key and from the
+        response independently, which can leave mentions that only one of the two has.
 
     Returns
     -------

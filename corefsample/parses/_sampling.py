@@ -54,17 +54,17 @@ def parse_samples(
         A Doc of the pipeline, parsed or not; it is not changed. Its words, norms, spaces, user data and, if it has
         them, its sentences are used. Everything else is predicted again.
     n_samples
-        At least 1.
+        Number of parses to draw, at least 1.
     temperature
-        Above 0. Below 1 the samples are closer to the usual parse, above 1 they vary more. None: that of
-        `parse_temperature`.
+        Divisor of the transitions' scores, above 0. Below 1, the samples are closer to the usual parse; above 1, they
+        vary more. By default, the result of `parse_temperature`.
     seed
-        In [0, 2**64).
+        Seed of the draws, in [0, 2**64).
     sentences
         "keep": sentences begin where those of `doc` do or, if it has none, where those of the usual parse do; no
         transition is valid that contradicts this. "sample": the parser draws them, too.
     doc_id
-        Gives each document a random stream of its own. None: its text.
+        Id that gives the document a random stream of its own. By default, the text of the document.
 
     Returns
     -------
@@ -92,7 +92,7 @@ class ParseSampler:
     Parameters
     ----------
     nlp, temperature, sentences
-        As of `parse_samples`.
+        Pipeline, temperature, and treatment of sentence boundaries: see `parse_samples`.
 
     Raises
     ------
@@ -127,17 +127,17 @@ class ParseSampler:
         Parameters
         ----------
         texts
-            Any texts.
+            Texts to parse.
         n_samples, seed
-            As of `parse_samples`.
+            Number of parses to draw of each text, and seed of the draws: see `parse_samples`.
         doc_ids
-            A `doc_id` of each text. None: the texts.
+            One `doc_id` per text, which gives it a random stream of its own. By default, the texts.
 
         Returns
         -------
         list of (Doc, list of Doc)
-            Of each text the pipeline's own parse, and what `parse_samples` returns for it. A sample that is the
-            pipeline's own parse is the same Doc.
+            One pair per text: the pipeline's usual parse, and what `parse_samples` returns for the text. A sample that
+            is the usual parse is the same Doc.
         """
         n_samples = _checks.n_samples(n_samples, 1)
         keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
@@ -158,9 +158,9 @@ class ParseSampler:
 
         words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
         new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
-        for token, given in zip(new, doc, strict=True):
-            if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
-                token.norm_ = given.norm_
+        for token, original in zip(new, doc, strict=True):
+            if token.norm_ != original.norm_:  # the tokenizer's norm of "n't" is "not"
+                token.norm_ = original.norm_
         new = self._later.run(self._parser.before, new)
         if self._keeps and len(new):
             source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
@@ -205,20 +205,26 @@ OTHERS = 1.58  # the mean of both: no measurement
 def parse_temperature(nlp: Language) -> float:
     """Temperature for samples of a pipeline's parses.
 
-    Fitted for en_gum_ud and en_core_web_sm, also where a word is added to the name of the package; for others the mean
-    of both, for which nothing was measured. `corefsample calibrate-parses` fits that of any pipeline to a treebank.
+    The temperatures of en_gum_ud and en_core_web_sm were fitted to treebanks; they also apply to packages whose name
+    has a word added to one of these. Other pipelines have the mean of both, which was not measured for them.
+    `corefsample calibrate-parses` fits the temperature of any pipeline to a treebank.
 
     Parameters
     ----------
     nlp
-        A pipeline; its language and name are compared.
+        The pipeline, recognised by its language and name.
+
+    Raises
+    ------
+    ParameterError
+        If `nlp` is not a spaCy pipeline.
     """
     meta = getattr(nlp, "meta", None)
     if not isinstance(meta, dict):
         raise ParameterError(f"must be a spaCy pipeline, got {type(nlp).__name__}", parameter="nlp")
     name = f"{meta.get('lang')}_{meta.get('name')}"
-    for known, temperature in PARSE_TEMPERATURES.items():
-        if name == known or name.startswith(f"{known}_"):
+    for package, temperature in PARSE_TEMPERATURES.items():
+        if name == package or name.startswith(f"{package}_"):
             return temperature
     return OTHERS
 
@@ -247,16 +253,16 @@ class TransitionParser:
         from spacy.pipeline import DependencyParser
 
         components = list(getattr(nlp, "pipeline", ()))
-        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
+        places = [position for position, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
         names = [name for name, _ in components]
         if not places:
             raise ParameterError(
                 f"must have a transition parser (spaCy's parser), got the components {', '.join(names) or 'none'}",
                 parameter="nlp",
             )
-        place = places[-1]
-        self.before, self.name, self.later = names[:place], names[place], names[place + 1 :]
-        self.component: Any = components[place][1]
+        position = places[-1]
+        self.before, self.name, self.later = names[:position], names[position], names[position + 1 :]
+        self.component: Any = components[position][1]
         self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
 
     def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:
@@ -265,11 +271,11 @@ class TransitionParser:
         Parameters
         ----------
         docs
-            With at least one token each. No transition is valid that contradicts their sentences.
+            Docs with at least one token. Transitions that contradict their sentence boundaries are not valid.
         n_samples, temperature
-            As of `parse_samples`.
+            Number of samples per Doc, and divisor of the transitions' scores: see `parse_samples`.
         keys
-            Of each Doc's random stream.
+            Key of the random stream of each Doc.
 
         Returns
         -------

@@ -37,16 +37,16 @@ N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnRecalibration:
-    """A recalibration with the draws of it that the samples of a document have.
+    """A recalibration, and the draws of it that the samples of a document share.
 
     Attributes
     ----------
     recalibration
-        The fit, for the likeliest antecedents.
+        The fitted recalibration, with which the likeliest antecedents are computed.
     draws
-        Recalibrations of the samples, in order: see `mixture_labels`.
+        Recalibrations among which the samples are divided, in order: see `mixture_labels`.
     mixed
-        The same as arrays.
+        Parameters of the draws as arrays.
     """
 
     recalibration: Recalibration
@@ -75,29 +75,32 @@ def drawn_recalibration(
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecalibration:
-    """What the documents of a corpus are recalibrated with.
+    """Recalibration that all documents of a corpus share.
 
-    Without a recalibration, scores that had the one of a model of the package get its uncertainty. The first
-    document decides; other documents must be like it, because the uncertainty of a count is that of all its documents.
-    Documents share the draws of the fit, and those of one domain (a field of their metadata) the shift of the domain.
+    If no recalibration is passed, scores to which the recalibration of a shipped model was applied get the uncertainty
+    of that recalibration. The first document determines this, and later documents must agree with it, because a count
+    has one uncertainty for all its documents. All documents share the draws of the fit; documents of one domain (a
+    field of their metadata) also share the shift of that domain.
 
     Attributes
     ----------
     source
-        A recalibration to apply; or the one that the scores had, once the first document has decided; or None.
+        Recalibration to apply, or, after the first document, the shipped recalibration that its scores already have.
+        By default, there is no recalibration.
     chosen
-        Uncertainty of this recalibration; None: all that it has.
+        Uncertainty of this recalibration to draw from. By default, the largest that the recalibration provides.
     seed
-        Seed of the draws.
+        Seed of the draws of the recalibration, in [0, 2**64).
     as_scored
-        True if the scores stay as they are, without any uncertainty.
+        True if scores are used unchanged and without any uncertainty. False by default.
     first
-        Recalibrations that the scores of the first document had, if they decided; None otherwise.
+        Recalibrations recorded in the first document's metadata, "" if it records none. None before the first
+        document, and if documents need not agree with it.
 
     Raises
     ------
     ParameterError
-        On construction, if the recalibration lacks the uncertainty.
+        On construction, if the seed is invalid or the recalibration does not provide the chosen uncertainty.
     """
 
     source: UncertainRecalibration | None = None
@@ -116,7 +119,7 @@ class CorpusRecalibration:
 
     @property
     def uncertainty(self) -> Uncertainty | None:
-        """Uncertainty in the samples of the documents so far; None: that of a recalibration was not considered."""
+        """Uncertainty in the samples of the documents so far; None without a recalibration and a chosen uncertainty."""
         return self.chosen if self.source is None else self._uncertainty_of(self.source)
 
     @property
@@ -126,39 +129,40 @@ class CorpusRecalibration:
 
     @property
     def takes_all(self) -> bool:
-        """True if scores with any recalibrations stay as they are."""
+        """True if scores are used unchanged, whatever recalibration they had."""
         return self.source is None and not self.takes_alike
 
     def decided(self, metadata: Mapping[str, Any]) -> CorpusRecalibration:
-        """The same, decided by the metadata of the first document; later documents change nothing.
+        """Fix the recalibration by the metadata of the first document; later calls return the object unchanged.
 
         Raises
         ------
         ParameterError
-            If an uncertainty was chosen, and the recalibration of the scores is not known.
+            If an uncertainty was chosen, and the scores do not have the recalibration of a shipped model.
         """
         if not self.takes_alike or self.first is not None:
             return self
         applied = Recalibration.applied_to(metadata)
-        known = known_recalibration(applied)
-        if known is None and self.chosen is not None:
+        shipped = known_recalibration(applied)
+        if shipped is None and self.chosen is not None:
             rule = "needs a recalibration, or scores that had that of a model of the package"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
-        if known is None and applied:
+        if shipped is None and applied:
             _log_unknown(applied)
-        return replace(self, source=known, first=applied)
+        return replace(self, source=shipped, first=applied)
 
     def for_scores(self, metadata: Mapping[str, Any]) -> DrawnRecalibration | None:
-        """What one document is recalibrated with, or None, according to its metadata.
+        """Draws of the recalibration for one document, or None if its scores are used unchanged.
 
-        They name the recalibrations that its scores had, and its domain. Where no document has decided, this one does.
+        The metadata name the document's domain, and the recalibrations that its scores already have. A document that
+        comes before any other is treated as the first one.
 
         Raises
         ------
         ParameterError
-            If the scores had others than those to which a given recalibration was fitted; or if they had the one of
-            a model of the package and those of the first document had not, or the reverse.
+            If the scores already have other recalibrations than the scores to which the recalibration was fitted; or if
+            only one of this document and the first has scores with the recalibration of a shipped model.
         """
         if self.takes_all:
             return None
@@ -185,9 +189,9 @@ def _log_unknown(applied: str) -> None:
 def unlike_scores(applied: str, first: str) -> ParameterError:
     """Error for a corpus in which some scores had the recalibration of a model of the package, and others had not."""
     rule = "must all have had the recalibration of a model of the package, or none of them"
-    found = f"got {described(applied)}, and at first {described(first)}"
+    difference = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
-    return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)
+    return ParameterError(f"{rule}, {difference}", parameter="scores", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,11 +201,11 @@ class WeightedParse:
     Attributes
     ----------
     antecedents
-        Distribution over the antecedents of its mentions, as scored.
+        Distribution over the antecedents of the parse's mentions, before any recalibration.
     weight
-        As of `Parse`.
+        Weight of the parse, at least 0; its share of the sum over the document's parses is its probability.
     kinds
-        uint8 (n_mentions,): kinds of its mentions, if a recalibration needs them.
+        uint8 (n_mentions,): kinds of the parse's mentions, or None if the recalibration does not need them.
     """
 
     antecedents: AntecedentDistribution
@@ -222,13 +226,14 @@ class ParseSamples(NamedTuple):
     Attributes
     ----------
     samples
-        int64 (n,), increasing: their numbers among all samples.
+        int64 (n,), increasing: numbers of these samples among all samples of the document.
     labels
-        int32 (n_mentions, n): their clusterings; the label of a mention is the first mention of its entity.
+        int32 (n_mentions, n): clusterings of these samples; the label of a mention is the first mention of its entity.
     likeliest
         int32 (n_mentions,): clustering of the likeliest antecedents given this parse.
     conditioned
-        What it took to keep mentions apart, where some were given.
+        How the samples were made consistent with the mentions that are apart: see `Conditioned`. None if no pair of
+        mentions was passed.
     """
 
     samples: Ints
@@ -239,16 +244,16 @@ class ParseSamples(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentPosterior:
-    """What is known about the entities of one document: 1 to k weighted parses with their antecedents.
+    """Posterior distribution of the entities of one document: 1 to k weighted parses with their antecedents.
 
     Attributes
     ----------
     doc_id
-        Fixes the samples, together with a seed.
+        Id of the document, which determines the samples together with a seed.
     parses
-        At least one; the first is the usual parse.
+        Weighted parses of the document, at least one; the first is the usual parse.
     recalibrated
-        A recalibration, whose draws the samples share; None: the scores as they are. `of` takes a
+        Recalibration of which each sample has a draw. By default, the scores are used unchanged. `of` takes a
         `corefsample.recalibration.UncertainRecalibration`, and draws from it.
 
     Examples
@@ -304,9 +309,9 @@ class DocumentPosterior:
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         """
         n_samples = _checks.n_samples(n_samples, 1)
         drawn = np.zeros(n_samples, np.int32)
@@ -321,7 +326,7 @@ class DocumentPosterior:
         Parameters
         ----------
         n_samples, seed
-            As of `sample`.
+            Number of clusterings, at least 1, and seed of the samples, in [0, 2**64).
         """
         if len(self.parses) > 1:
             rule = f"must have one parse, because the mentions of parses differ, got {len(self.parses)}"
@@ -337,7 +342,7 @@ class PosteriorSamples:
     Attributes
     ----------
     posterior, seed
-        What they are samples of.
+        Posterior from which the samples are drawn, and the seed of the draws.
     parses
         int32 (n_samples,): number of the parse of each sample.
     """
@@ -353,7 +358,7 @@ class PosteriorSamples:
 
     @property
     def parse_counts(self) -> Ints:
-        """int64 (n_parses,): samples with each parse."""
+        """int64 (n_parses,): number of samples with each parse."""
         return np.bincount(self.parses, minlength=len(self.posterior.parses)).astype(np.int64)
 
     @property
@@ -376,20 +381,20 @@ class PosteriorSamples:
         Parameters
         ----------
         parse
-            Number of the parse.
+            Number of the parse, from 0.
         n_mentions
-            Draw only the first mentions, where the others do not matter.
+            Number of mentions, from the first, whose clusterings are drawn. By default, all mentions.
         apart
-            int (n_pairs, 2): mentions of different entities, on which the clusterings are conditioned, as of
-            `corefsample.sample_clusterings`. The likeliest clustering is not.
+            int (n_pairs, 2): pairs of mentions of different entities; see `corefsample.sample_clusterings`. The samples
+            are conditioned on them, the likeliest clustering is not. By default, there are none.
         n_counted
-            How many of the first pairs are counted where independent draws have them in one entity; None: all.
+            Number of pairs, from the first, for which draws that join the two mentions are counted. By default, all.
         """
-        own, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
+        weighted, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
         samples = np.flatnonzero(self.parses == parse)
-        pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions, n_counted)
-        labels, conditioned = np.zeros((own.antecedents.n_mentions, 0), np.int32), None
-        likely = own.antecedents
+        pairs = None if apart is None else Apart.of_pairs(apart, weighted.antecedents.n_mentions, n_counted)
+        labels, conditioned = np.zeros((weighted.antecedents.n_mentions, 0), np.int32), None
+        likely = weighted.antecedents
         stream: dict[str, Any] = {
             "seed": self.seed,
             "doc_id": self.posterior.doc_id,
@@ -397,12 +402,12 @@ class PosteriorSamples:
             "apart": pairs,
         }
         if recalibrated is not None:
-            likely = recalibrated.recalibration.apply(own.antecedents, own.kinds)
+            likely = recalibrated.recalibration.apply(weighted.antecedents, weighted.kinds)
         if recalibrated is not None and samples.size:
-            given = recalibrated.mixed, own.antecedents, own.kinds, samples, self.n_samples
-            labels, conditioned = mixture_labels(*given, **stream)
+            arguments = recalibrated.mixed, weighted.antecedents, weighted.kinds, samples, self.n_samples
+            labels, conditioned = mixture_labels(*arguments, **stream)
         elif samples.size:
-            drawn = sample_clusterings(own.antecedents, n_samples=samples.size, **stream)
+            drawn = sample_clusterings(weighted.antecedents, n_samples=samples.size, **stream)
             labels, conditioned = drawn.labels.T, drawn.conditioned
         return ParseSamples(samples, labels, map_clustering(likely), conditioned)
 

@@ -68,7 +68,7 @@ def likelihood_derivatives(
 ) -> None:
     """losses[d] = -sum of log P(a gold antecedent), with its gradient and Hessian, which must be 0 before.
 
-    golds[i], candidates[c] : as of `GoldSet`; antecedents are numbered within their document. With E_p
+    golds[i], candidates[c] : codes of `GoldSet`; antecedents are numbered within their document. With E_p
     and C_p the mean and the covariance of the features over a mention's known candidates and NEW, and E_g and C_g those
     over the gold ones among them, the gradient is E_p - E_g and the Hessian C_p - C_g, and the same difference of the
     mean second derivatives of u.

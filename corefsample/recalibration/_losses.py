@@ -41,13 +41,13 @@ class DocumentObjective:
     name
         Name for summaries.
     parallel
-        Whether several threads may call it at once.
+        True if several threads may call the objective at once.
     sampled
-        Whether the loss has sampling noise; the search is then smoother.
+        True if the loss has sampling noise; the search is then smoother.
     has_derivatives, has_gradient
-        Whether `derivatives` or `gradient` is defined; fits by kind need one of them.
+        True if `derivatives` or `gradient` is defined; fits by kind need one of them.
     adds_likelihood
-        Whether -log of the probability of gold antecedents is added to the loss.
+        True if -log of the probability of gold antecedents is added to the loss.
     """
 
     name = "objective"
@@ -94,7 +94,7 @@ class LinkScore(DocumentObjective):
         "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
         candidates make some gold pairs impossible.
     unannotated
-        As for `gold_codes`.
+        Treatment of mentions without a gold entity: see `gold_codes`.
     """
 
     parallel = True
@@ -131,8 +131,8 @@ class LinkScore(DocumentObjective):
 
 def _pair_scores(marginals: Floats, entities: Ints, *, log: bool) -> tuple[float, Floats]:
     """Summed score of the annotated pairs, and its derivative in each marginal below the diagonal."""
-    known = entities >= 0
-    pairs = np.tril(known[:, None] & known, -1)
+    annotated = entities >= 0
+    pairs = np.tril(annotated[:, None] & annotated, -1)
     gold = entities[:, None] == entities
     right, signs = np.where(gold, marginals, 1.0 - marginals), np.where(gold, -1.0, 1.0)
     if not log:
@@ -154,11 +154,12 @@ class Derivatives:
     Attributes
     ----------
     losses
-        float64 (n_documents,).
+        float64 (n_documents,): loss of each document.
     gradients
-        float64 (n_documents, n_parameters).
+        float64 (n_documents, n_parameters): first derivatives of each loss.
     hessians
-        float64 (n_documents, n_parameters, n_parameters), symmetric; of some objectives an approximation.
+        float64 (n_documents, n_parameters, n_parameters), symmetric: second derivatives of each loss; approximations
+        for some objectives.
     """
 
     losses: Floats
@@ -176,11 +177,11 @@ class Losses:
     Attributes
     ----------
     name
-        Of the objective.
+        Name of the objective.
     sampled
-        Whether they have sampling noise.
+        True if the losses have sampling noise.
     n_terms
-        float64 (n_documents,): terms of each document's sum.
+        float64 (n_documents,): number of terms in the loss of each document.
     """
 
     name: str
@@ -208,7 +209,8 @@ class Likelihood(Losses):
     gold
         The documents.
     by_kind
-        Whether the parameters are all of `Recalibration.vector`, for which documents need tokens, or the first two.
+        True if the parameters are all of `Recalibration.vector`, for which documents need tokens; False if they are
+        the first two.
     """
 
     name = "likelihood"
@@ -295,12 +297,12 @@ class CalledLosses(Losses):
 
     def _derivatives(self, objective: DocumentObjective, recalibration: Recalibration) -> Derivatives:
         function = objective.derivatives if objective.has_derivatives else objective.gradient
-        found = [np.array(part) for part in zip(*self._each(function, recalibration, self._documents), strict=True)]
+        arrays = [np.array(part) for part in zip(*self._each(function, recalibration, self._documents), strict=True)]
         if not objective.has_derivatives:
             if self._hessians is None:
-                self._hessians = self._differences(objective, recalibration, found[1])
-            found.append(self._hessians)
-        return Derivatives(*found)
+                self._hessians = self._differences(objective, recalibration, arrays[1])
+            arrays.append(self._hessians)
+        return Derivatives(*arrays)
 
     def _differences(self, objective: DocumentObjective, recalibration: Recalibration, gradients: Floats) -> Floats:
         """Hessians as differences of gradients.
@@ -311,13 +313,13 @@ class CalledLosses(Losses):
         vector = recalibration.vector()
         places = [_model.LOG_TEMPERATURE, *range(_model.LINK_OFFSETS, _model.N_PARAMETERS)]
         hessians = np.zeros((len(gradients), len(places), len(places)))
-        for row, place in enumerate(places):
+        for row, parameter in enumerate(places):
             log_step("%s: second derivatives, %d of %d", self.name, row + 1, len(places))
-            moved, changed = vector.copy(), np.flatnonzero(gradients[:, place])
-            moved[place] += _DIFFERENCE
+            moved, changed = vector.copy(), np.flatnonzero(gradients[:, parameter])
+            moved[parameter] += _DIFFERENCE
             documents = [self._documents[d] for d in changed.tolist()]
-            found = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
-            for d, (_, gradient) in zip(changed, found, strict=True):
+            derivatives = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
+            for d, (_, gradient) in zip(changed, derivatives, strict=True):
                 hessians[d, row] = (gradient - gradients[d])[places] / _DIFFERENCE
         return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, _model.changes_by_parameters(by_kind=True))
 
@@ -344,8 +346,10 @@ class JointLosses(Losses):
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives."""
-        one, other = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
-        return Derivatives(one.losses + other.losses, one.gradients + other.gradients, one.hessians + other.hessians)
+        first, second = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
+        return Derivatives(
+            first.losses + second.losses, first.gradients + second.gradients, first.hessians + second.hessians
+        )
 
     def around(self, point: Floats, n_samples: int) -> Losses:
         """The exact likelihood, and the other losses as they are around a point."""
@@ -358,11 +362,11 @@ class Quadratics(Losses):
     Parameters
     ----------
     losses
-        What they approximate.
+        Losses to approximate.
     point
-        float64 (N_PARAMETERS,).
+        float64 (N_PARAMETERS,): parameters around which the losses are approximated.
     there
-        Its derivatives at the point.
+        Derivatives of the losses at the point.
     """
 
     def __init__(self, losses: Losses, point: Floats, there: Derivatives) -> None:

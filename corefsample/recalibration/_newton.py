@@ -35,25 +35,25 @@ def minimum(
     Parameters
     ----------
     losses
-        Of the documents.
+        Losses of the documents.
     weights
-        float64 (n_documents,), at least 0.
+        float64 (n_documents,), at least 0: weight of each document's loss.
     precision
-        float64 (n_parameters,), at least 0: of the normal prior of each parameter around 0.
+        float64 (n_parameters,), at least 0: precision of the normal prior of each parameter around 0.
     start
-        float64 (n_parameters,): where the search begins.
+        float64 (n_parameters,): parameters at which the search begins.
     unit
-        Size of the scores.
+        Size of the scores: temperatures far from it are outside the region that is searched. 1 by default.
 
     Returns
     -------
     tuple
-        The parameters, and the derivatives there.
+        Parameters of the minimum, and the derivatives of the losses there.
 
     Raises
     ------
     NoMinimumError
-        If the search leaves the region of sensible temperatures and biases: the losses have no minimum.
+        If the search leaves the region of sensible temperatures and biases, because the losses have no minimum.
     """
     point, here = start, losses.derivatives(Recalibration.from_vector(start))
     tolerance = 1e-4 if losses.sampled else 1e-9

@@ -38,7 +38,7 @@ def likeliest(likelihood: Likelihood, weights: Floats, unit: float) -> Floats:
     Raises
     ------
     NoMinimumError
-        If gold does not determine them.
+        If the gold entities do not determine the temperature and the bias.
     """
     start, no_prior = np.array([np.log(unit), 0.0]), np.zeros(N_GLOBAL)
     point, there = minimum(likelihood, weights, no_prior, start, unit=unit)
@@ -54,7 +54,7 @@ class GlobalSearch:
     Parameters
     ----------
     losses
-        Of the documents.
+        Losses of the documents.
     start
         Returns log temperature and NEW bias of the highest likelihood of weighted documents.
     """
@@ -101,12 +101,12 @@ class KindSearch:
     Parameters
     ----------
     losses
-        Of the documents.
+        Losses of the documents.
     start
         Returns log temperature and NEW bias of the highest likelihood of weighted documents: the search begins there,
         without offsets.
     unit
-        Size of the scores.
+        Size of the scores: temperatures far from it are outside the region that is searched.
     groups
         int64 (n_documents,): documents with one number are left out together when the prior is chosen.
     begin
@@ -146,9 +146,9 @@ class KindSearch:
         return estimated_domains(solution.there, solution.point, weights, domains, precision)
 
     def _solution(self, weights: Floats) -> _Solution:
-        for known in (self._first, self._last):
-            if known is not None and np.array_equal(known.weights, weights):
-                return known
+        for cached in (self._first, self._last):
+            if cached is not None and np.array_equal(cached.weights, weights):
+                return cached
         if self._first is None:
             self._first = self._searched(weights)
             return self._first
@@ -190,8 +190,8 @@ class KindSearch:
             precision = prior_precision(prior_sd)
             total, loss = np.diag(precision) + curvatures.sum(axis=0), 0.0
             for slope, curvature in zip(slopes, curvatures, strict=True):
-                others = slopes.sum(axis=0) - slope + precision * point
-                step = newton_step(others, total - curvature)
+                gradient = slopes.sum(axis=0) - slope + precision * point
+                step = newton_step(gradient, total - curvature)
                 loss += quadratic_change(step, slope, curvature)
             losses.append(loss)
         return PRIOR_SDS[int(np.argmin(losses))]
@@ -221,11 +221,12 @@ class LossSurface:
     Attributes
     ----------
     center, half_widths
-        float64 (2,): of log temperature and bias.
+        float64 (2,): centre and half the width of the region, in log temperature and in bias.
     coefficients
-        float64 (n_terms, n_documents), in powers of the coordinates scaled to [-1, 1].
+        float64 (n_terms, n_documents): coefficients of each document's polynomial, in powers of the coordinates scaled
+        to [-1, 1].
     degree
-        Highest total power.
+        Highest total power of a term.
     """
 
     center: Floats
@@ -278,13 +279,13 @@ def find_surface(losses: Losses, start: Floats, weights: Floats, *, at_minimum: 
     Parameters
     ----------
     losses
-        Of the documents.
+        Losses of the documents.
     start
         float64 (2,): log temperature and bias to search from.
     weights
-        float64 (n_documents,), at least 0.
+        float64 (n_documents,), at least 0: weight of each document's loss.
     at_minimum
-        Whether `start` is the minimum already.
+        True if `start` already is the minimum, so that no search is needed.
 
     Raises
     ------

@@ -27,18 +27,18 @@ SHIPPED = {  # names, and what they are
 def chosen_recalibration(
     choice: PathLike | None, model: PathLike | None = None, mentions: MentionSource = "parse"
 ) -> str | None:
-    """Which recalibration the scores of a model get.
+    """Name of the recalibration that is applied to the scores of a model.
 
     Parameters
     ----------
     choice
-        One of `SHIPPED`, "none", a path, or None for the default: "english" and "spanish" for the models of the
-        package, and none for other models.
+        One of `SHIPPED`, "none" or a path. By default, "english" and "spanish" for the shipped models, and no
+        recalibration for other models.
     model
-        Path of the model, or "en" or "es" for one of the package; None: the English one.
+        Path of the model, or "en" or "es" for a shipped model. By default, the English model.
     mentions
-        That are scored: what people marked is more often in an entity with others than what a parse has, so "english"
-        is "english-annotated" for annotated mentions, and "spanish" is none.
+        Source of the scored mentions. Annotated mentions corefer more often than mentions from a parse, so with
+        "annotated", "english" is replaced by "english-annotated", and "spanish" by no recalibration.
 
     Returns
     -------
@@ -55,13 +55,13 @@ _MOST_MIB = 16  # of a record: a thousand refits with offsets by kind take half 
 
 
 def named_recalibration(name: PathLike | None) -> str | None:
-    """Name for `read_recalibration`; None for None and for "none"."""
+    """Name or path for `read_recalibration`; None if the argument is None or "none"."""
     text = None if name is None else os.fspath(name)
     return None if text == NO_RECALIBRATION else text
 
 
 def recalibration_file(name: PathLike) -> str:
-    """Path of a record: those of the models of the package have names, others are paths already."""
+    """Path of the record with one of the names of `SHIPPED`; any other argument is a path and returned as it is."""
     text = _checks.path("path", name)
     if text not in SHIPPED:
         return text
@@ -74,17 +74,17 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
     Parameters
     ----------
     path
-        The file; or "english", "english-annotated" or "spanish" for those of the models of the package.
+        Path of the record; or "english", "english-annotated" or "spanish" for a record of the shipped models.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or is not such a record.
+        If the file cannot be read, or is not a record of a recalibration.
     """
     name = recalibration_file(path)
-    content = read_json(name, _MOST_MIB)
+    record = read_json(name, _MOST_MIB)
     try:
-        return UncertainRecalibration.from_json(content)
+        return UncertainRecalibration.from_json(record)
     except ParameterError as error:
         raise error.as_input_error(name) from None
 
@@ -94,12 +94,12 @@ _of_package = cache(read_recalibration)
 
 @lru_cache(maxsize=64)
 def known_recalibration(applied: str) -> UncertainRecalibration | None:
-    """The recalibration of the package that scores have had, with its uncertainty; None if they had none or others.
+    """The shipped recalibration that was applied to scores, with its uncertainty; None for any other, or for several.
 
     Parameters
     ----------
     applied
-        What they have had, as `Recalibration.applied_to` returns it.
+        Fingerprints of the recalibrations of the scores, as `Recalibration.applied_to` returns them; "" for none.
     """
     if not applied:
         return None

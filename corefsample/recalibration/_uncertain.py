@@ -33,17 +33,18 @@ class UncertainRecalibration:
     Attributes
     ----------
     recalibration
-        The fit.
+        The recalibration fitted to all documents.
     draws
-        Refits to resampled documents, or None.
+        Refits to resampled documents, or None if there are none.
     domain_effect
-        Standard deviations between domains, or None if they are unknown.
+        Standard deviations of the parameters between domains, or None if they are unknown.
     base
-        Recalibrations that the scores to which it was fitted had before: see `Recalibration.applied_to`; "" for none.
+        Fingerprints of the recalibrations that were applied to the scores before this one was fitted to them: see
+        `Recalibration.applied_to`. By default "", for none.
     domain_field
         Field of documents' metadata that names their domain.
     language
-        Code of the language of the documents that it was fitted to, or None if they do not say it.
+        Code of the language of the documents to which the recalibration was fitted, or None if it is not recorded.
     """
 
     recalibration: Recalibration
@@ -60,28 +61,28 @@ class UncertainRecalibration:
 
     @property
     def widest(self) -> Uncertainty:
-        """The largest uncertainty that is known."""
+        """The largest uncertainty that can be drawn from: "domain", "fit" or "none"."""
         if self.domain_effect is not None:
             return "domain"
         return "none" if self.draws is None else "fit"
 
     def domain_of(self, metadata: Mapping[str, Any]) -> str:
-        """Domain of a document by its metadata; "" if they name none."""
-        found = metadata.get(self.domain_field)
-        return "" if found is None else str(found)
+        """Domain that the metadata of a document name; "" if they do not name one."""
+        domain = metadata.get(self.domain_field)
+        return "" if domain is None else str(domain)
 
     def is_in(self, applied: str) -> bool:
-        """Whether scores have had this recalibration already.
+        """True if this recalibration was applied to the scores already.
 
         Parameters
         ----------
         applied
-            What they have had, as `Recalibration.applied_to` returns it.
+            Fingerprints of the recalibrations of the scores, as `Recalibration.applied_to` returns them; "" for none.
 
         Raises
         ------
         ParameterError
-            If they have had others than those to which it was fitted.
+            If the scores have other recalibrations than the scores to which this recalibration was fitted.
         """
         if applied == self.base:
             return False
@@ -91,7 +92,7 @@ class UncertainRecalibration:
         raise ParameterError(self.other_scores(applied), parameter="scores", hint=hint)
 
     def other_scores(self, applied: str) -> str:
-        """Message for scores that had other recalibrations than those to which it was fitted."""
+        """Error message for scores with other recalibrations than the scores to which this one was fitted."""
         rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
         return f"{rule}, got {described(applied)}"
 
@@ -103,19 +104,20 @@ class UncertainRecalibration:
         Parameters
         ----------
         uncertainty
-            "none": the fit alone, once. "fit": refits to resampled documents. "domain": refits, each moved by a shift
-            of its own, as for a domain that the fit has not seen.
+            "none": the fit alone, once. "fit": refits to resampled documents. "domain": refits, each moved by a
+            different random shift, as for a domain to which the recalibration was not fitted.
         n_draws
-            At least 1.
+            Number of recalibrations to draw, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the draws, in [0, 2**64).
         domain
-            Name of the domain: the refits are the same for all domains, the shifts are a domain's own.
+            Name of the domain. All domains have the same refits; each domain has different shifts.
 
         Raises
         ------
         ParameterError
-            If there are no refits, or no domain effect, for the uncertainty.
+            If `uncertainty` needs refits or a domain effect that this recalibration does not have, or another parameter
+            breaks its rule.
         """
         _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
         n_draws = _checks.whole("n_draws", n_draws, 1)
@@ -139,19 +141,19 @@ class UncertainRecalibration:
 
     def to_json(self) -> dict[str, Any]:
         """The recalibration, its draws and its domain effect as JSON values."""
-        content: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
+        record: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
         if self.draws is not None:
             temperature, new_bias = self.draws.temperature.tolist(), self.draws.new_bias.tolist()
-            content["draws"] = {"temperature": temperature, "new_bias": new_bias}
+            record["draws"] = {"temperature": temperature, "new_bias": new_bias}
             if self.draws.offsets is not None:
-                content["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
+                record["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
         if self.domain_effect is not None:
-            content["domain_effect"] = asdict(self.domain_effect)
+            record["domain_effect"] = asdict(self.domain_effect)
         if self.domain_field != DOMAIN_FIELD:
-            content["domain_field"] = self.domain_field
+            record["domain_field"] = self.domain_field
         if self.language is not None:
-            content["language"] = self.language
-        return {**content, "base": self.base} if self.base else content
+            record["language"] = self.language
+        return {**record, "base": self.base} if self.base else record
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -183,20 +185,20 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     widths = {"temperature": (), "new_bias": (), **offsets}
     every = content if isinstance(content, Mapping) else ()
     _model.json_fields("draws", content, tuple(widths), set(every) - set(widths))
-    parts: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
             values = np.asarray(content[name])
         except ValueError:  # lists of different lengths
             values = np.empty(0, object)
-        shape = (*parts.get("temperature", values).shape[:1], *width)
+        shape = (*columns.get("temperature", values).shape[:1], *width)
         if values.shape != shape or not values.size or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
             rule = f"must be finite numbers in the shape {shape}"
             raise ParameterError(f"{rule}, got {_checks.shown(content[name])}", parameter=f"draws.{name}")
-        parts[name] = values.astype(np.float64)
-    if not (parts["temperature"] > 0).all():
-        raise ParameterError(f"must be above 0, got {parts['temperature'].min()}", parameter="draws.temperature")
-    return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
+        columns[name] = values.astype(np.float64)
+    if not (columns["temperature"] > 0).all():
+        raise ParameterError(f"must be above 0, got {columns['temperature'].min()}", parameter="draws.temperature")
+    return RecalibrationDraws(columns["temperature"], columns["new_bias"], 0, columns.get("offsets"))
 
 
 class MixedRecalibrations:
@@ -205,14 +207,14 @@ class MixedRecalibrations:
     Parameters
     ----------
     recalibrations
-        At least one.
+        Recalibrations, at least one.
 
     Attributes
     ----------
     temperatures, biases
-        float64 (n,).
+        float64 (n,): temperature and NEW bias of each recalibration.
     tables
-        float64 (n, N_KINDS ** 2): offsets by kind of mention and antecedent, or None if none has any.
+        float64 (n, N_KINDS ** 2): offsets by kind of mention and antecedent, or None if no recalibration has offsets.
     """
 
     __slots__ = ("biases", "tables", "temperatures")
@@ -252,7 +254,7 @@ def mixture_labels(
     doc_id: str,
     first_sample: int = 0,
 ) -> tuple[Ints32, Conditioned | None]:
-    """Sample clusterings whose recalibration is uncertain.
+    """Sample clusterings under an uncertain recalibration.
 
     The samples are divided among the recalibrations in order, so sample s has the same one in every document: a count
     over documents, sample by sample, has the uncertainty that they share.
@@ -260,39 +262,43 @@ def mixture_labels(
     Parameters
     ----------
     recalibrations
-        At least one.
-    antecedents, kinds
-        Of one document, as scored; its kinds of mentions are needed for offsets by kind.
+        Recalibrations among which the samples are divided, at least one.
+    antecedents
+        Antecedent distribution of one document, before recalibration.
+    kinds
+        uint8 (n_mentions,): kinds of the document's mentions; may be None if no recalibration has offsets by kind.
     samples
         int64 (n,): indices of the samples to draw, increasing, such as those with one of the document's parses; each
         keeps the recalibration of its index.
     n_samples
         Number of all samples of the document.
     apart
-        Mentions on whose being apart the clusterings are conditioned; each recalibration keeps its samples.
+        Pairs of mentions of different entities, on which the clusterings are conditioned without changing which
+        recalibration a sample has. By default, there are none.
     seed, doc_id, first_sample
-        As for `corefsample.sample_clusterings`.
+        Random stream of the samples: see `corefsample.sample_clusterings`.
 
     Returns
     -------
     array of shape (n_mentions, n), int32
+        Clusterings of the samples; the label of a mention is the first mention of its entity.
     Conditioned or None
-        What it took to keep mentions apart, where some were given.
+        How the samples were made consistent with `apart`, or None without `apart`.
     """
     bounds = np.linspace(0, n_samples, min(len(recalibrations), n_samples) + 1).astype(np.int64)
     bounds = np.searchsorted(samples, bounds)
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
     places = None if recalibrations.tables is None else _model.places_of(antecedents, kinds)
-    parts = []
+    blocks = []
     conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
     for start in range(0, len(used), at_once):
-        chosen = used[start : start + at_once]
-        changed = recalibrations.scores(chosen, antecedents.scores, places)
-        first = first_sample + int(bounds[chosen[0]])
-        given = antecedents, changed, sizes[chosen], apart
-        labels, own = sample_rescored(*given, seed=seed, doc_id=doc_id, first_sample=first)
-        parts.append(labels)
-        conditioned = own if conditioned is None or own is None else conditioned + own
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), conditioned
+        block = used[start : start + at_once]
+        changed = recalibrations.scores(block, antecedents.scores, places)
+        first = first_sample + int(bounds[block[0]])
+        arguments = antecedents, changed, sizes[block], apart
+        labels, conditioning = sample_rescored(*arguments, seed=seed, doc_id=doc_id, first_sample=first)
+        blocks.append(labels)
+        conditioned = conditioning if conditioned is None or conditioning is None else conditioned + conditioning
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), conditioned

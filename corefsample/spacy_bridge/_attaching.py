@@ -54,7 +54,7 @@ def set_posterior(
     Parameters
     ----------
     doc
-        With the words that were scored; tokens of whitespace are ignored. A parse is not needed.
+        Doc with the words that were scored; tokens of whitespace are ignored. It needs no parse.
     scored
         A document, as read from a file or made by `corefsample.adapters`; samples then depend on its doc_id, and are
         those in which events are counted. Or a distribution, with `mentions`; samples then depend on
@@ -63,14 +63,15 @@ def set_posterior(
         The mentions of a distribution: spans of `doc`, or rows of start, end and head in offsets of its words; by
         start, then longest first.
     n_samples, seed, sample_groups
-        As for the component.
+        Number of clusterings to draw, seed of the draws in [0, 2**64), and number of sampled clusterings that are
+        written as groups of spans.
     spans_key
-        As for the component; None writes no groups.
+        Prefix of the names of the groups of spans that are written. If None, no groups are written.
 
     Returns
     -------
     DocPosterior
-        From now on also ``doc._.coref``.
+        Posterior of the Doc, which is also available as ``doc._.coref``.
 
     Raises
     ------
@@ -135,19 +136,21 @@ def _document(doc: Doc, scored: Any, mentions: Any) -> cs.ScoredDocument:
 def _require_same_words(doc: Doc, document: cs.ScoredDocument) -> None:
     """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
     words = [doc[i].text for i in word_offsets(doc).tolist()]
-    place = f"doc_id {document.doc_id!r}"
+    location = f"doc_id {document.doc_id!r}"
     if document.tokens is None:
         outside = np.flatnonzero(document.mentions[:, 1] > len(words))
         if outside.size:
             row = document.mentions[outside[0]].tolist()
             raise ParameterError(
-                f"mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}", place=place
+                f"mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}", place=location
             )
         return
     for t, (word, doc_word) in enumerate(zip(document.tokens.text, words, strict=False)):
         if word != doc_word:
             raise ParameterError(
-                f"tokens.text[{t}] must be the word {shown(doc_word)} of doc, got {shown(word)}", place=place
+                f"tokens.text[{t}] must be the word {shown(doc_word)} of doc, got {shown(word)}", place=location
             )
     if len(document.tokens) != len(words):
-        raise ParameterError(f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}", place=place)
+        raise ParameterError(
+            f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}", place=location
+        )

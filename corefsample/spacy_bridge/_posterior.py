@@ -101,7 +101,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
             index = int(mention)
@@ -134,9 +134,10 @@ class DocPosterior(HtmlTable):
         Parameters
         ----------
         doc_id
-            None: the `doc_id` of this posterior.
+            Id of the document. By default, the `doc_id` of this posterior.
         date, gold, metadata
-            As for `ScoredDocument`. Recalibrations that the scores have had are added to the metadata.
+            Date, annotated entities of the mentions, and metadata of the document: see `ScoredDocument`. By default,
+            the document has none. Recalibrations of the scores are added to the metadata.
         """
         from corefsample.spacy_bridge.documents import scored_document_of_doc
 
@@ -159,7 +160,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If one is not a mention of this Doc.
+            If `a` or `b` is not a mention of this Doc.
         """
         return float(self.link_marginals[self.number(a), self.number(b)])
 
@@ -169,7 +170,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         return _mention_results.span_antecedents(self.distribution, self.number(mention), self.mentions)
 
@@ -197,10 +198,10 @@ class DocPosterior(HtmlTable):
             if getattr(span, "doc", None) is not self.doc:
                 raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
         total = 0.0
-        for share, each in drawn_parses(self):
-            own_a, own_b = (each._content.number(each.doc[span.start : span.end]) for span in (a, b))
+        for share, posterior in drawn_parses(self):
+            own_a, own_b = (posterior._content.number(posterior.doc[span.start : span.end]) for span in (a, b))
             if own_a is not None and own_b is not None:
-                total += share * float(each.link_marginals[own_a, own_b])
+                total += share * float(posterior.link_marginals[own_a, own_b])
         return total
 
     def joint_document(
@@ -217,11 +218,11 @@ class DocPosterior(HtmlTable):
         """
         from corefsample.documents._scored import Parse
 
-        own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
-        weights, documents = [0], [own]
+        usual = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
+        weights, documents = [0], [usual]
         for n_samples, doc in self._content.drawn_parses(self.doc):
             document = posterior_of(doc).scored_document()
-            if own.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
+            if usual.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
                 weights[0] += n_samples
             else:
                 weights.append(n_samples)
@@ -230,14 +231,14 @@ class DocPosterior(HtmlTable):
             Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
+        return cs.ScoredDocument.of_parses(usual.doc_id, parses, date=usual.date, metadata=usual.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
         from corefsample.documents._scored import RECALIBRATION_FIELD
 
-        had = self._content.state.get("recalibration", "")
-        return {RECALIBRATION_FIELD: had} if had else {}
+        applied = self._content.state.get("recalibration", "")
+        return {RECALIBRATION_FIELD: applied} if applied else {}
 
     # --- clusterings ---------------------------------------------------------------------------------------
 
@@ -262,10 +263,10 @@ class DocPosterior(HtmlTable):
         ParameterError
             If there is no such sample, or the number of labels is not that of mentions.
         """
-        content = self._content
+        state = self._content
         if isinstance(clustering, str):
             _checks.choice("clustering", clustering, CLUSTERING_NAMES)
-            return content.map_labels if clustering == "map" else content.estimate(cast("Loss", clustering))
+            return state.map_labels if clustering == "map" else state.estimate(cast("Loss", clustering))
         if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
             sample, rule = int(clustering), f"must be a sample from 0 to below {self.n_samples}"
             if not 0 <= sample < self.n_samples:
@@ -342,12 +343,12 @@ class DocPosterior(HtmlTable):
         """
         _checks.choice("members", members, _mention_results.MEMBERS)
         i = self.number(mention)
-        others = sorted({self.number(each) for each in cluster} - {i})
-        if not others:
+        members_of_cluster = sorted({self.number(each) for each in cluster} - {i})
+        if not members_of_cluster:
             raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
-        if len(others) == 1:
-            return JoinProbability(float(self.link_marginals[i, others[0]]), 0.0, 0)
-        return _mention_results.join_share(self.samples.labels.T, i, others, members)
+        if len(members_of_cluster) == 1:
+            return JoinProbability(float(self.link_marginals[i, members_of_cluster[0]]), 0.0, 0)
+        return _mention_results.join_share(self.samples.labels.T, i, members_of_cluster, members)
 
     # --- spans ---------------------------------------------------------------------------------------------
 
@@ -393,10 +394,10 @@ class DocPosterior(HtmlTable):
         """Write spans as a group, whose attribute "clustering" is a name or a sample's number; absent for an array."""
         from spacy.tokens import SpanGroup
 
-        own: dict[str, Any] = {}
+        attrs: dict[str, Any] = {}
         if isinstance(clustering, str) or np.ndim(clustering) == 0:
-            own["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
-        self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=own | attributes)
+            attrs["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
+        self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=attrs | attributes)
         group: SpanGroup = self.doc.spans[key]
         return group
 
@@ -410,7 +411,7 @@ class DocPosterior(HtmlTable):
 
 
 def drawn_parses(posterior: DocPosterior) -> tuple[tuple[float, DocPosterior], ...]:
-    """The drawn parses of a Doc, of which there must be some."""
+    """The drawn parses of a Doc; raises ParameterError if it has none."""
     if not posterior.parses:
         raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
     return posterior.parses

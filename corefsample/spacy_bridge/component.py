@@ -76,31 +76,35 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
     nlp, name
         The pipeline, and the component's name in it.
     model
-        Path of a model file; "es": the Spanish model of the package; null: its English one.
+        Path of a model file, or "es" for the shipped Spanish model. By default (null), the shipped English model.
     mentions
-        "parse": those found in the parse (`corefsample.syntax`); otherwise the name of the group of spans with them.
+        "parse": mentions found in the parse (`corefsample.syntax`). Any other value is the name of a group of spans,
+        which are the mentions.
     min_prob
-        In [0, 1): candidate antecedents below it are left out.
+        Candidate antecedents of a lower probability are left out; in [0, 1).
     scheme
-        ud2, ud1 or clearnlp; null: recognised from each Doc's labels.
+        Dependency scheme: ud2, ud1 or clearnlp. By default (null), it is recognised from the labels of each Doc.
     temperature, new_bias
-        Recalibration of the scores, as for `Recalibration`, instead of that of the model.
+        Parameters of the `Recalibration` of the scores, which replaces the recalibration of the model.
     recalibration
-        Path of a record of `corefsample recalibrate`, instead of these two; "english" or "spanish": that of the
-        model of the package; "none": none. null: that of the model, which only those of the package have, unless there
-        is a temperature or a new_bias.
+        Path of a record of `corefsample recalibrate`, instead of temperature and new_bias; or "english" or "spanish"
+        for the recalibration of a shipped model, or "none" for no recalibration. By default (null), a shipped model has
+        its recalibration unless temperature or new_bias is set; other models have none.
     n_samples, seed
-        Number of clusterings to draw, and their seed.
+        Number of clusterings to draw, at least 1, and seed of the draws, in [0, 2**64).
     spans_key
-        The groups written are f"{spans_key}_map", f"{spans_key}_clusters_1", ..., f"{spans_key}_sample_0", ...
+        Prefix of the names of the groups of spans that are written:
+        f"{spans_key}_map", f"{spans_key}_clusters_1", ..., f"{spans_key}_sample_0", ...
     sample_groups
         Number of sampled clusterings to write as groups.
     require_parser
-        Whether to reject a pipeline without a parser; false if Docs are parsed already.
+        True to reject a pipeline without a parser; false if Docs are parsed before they enter the pipeline.
     n_parses
-        Number of parses to draw of each Doc and to score as well (`DocPosterior.parses`); 0: none.
+        Number of parses to draw of each Doc and to score in addition to its own parse (`DocPosterior.parses`); with 0,
+        no parses are drawn.
     parse_temperature
-        As of `corefsample.parses.parse_samples`; null: that of the pipeline.
+        Temperature of `corefsample.parses.parse_samples`, above 0. By default (null), the result of
+        `parse_temperature` for the pipeline.
 
     Raises
     ------
@@ -203,9 +207,9 @@ class CorefComponent(Pipe):
         from corefsample.languages._language import code_of, require_same
 
         if self._nlp is not None:
-            found = code_of(self._nlp.lang or "")
-            hint = f"a model of {found} is made by `corefsample train`"
-            require_same("model", language, "the pipeline", found, parameter="model", hint=hint)
+            pipeline_language = code_of(self._nlp.lang or "")
+            hint = f"a model of {pipeline_language} is made by `corefsample train`"
+            require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
 
     @property
     def recalibration(self) -> cs.Recalibration | None:
@@ -219,8 +223,8 @@ class CorefComponent(Pipe):
         settings, uncertain = self.settings, self._uncertain
         if uncertain is not None:
             return uncertain.recalibration
-        own = cs.Recalibration(settings.temperature, settings.new_bias)
-        return None if own == cs.Recalibration() else own
+        configured = cs.Recalibration(settings.temperature, settings.new_bias)
+        return None if configured == cs.Recalibration() else configured
 
     @property
     def _uncertain(self) -> UncertainRecalibration | None:
@@ -290,8 +294,8 @@ class CorefComponent(Pipe):
 
         if self._counts[0] >= ENOUGH_WORDS:
             return
-        known = known_words(self.antecedent_model, tokens)
-        self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
+        counts = known_words(self.antecedent_model, tokens)
+        self._counts = [self._counts[0] + counts[0], self._counts[1] + counts[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
             logger("spacy_bridge").warning("of the first Docs, %s", few_known)
@@ -335,15 +339,15 @@ class CorefComponent(Pipe):
     ) -> dict[str, float | None]:
         """Score clusterings against annotated Docs; `nlp.evaluate` calls this.
 
-        The annotated entities are groups of spans named as the component names its own: coref_clusters_1 and so on.
-        docs/spacy.md says what the scores are.
+        The annotated entities are groups of spans with the names that the component gives to its clusters:
+        coref_clusters_1 and so on. docs/spacy.md describes the scores.
 
         Parameters
         ----------
         examples
-            With a scored Doc as `predicted`.
+            Examples whose `predicted` is a scored Doc.
         settings
-            Of spaCy's scorer, for other components.
+            Settings that spaCy's scorer passes to every component; they are ignored.
 
         Raises
         ------

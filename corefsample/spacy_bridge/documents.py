@@ -4,8 +4,8 @@ spaCy makes tokens of whitespace beyond the single blank between words, such as 
 not words, and parsers trained without them attach them anywhere, so the conversion leaves them out:
 
 - token offsets here count words only; `word_offsets` gives the place of each in the Doc;
-- a word below a removed token is attached to the nearest word above that token; if there is none, to the first word
-  below it, which takes the root's place and label;
+- a word below a removed token is attached to the nearest word above that token; without such a word, to the first
+  word below it, which takes the root's place and label;
 - `space_after` is true of a word before a removed token, as before a single blank;
 - sentences without a word are not counted.
 
@@ -75,17 +75,17 @@ def require_parsed(doc: Doc) -> None:
 
 
 def word_tree(doc: Doc, offsets: Ints32) -> tuple[Ints32, list[str]]:
-    """Head (-1: a root) and label of each word, as of `word_offsets`, without the tokens of whitespace in the tree."""
+    """Head (-1: a root) and label of each word of `word_offsets`, without the tokens of whitespace in the tree."""
     labels = attribute_texts(doc, "DEP")
-    own = np.arange(len(doc))
-    heads = own + doc.to_array("HEAD").view(np.int64)
+    positions = np.arange(len(doc))
+    heads = positions + doc.to_array("HEAD").view(np.int64)
     number = np.full(len(doc), -1, np.int32)
     number[offsets] = np.arange(len(offsets))
     is_space = number < 0
-    above = np.where(is_space, heads, own)  # of whitespace the nearest word above, or its own root
+    above = np.where(is_space, heads, positions)  # of whitespace the nearest word above, or its own root
     while (above != above[above]).any():
         above = above[above]
-    above = np.where(heads == own, own, above[heads])[offsets]
+    above = np.where(heads == positions, positions, above[heads])[offsets]
     tree = np.where(above == offsets, -1, number[above]).astype(np.int32)
     words = [labels[token] for token in offsets.tolist()]
     for root in set(above[is_space[above]].tolist()):  # the first word below takes its place
@@ -140,18 +140,19 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     Parameters
     ----------
     doc
-        With a parse, sentences, universal parts of speech and lemmas. An empty one has no tokens.
+        Doc with a parse, sentences, universal parts of speech and lemmas. An empty Doc is allowed.
 
     Returns
     -------
     Tokens
-        Without the tokens of whitespace, as described at the top of this module; further columns are xpos, feats ("_"
-        where there are none) and space_after.
+        Words of the Doc without the tokens of whitespace, as described at the top of this module. Further columns are
+        xpos, feats ("_" where a word has no features) and space_after.
 
     Raises
     ------
     ParameterError
-        If `doc` is not a Doc, lacks one of these, or has a word without a dependency label.
+        If `doc` is not a Doc, lacks a parse, sentences, parts of speech or lemmas, or has a word without a dependency
+        label.
     """
     require_parsed(doc)
     offsets = word_offsets(doc)
@@ -267,18 +268,19 @@ def scored_document_of_doc(
     Parameters
     ----------
     doc
-        As for `tokens_of_doc`.
+        Parsed Doc, as `tokens_of_doc` requires.
     mentions
         Spans of `doc`, or rows of start, end and head in offsets of its words; by start, then longest first.
     antecedents
         Distribution over the antecedents of these mentions, in this order.
     doc_id, date, gold, metadata
-        As for `ScoredDocument`.
+        Id, date, annotated entities of the mentions, and metadata of the document: see `ScoredDocument`.
 
     Raises
     ------
     ParameterError
-        As for `tokens_of_doc` and `ScoredDocument`, and if a span has no word or is of another Doc.
+        If `doc` breaks a rule of `tokens_of_doc`, the document breaks a rule of `ScoredDocument`, or a span has no word
+        or belongs to another Doc.
     """
     tokens = tokens_of_doc(doc)
     return cs.ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
@@ -293,16 +295,16 @@ def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
     Parameters
     ----------
     tokens
-        With one root per sentence: spaCy's sentences are the trees of its parse. Of the further columns, xpos, feats
-        and space_after are used; without the last, a blank follows every word.
+        Words and their parse, with one root per sentence: spaCy's sentences are the trees of its parse. Of the further
+        columns, xpos, feats and space_after are used. Without space_after, a blank follows every word.
     vocab
         Vocabulary of the pipeline to which the Doc will belong.
 
     Raises
     ------
     ParameterError
-        If spaCy cannot represent it: an empty word, a part of speech that is not universal, feats not written as
-        name=value, sentences that are not the trees.
+        If spaCy cannot represent the tokens: an empty word, a part of speech that is not universal, feats not written
+        as name=value, or sentences that are not the trees.
     """
     from spacy.tokens import Doc
 
@@ -337,7 +339,7 @@ def doc_of_scored_document(document: ScoredDocument, vocab: Vocab) -> Doc:
     Raises
     ------
     ParameterError
-        If the document has no tokens, and as `doc_of_tokens`.
+        If the document has no tokens, or spaCy cannot represent them: see `doc_of_tokens`.
     """
     if document.tokens is None:
         raise ParameterError("tokens are required for a Doc", place=f"doc_id {document.doc_id!r}")

@@ -6,8 +6,8 @@ a step repeats it once or more; ``<*`` and ``>*`` allow any label. Conditions in
 the token where they stand:
 
 ==================  ==========================================================================
-``[lemma=by|of]``   its lemma is one of these (case aside); ``[lemma!=by]``: it is none of these
-``[upos=NOUN]``     its part of speech is one of these; ``[upos!=NOUN]``: it is none of these
+``[lemma=by|of]``   its lemma is one of these (ignoring case); ``[lemma!=by]``: it is not
+``[upos=NOUN]``     its part of speech is one of these; ``[upos!=NOUN]``: it is not
 ``[case=by]``       it has a dependent labelled case of this lemma; so with every label
                     (``[aux=will|shall]``), and ``[case!=by]``: it has none
 ``[has >obj]``      it has a dependent of this label; ``[no >obj]``: it has none
@@ -15,7 +15,7 @@ the token where they stand:
 ``[feats=X:Y]``     it has the value Y of the feature X (``[feats=Tense:Past|Mood:Imp]``: one of these); ``!=``: it
                     has none of them. A token without features of its own has those of its Penn tag (``xpos``)
 ``[root]``          it is the root of its sentence
-``[bare]``          its text is its lemma (case aside): attack, and not attacked
+``[bare]``          its text is its lemma (ignoring case): attack, and not attacked
 ==================  ==========================================================================
 
 ``[active,no >nsubj]<conj+>nsubj`` is the subject that a conjoined verb shares with an earlier one. The empty path,
@@ -119,10 +119,10 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
         node, here = open_nodes.pop()
         for tests in node.starts.values():
             starts.update(token for token in here if all(test(view, token) for test in tests))
-        for step, rest in node.steps.values():
+        for step, next_node in node.steps.values():
             before = _before(step, view, here)
             if before:
-                open_nodes.append((rest, before))
+                open_nodes.append((next_node, before))
     return starts
 
 
@@ -152,11 +152,11 @@ def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
     while frontier:
         ends = [token for token in frontier if all(test(view, token) for test in step.tests)]
         if step.up:
-            found = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
+            reached = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
         else:
-            found = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
-        frontier = found - before if step.repeats else set()
-        before |= found
+            reached = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
+        frontier = reached - before if step.repeats else set()
+        before |= reached
     return before
 
 
@@ -221,7 +221,7 @@ def failed_step(path: str, view: ParseView, start: int) -> FailedStep | None:
 
 
 def nearest_failure(paths: Iterable[str], view: ParseView, start: int) -> FailedStep | None:
-    """Of paths that lead nowhere the one with the most steps done, then with a label that fits, then the shortest."""
+    """The failed path with the most steps done; among equal ones, with a label that fits, then the shortest."""
     failures = [failure for path in paths if (failure := failed_step(path, view, start)) is not None]
     return max(failures, key=lambda failure: (failure.n_done, failure.label_fits, -failure.n_left), default=None)
 

@@ -144,7 +144,7 @@ def _roles(
     relative: str,
     governed: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
-    """Paths from a verb to its arguments, composed alike in every scheme; `governed` are steps to a governing verb."""
+    """Paths from a verb to its arguments, composed equally for all schemes; `governed`: steps to a governing verb."""
     any_subject = f"nsubj|{passive_subject}|{clausal}"
     # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
     shared = (
@@ -355,13 +355,13 @@ UNIVERSAL = ("ud2", "ud1")
 
 @dataclass(frozen=True, slots=True)
 class SchemeChoice:
-    """By which scheme documents are read: the one policy for scoring, events and queries.
+    """Dependency scheme by which documents are read, in scoring, events and queries.
 
     Attributes
     ----------
     name
-        ud2, ud1 or clearnlp; None: a document is read by every scheme that has all its labels. Where several do, the
-        caller compares the results and raises if they differ.
+        Name of the scheme: ud2, ud1 or clearnlp. By default, a document is read by every scheme that has all its
+        labels; if there are several, the caller compares the results and raises if they differ.
 
     Examples
     --------
@@ -379,19 +379,19 @@ class SchemeChoice:
 
     @classmethod
     def universal(cls, labels: Iterable[str]) -> Self:
-        """The newest version of Universal Dependencies that has all labels, as of a CoNLL-U file, if one has."""
+        """The newest version of Universal Dependencies that has all labels (of a CoNLL-U file), if one has them."""
         return cls(next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None))
 
     @classmethod
     def of_pipeline(cls, pipeline: Pipeline) -> Self:
-        """The scheme of all labels of a spaCy pipeline's parser, if they fit one alone."""
+        """The scheme of all labels of a spaCy pipeline's parser, if they fit exactly one."""
         labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
         fitting = fitting_schemes(labels) if labels else ()
         return cls(fitting[0] if len(fitting) == 1 else None)
 
     @staticmethod
     def is_open(labels: Iterable[str]) -> bool:
-        """Whether labels fit several schemes, so that they alone do not say by which a document is read."""
+        """True if labels fit several schemes, so that the labels do not determine how a document is read."""
         return len(fitting_schemes(labels)) > 1
 
     def fits(self, labels: Iterable[str]) -> bool:

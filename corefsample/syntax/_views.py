@@ -60,7 +60,7 @@ class Dependents:
         heads
             int32 (n,): the head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
         n_tokens
-            Number of tokens; None: as many as there are dependents.
+            Number of tokens. By default, the number of dependents.
         """
         counts = np.bincount(heads + 1, minlength=(len(heads) if n_tokens is None else n_tokens) + 1)
         return cls(np.argsort(heads, kind="stable").tolist(), [0, *counts.cumsum().tolist()])
@@ -75,10 +75,14 @@ class ParseView:
 
     Attributes
     ----------
-    tokens, scheme, language
-        The parse, its scheme, and the language of its words; None: English.
+    tokens
+        Words of the document and their parse.
+    scheme
+        Dependency scheme by which the labels are read.
+    language
+        Language of the words. By default, English.
     text, lemma, upos, heads, labels
-        Of each token.
+        Text, lemma, part of speech, head (-1 for a root) and label of each token, the label as the scheme reads it.
     """
 
     tokens: Tokens

@@ -2,7 +2,7 @@
 
 Morphology comes from the parse where it has it (``feats``, ``xpos``), else from the resources of the language, the
 lemma and the part of speech, so models trained on one sort of parse read the other. Kinds of mentions, for
-recalibration by kind of link, are those of the mentions' heads: alike in every dependency scheme.
+recalibration by kind of link, are those of the mentions' heads, and equal in all dependency schemes.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _gender(form: str, lemma: str, upos: str, language: Language) -> int:
     label = _noun_class(form, lemma, language)
     if label in _PERSON_CLASSES:
         return _PERSON_CLASSES[label]
-    given = language.genders_of_names.get(form, "") if upos == "PROPN" else ""
-    if given:
-        return Gender.MALE if given == "male" else Gender.FEMALE
+    listed = language.genders_of_names.get(form, "") if upos == "PROPN" else ""
+    if listed:
+        return Gender.MALE if listed == "male" else Gender.FEMALE
     if not language.natural_gender:
         return Gender.UNKNOWN
     if label:
@@ -202,7 +202,7 @@ class WordTable:
         tokens
             Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
         language
-            Resources; None: English.
+            Resources of the language of the words. By default, English.
 
         Raises
         ------
@@ -250,7 +250,7 @@ class WordTable:
         listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
         personal = np.isin(kind, _PERSONAL)
         third = personal & ~np.isin(person, (1, 2))
-        chosen = {
+        conditions = {
             NAME: upos == _UPOS_CODES["PROPN"],
             PLURAL_NOUN: (upos == _UPOS_CODES["NOUN"]) & (number == Number.PLURAL),
             SINGULAR_NOUN: upos == _UPOS_CODES["NOUN"],
@@ -260,25 +260,25 @@ class WordTable:
             IT: third,
             OTHER_PRONOUN: listed | (upos == _UPOS_CODES["PRON"]) | (upos == _UPOS_CODES["DET"]),
         }
-        return np.select(list(chosen.values()), list(chosen), default=OTHER).astype(np.uint8)
+        return np.select(list(conditions.values()), list(conditions), default=OTHER).astype(np.uint8)
 
 
 def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
     """Features of the tokens; a zero without any is a pronoun that agrees with its verb, or the verb's auxiliary."""
     if EMPTY_COLUMN not in tokens.extra:
         return feats
-    found, agreeing = list(feats), dict[int, list[str]]()
-    for t, own in enumerate(feats):
-        if "Person=" in own and tokens.upos[t] in ("AUX", "VERB"):
-            known = [each for each in own.split("|") if each.startswith(_AGREEING)]
-            agreeing[t] = known
+    completed, agreeing = list(feats), dict[int, list[str]]()
+    for t, features in enumerate(feats):
+        if "Person=" in features and tokens.upos[t] in ("AUX", "VERB"):
+            agreement = [each for each in features.split("|") if each.startswith(_AGREEING)]
+            agreeing[t] = agreement
             if tokens.upos[t] == "AUX":
-                agreeing.setdefault(int(tokens.head[t]), known)
+                agreeing.setdefault(int(tokens.head[t]), agreement)
     for t, form in enumerate(tokens.extra[EMPTY_COLUMN]):
         if form and "PronType" not in feats[t]:
-            known = [] if "=" in feats[t] else agreeing.get(int(tokens.head[t]), [])
-            found[t] = "|".join(["PronType=Prs", *known, feats[t]])
-    return found
+            agreement = [] if "=" in feats[t] else agreeing.get(int(tokens.head[t]), [])
+            completed[t] = "|".join(["PronType=Prs", *agreement, feats[t]])
+    return completed
 
 
 _AGREEING = ("Person=", "Number=", "Gender=")

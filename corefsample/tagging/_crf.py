@@ -117,7 +117,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     l2
         Coefficient of the sum of squared weights, at least 0; CRFsuite's c2.
     max_iterations
-        Of L-BFGS, at least 1; None: until it converges.
+        Maximum number of iterations of L-BFGS, at least 1. By default, training continues until it converges.
     min_count
         Attributes that occur less often in training with a tag are left out; at least 0. CRFsuite's feature.minfreq.
 
@@ -156,12 +156,12 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        given = _sentences.checked_sentences(sentences)
-        found = read_crfsuite(self._trained(given))
-        missing = set(_sentences.tagset(given)) - set(found.tags)
+        training = _sentences.checked_sentences(sentences)
+        weights = read_crfsuite(self._trained(training))
+        missing = set(_sentences.tagset(training)) - set(weights.tags)
         if missing:
             raise ParameterError(f"must keep every tag, got none of {min(missing)!r} trained", parameter="sentences")
-        return self._with(found)
+        return self._with(weights)
 
     def _trained(self, sentences: Sequence[TaggedSentence]) -> bytes:
         """Content of the CRFsuite model file."""
@@ -245,22 +245,22 @@ def advanced_attributes(words: Sequence[str]) -> list[list[str]]:
 
 
 def _advanced(word: str, window: list[str]) -> list[str]:
-    before_2, before, own, after, after_2 = window
-    affixes = range(1, min(len(own), _AFFIX) + 1)
+    before_2, before, form, after, after_2 = window
+    affixes = range(1, min(len(form), _AFFIX) + 1)
     return [
         f"w={word}",
-        f"lower={own}",
+        f"lower={form}",
         f"-1={before}",
         f"-2={before_2}",
         f"+1={after}",
         f"+2={after_2}",
-        f"-1,0={before} {own}",
-        f"0,+1={own} {after}",
+        f"-1,0={before} {form}",
+        f"0,+1={form} {after}",
         f"shape={shape(word)}",
         f"classes={''.join(kind for kind, _ in groupby(map(_class, word)))}",
         f"length={min(len(word), _LONG)}",
-        *(f"prefix={own[:length]}" for length in affixes),
-        *(f"suffix={own[-length:]}" for length in affixes),
+        *(f"prefix={form[:length]}" for length in affixes),
+        *(f"suffix={form[-length:]}" for length in affixes),
     ]
 
 

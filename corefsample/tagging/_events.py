@@ -37,11 +37,11 @@ class EventPairs(Result):
     y
         float64 (n_pairs,): 1 where the gold tags are the event, else 0.
     codes
-        int32 (n_pairs,): event, an index into `events`.
+        int32 (n_pairs,): event of each pair, an index into `events`.
     documents
-        int32 (n_pairs,): document, an index into `doc_ids`.
+        int32 (n_pairs,): document of each pair, an index into `doc_ids`.
     events
-        A tag, or a pair of tags, each.
+        Events: a tag or a pair of tags each.
     doc_ids
         Names of the documents, in the order of the sentences.
     """
@@ -63,9 +63,14 @@ class EventPairs(Result):
         for event in events:
             if event not in self.events:
                 raise ParameterError(f"must be among {shown(self.events)}, got {event!r}", parameter="events")
-        chosen = np.isin(self.codes, [self.events.index(event) for event in events])
+        is_selected = np.isin(self.codes, [self.events.index(event) for event in events])
         return EventPairs(
-            self.q[chosen], self.y[chosen], self.codes[chosen], self.documents[chosen], self.events, self.doc_ids
+            self.q[is_selected],
+            self.y[is_selected],
+            self.codes[is_selected],
+            self.documents[is_selected],
+            self.events,
+            self.doc_ids,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -101,7 +106,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     Raises
     ------
     ParameterError
-        If an event is unknown, or there is no pair, as for pairs of tags in sentences of one word.
+        If an event is unknown, or there is no pair, such as a pair of tags in sentences of one word.
 
     Examples
     --------
@@ -115,16 +120,16 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     2   N V  0.375  1
     """
     wanted = _Selection(tags, events)
-    parts: list[tuple[Floats, Floats, Ints32]] = []
+    columns: list[tuple[Floats, Floats, Ints32]] = []
     numbers: dict[str, int] = {}
     documents = []
     for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
-        part = wanted.pairs(item)
-        parts.append(part)
-        documents.append(np.full(part[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-    if not any(part[0].shape[0] for part in parts):
+        pairs = wanted.pairs(item)
+        columns.append(pairs)
+        documents.append(np.full(pairs[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
+    if not any(pairs[0].shape[0] for pairs in columns):
         raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
-    q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
+    q, y, codes = (np.concatenate(each) for each in zip(*columns, strict=True))
     return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
 
 
@@ -151,11 +156,11 @@ class _Selection:
         self._n_tags = len(code)
         codes = []
         for event in self.events:
-            parts = (event,) if isinstance(event, str) else tuple(event)
-            if not 1 <= len(parts) <= 2 or any(part not in code for part in parts):
-                known = shown(", ".join(code))
-                raise ParameterError(f"must be tags or pairs of tags of {known}, got {event!r}", parameter="events")
-            codes.append([code[part] for part in parts])
+            event_tags = (event,) if isinstance(event, str) else tuple(event)
+            if not 1 <= len(event_tags) <= 2 or any(part not in code for part in event_tags):
+                names = shown(", ".join(code))
+                raise ParameterError(f"must be tags or pairs of tags of {names}, got {event!r}", parameter="events")
+            codes.append([code[part] for part in event_tags])
         self._single_codes, self._pair_codes = ([k for k, c in enumerate(codes) if len(c) == size] for size in (1, 2))
         self._singles = np.array([codes[place][0] for place in self._single_codes], np.int64)
         self._pairs = np.array([codes[place] for place in self._pair_codes], np.int64).reshape(-1, 2)
@@ -163,8 +168,8 @@ class _Selection:
     def pairs(self, item: LabelledChain) -> tuple[Floats, Floats, Ints32]:
         """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
         if item.chain.n_tags != self._n_tags:
-            found = f"{self._n_tags} for a chain of {item.chain.n_tags}"
-            raise ParameterError(f"must be as many as the chain has, got {found}", parameter="tags")
+            difference = f"{self._n_tags} for a chain of {item.chain.n_tags}"
+            raise ParameterError(f"must be as many as the chain has, got {difference}", parameter="tags")
         q, y, codes = [], [], []
         if self._likeliest_only:
             marginals = item.chain.marginals()
@@ -227,7 +232,7 @@ class SampledEvents(Result):
         Parameters
         ----------
         options
-            As of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
+            Options of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
         """
         documents = self.documents if len(self.doc_ids) > 1 else None
         return split_sample_error(
@@ -237,8 +242,8 @@ class SampledEvents(Result):
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sentence: doc_id, hits_a, hits_b, q, y."""
         doc_id = pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids)))
-        own = {"hits_a": self.hits_a, "hits_b": self.hits_b, "q": self.q, "y": self.y.astype(np.int64)}
-        return pd.DataFrame({"doc_id": doc_id, **own})
+        columns = {"hits_a": self.hits_a, "hits_b": self.hits_b, "q": self.q, "y": self.y.astype(np.int64)}
+        return pd.DataFrame({"doc_id": doc_id, **columns})
 
 
 def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
@@ -249,12 +254,12 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
     tags
         Names of the chains' tags, in their order.
     first, second
-        Two of them.
+        Names of the two tags.
 
     Raises
     ------
     ParameterError
-        If one is not among the tags.
+        If `first` or `second` is not one of `tags`, or `tags` are not distinct.
 
     Examples
     --------
@@ -267,8 +272,8 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
             raise ParameterError(f"must be one of {shown(', '.join(tags))}, got {tag!r}", parameter=name)
 
     def query(sequences: Ints32) -> npt.NDArray[np.bool_]:
-        found = (sequences[:, :-1] == code[first]) & (sequences[:, 1:] == code[second])
-        return np.asarray(found.any(axis=1))
+        is_match = (sequences[:, :-1] == code[first]) & (sequences[:, 1:] == code[second])
+        return np.asarray(is_match.any(axis=1))
 
     return query
 
@@ -286,14 +291,15 @@ def sampled_events(
         Function of tag codes, int32 (n_sequences, n_words), that returns bool (n_sequences,); for example from
         `followed_by`. A gold tag that the model does not have is -1.
     n_samples
-        Of each sentence, even and at least 2.
+        Number of samples of each sentence, even and at least 2.
     seed
-        In [0, 2^64). The samples of a sentence depend on the seed, its document and its number in that document.
+        Seed of the samples, in [0, 2**64). The samples of a sentence depend on the seed, its document and its number
+        in that document.
 
     Raises
     ------
     ParameterError
-        If there is no sentence, `n_samples` is odd, or the query returns anything else.
+        If there is no sentence, `n_samples` is odd or below 2, or the query returns another type or shape.
     """
     total = _checks.n_samples(n_samples, 2)
     if total % 2:
@@ -302,8 +308,8 @@ def sampled_events(
     n_of_document: dict[str, int] = {}
     rows = []
     for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
-        place = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
-        samples = item.chain.sample(total, seed=seed, doc_id=f"{item.doc_id}#{place}")
+        number_in_document = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
+        samples = item.chain.sample(total, seed=seed, doc_id=f"{item.doc_id}#{number_in_document}")
         hits, gold = _answers(query, samples), _answers(query, item.gold[None, :])
         number = numbers.setdefault(item.doc_id, len(numbers))
         rows.append((hits[: total // 2].sum(), hits[total // 2 :].sum(), gold[0], number))
@@ -323,6 +329,6 @@ def sampled_events(
 def _answers(query: TagQuery, sequences: Ints32) -> npt.NDArray[np.bool_]:
     answers = np.asarray(query(sequences))
     if answers.dtype != np.bool_ or answers.shape != (sequences.shape[0],):
-        found = f"{answers.dtype} of shape {answers.shape}"
-        raise ParameterError(f"must return bool ({sequences.shape[0]},), got {found}", parameter="query")
+        description = f"{answers.dtype} of shape {answers.shape}"
+        raise ParameterError(f"must return bool ({sequences.shape[0]},), got {description}", parameter="query")
     return answers

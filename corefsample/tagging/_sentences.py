@@ -24,16 +24,16 @@ class TaggedSentence:
     Attributes
     ----------
     words
-        At least one.
+        Words of the sentence, at least one.
     tags
-        As many, none of them empty.
+        Gold tag of each word, not empty.
     doc_id
         Document of the sentence; intervals of calibration errors resample documents.
 
     Raises
     ------
     ParameterError
-        If the sentence is empty, numbers of words and tags differ, or one is not text.
+        If the sentence is empty, the numbers of words and tags differ, or a word or tag is not text.
 
     Examples
     --------
@@ -49,8 +49,8 @@ class TaggedSentence:
         object.__setattr__(self, "words", checked_words(self.words))
         object.__setattr__(self, "tags", _texts("tags", self.tags))
         if len(self.tags) != len(self.words):
-            found = f"{len(self.tags)} for {len(self.words)} words"
-            raise ParameterError(f"must be one per word, got {found}", parameter="tags")
+            numbers = f"{len(self.tags)} for {len(self.words)} words"
+            raise ParameterError(f"must be one per word, got {numbers}", parameter="tags")
         if "" in self.tags:
             raise ParameterError(f"must not be empty, got '' at [{self.tags.index('')}]", parameter="tags")
 
@@ -67,9 +67,9 @@ def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ParameterError(f"must be a sequence of texts, got {shown(values)}", parameter=name)
     texts = tuple(values)
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ParameterError(f"must be text, got {shown(text)} at [{place}]", parameter=name)
+            raise ParameterError(f"must be text, got {shown(text)} at [{index}]", parameter=name)
     return texts
 
 
@@ -118,8 +118,8 @@ class TrainedModel(ABC, Generic[Content]):
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags, in the order of a chain's; raises before `fit`."""
-        found: Any = self._fitted()
-        return tuple(found.tags)
+        fitted: Any = self._fitted()
+        return tuple(fitted.tags)
 
     @abstractmethod
     def posterior(self, words: Sequence[str]) -> LinearChain:
@@ -136,7 +136,7 @@ def require_rows(indptr: Ints, codes: Ints, n_values: int, n_rows: int, n_tags: 
     codes
         int64 (n_values,): tags, in 0 to n_tags - 1.
     name
-        Of `codes`, for errors.
+        Name of `codes` in error messages.
     """
     good = indptr.shape == (n_rows + 1,) and indptr[0] == 0 and indptr[-1] == codes.shape[0] == n_values
     if not good or (np.diff(indptr) < 0).any():
@@ -152,11 +152,11 @@ OUTSIDE = -1  # code of a gold tag that the model does not have
 
 
 class SequenceModel(Protocol):
-    """What a tagger of one's own has to have: names of the tags, and a posterior for each sentence."""
+    """Interface of a tagger: names of the tags, and a posterior for each sentence."""
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of a chain's."""
+        """Names of the tags, in the order of the tags of a chain."""
         ...
 
     def posterior(self, words: Sequence[str], /) -> LinearChain:
@@ -197,21 +197,22 @@ class LabelledChain:
         Parameters
         ----------
         chain
-            Of n positions, over the tags.
+            Distribution of the tags of the n words of a sentence.
         gold
-            Gold tags, (n,).
+            Gold tags, one per word.
         tags
             Distinct names of the chain's tags, in its order.
         doc_id
             Document of the sentence.
         unknown
-            What to do with a gold tag that is none of `tags`: "raise", or "outside": it gets the code -1, and every
-            event of the model's tags is false there.
+            Treatment of a gold tag that is not one of `tags`. "raise": it is an error. "outside": it gets the code -1,
+            so every event of the model's tags is false there.
 
         Raises
         ------
         ParameterError
-            If a gold tag is unknown, or lengths differ.
+            If a gold tag is unknown and `unknown` is "raise", or the numbers of words or of tags differ from the
+            chain's.
         """
         code = tag_codes(tags)
         _checks.choice("unknown", unknown, ("raise", "outside"))
@@ -221,10 +222,10 @@ class LabelledChain:
             raise ParameterError(f"must be one tag per word ({chain.n}), got {len(gold)}", parameter="gold")
         codes = np.array([code.get(tag, OUTSIDE) for tag in gold], np.int32)
         if unknown == "raise" and (codes == OUTSIDE).any():
-            place = int(np.argmin(codes))
-            known = shown(", ".join(tags))
+            index = int(np.argmin(codes))
+            names = shown(", ".join(tags))
             raise ParameterError(
-                f"must be tags of the model, {known}, got {gold[place]!r} at [{place}]",
+                f"must be tags of the model, {names}, got {gold[index]!r} at [{index}]",
                 parameter="gold",
                 hint="unknown='outside' counts such tags as events that no model predicts",
             )
@@ -233,7 +234,7 @@ class LabelledChain:
 
 
 def tag_codes(tags: Sequence[str]) -> dict[str, int]:
-    """Code of each tag; raise if one is not distinct."""
+    """Code of each tag; raises ParameterError if the names are not distinct."""
     codes = {tag: code for code, tag in enumerate(_texts("tags", tags))}
     if len(codes) != len(tags):
         raise ParameterError(f"must be distinct names, got {shown(tags)}", parameter="tags")
@@ -250,14 +251,15 @@ def labelled_posteriors(
     model
         A tagger of this package, or any object with `tags` and `posterior(words)`.
     sentences
-        With their gold tags.
+        Sentences with gold tags.
     unknown
-        "raise" or "outside", for gold tags that the model does not have; as of `LabelledChain.from_tags`.
+        Treatment of gold tags that the model does not have, "raise" or "outside": see `LabelledChain.from_tags`.
 
     Raises
     ------
     ParameterError
-        At the sentence that breaks a rule, with its number (from 0) and its document.
+        If the model is not a tagger, or a sentence breaks a rule; the error names the number of the sentence (from 0)
+        and its document.
     """
     _checks.choice("unknown", unknown, ("raise", "outside"))
     if not hasattr(model, "posterior"):

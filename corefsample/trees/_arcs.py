@@ -24,14 +24,14 @@ _LARGEST = 1e300  # sums over the arcs of a tree are finite
 def checked_scores(values: npt.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         rule = "must be numbers in 2 dimensions, got rows of different lengths"
         raise ParameterError(rule, parameter="scores") from None
-    if given.ndim != 2 or given.dtype.kind not in "iuf":
-        rule = f"must be numbers in 2 dimensions, got {given.ndim} of {given.dtype}"
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        rule = f"must be numbers in 2 dimensions, got {array.ndim} of {array.dtype}"
         raise ParameterError(rule, parameter="scores")
-    scores = given.astype(np.float64)
+    scores = array.astype(np.float64)
     n = scores.shape[0]
     if n < 1 or scores.shape[1] != n + 1:
         raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")
@@ -162,7 +162,8 @@ class ArcDistribution(HtmlTable):
         Returns
         -------
         float
-            -inf for heads that are no single-root tree, or have an arc that is not allowed.
+            Natural logarithm; -inf for heads that are not a tree with a single root, or have an arc that is not
+            allowed.
         """
         tree = checked_heads(heads, self.n)
         if not is_tree(tree):
@@ -203,16 +204,17 @@ class ArcDistribution(HtmlTable):
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         doc_id, sentence
-            Give each sentence of a corpus a random stream of its own; sentence is at least 0.
+            Id of the document and number of the sentence in it, at least 0, which give each sentence of a corpus a
+            random stream of its own.
 
         Returns
         -------
         int32 (n_samples, n)
-            Heads, -1 for the root.
+            Head of each token in each sample, -1 for the root.
 
         References
         ----------
@@ -303,8 +305,8 @@ def inferred(scores: Floats) -> Inference:
 def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
     """Draw a tree with this root: int32 (n,) of heads, -1 for the root."""
     n = len(inference.steps)
-    others = np.delete(np.arange(n), root)
-    log_weights = inference.log_weights[np.ix_(others, np.append(others, root))]
+    remaining = np.delete(np.arange(n), root)
+    log_weights = inference.log_weights[np.ix_(remaining, np.append(remaining, root))]
     heads = np.empty(n - 1, np.int32)
     levels, ranges = work_arrays(n - 1)
     sums = np.empty(n)
@@ -313,7 +315,7 @@ def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
         if _kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
             break
     tree = np.full(n, -1, np.int32)
-    tree[others] = np.append(others, root)[heads]
+    tree[remaining] = np.append(remaining, root)[heads]
     return tree
 
 
@@ -349,11 +351,11 @@ def best_heads(scores: Floats) -> Ints32:
     losses = np.concatenate([(roots[root] - roots)[:, None], without_root[:, None] - scores[:, 1:]], axis=1)
     few = losses <= np.sort(losses, axis=1)[:, [min(_FEW, n)]]
     few[:, 0] = True
-    found = _arborescence(scores, few & np.isfinite(losses))
+    first_tree = _arborescence(scores, few & np.isfinite(losses))
     everything: Bools = np.isfinite(losses)
-    if found is not None:
+    if first_tree is not None:
         tokens = np.arange(n)
-        loss = losses[tokens, found + 1].sum()
+        loss = losses[tokens, first_tree + 1].sum()
         everything &= losses <= loss + 1e-9 * max(abs(loss), 1.0)
     result = _arborescence(scores, everything)
     assert result is not None  # the scores allow a tree
@@ -361,7 +363,7 @@ def best_heads(scores: Floats) -> Ints32:
 
 
 def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
-    """Best tree of the allowed arcs, or None if there is none."""
+    """Best tree of the allowed arcs, or None if these arcs do not contain a tree."""
     nx = needed("networkx")
 
     dependents, columns = np.nonzero(allowed)

@@ -62,11 +62,12 @@ def write_sheet(
     Parameters
     ----------
     sheet_path
-        The CSV file of the sheet.
+        Path of the CSV file of the sheet; the page gets the same name with the ending .html.
     plan, sheet, texts, question
-        As in `rendered_sheet`.
+        Plan of the audit, rows to label, marked texts by doc_id, and question with its codebook: see
+        `events.pages._labelling.rendered_sheet`.
     source
-        The run or CSV file of which the plan is.
+        Folder of the run, or CSV file, that the plan was drawn from.
     """
     write_tables(sheet_path.parent, {sheet_path.name: sheet})
     page = rendered_sheet(
@@ -76,7 +77,7 @@ def write_sheet(
 
 
 def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
-    """Names of actors by code, of a run; of a table none."""
+    """Names of actors by code, from the record of a run; empty if the plan was drawn from a CSV file."""
     if plan.frame.source["kind"] != "run":
         return {}
     record = read_json(Path(source) / "run.json")
@@ -84,7 +85,7 @@ def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
 
 
 def actor_kinds(plan: AuditPlan, source: PathLike) -> Mapping[str, str]:
-    """Kinds of actors by code, of a run whose lexicon can still be read; else none."""
+    """Kinds of actors by code, from the lexicon of a run; empty if the lexicon cannot be read, or without a run."""
     if plan.frame.source["kind"] != "run":
         return {}
     definitions = run_definitions(read_json(Path(source) / "run.json").get("arguments", {}))
@@ -101,9 +102,9 @@ def corpus_texts(
     source
         Folder of a run, whose inputs are read where they still exist, or a CSV file, whose column text is used.
     frame
-        The documents.
+        Documents of the audit. A column `text` among their properties replaces the inputs of a run.
     chosen
-        Of which documents; None: of all.
+        doc_ids of the documents to yield; by default, all documents.
     """
     if "text" in frame.properties:
         for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
@@ -125,8 +126,8 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
 def run_question(frame: AuditFrame, source: PathLike) -> Question:
     """The question about the documents of a run whose rules can still be read; else one that names the event."""
     record = read_json(Path(source) / "run.json") if frame.source["kind"] == "run" else {}
-    found = run_definitions(record.get("arguments", {}))
-    return Question(default_question(frame)) if found is None else rule_question(frame, found)
+    definitions = run_definitions(record.get("arguments", {}))
+    return Question(default_question(frame)) if definitions is None else rule_question(frame, definitions)
 
 
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
@@ -141,14 +142,14 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
     Parameters
     ----------
     folder
-        The folder of the audit.
+        Folder of the audit, as `corefsample audit plan` wrote it.
     source
-        The run, or the CSV file, of which it is.
+        Folder of the run, or CSV file, that the plan must have been drawn from.
 
     Raises
     ------
     InputError
-        If there is no plan, it is damaged, or it is one of other documents.
+        If the folder has no plan, the plan is damaged, or it was drawn from other documents.
     """
     path = Path(folder) / PLAN
     if not path.is_file():
@@ -182,44 +183,46 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
 
 
 def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Floats]:
-    """Learned P of the documents of a plan, by target, from the folder of `run_audit_learn`; of those that it has.
+    """P learned by `run_audit_learn` for all documents of a plan, by target, without targets with too few labels.
 
     Parameters
     ----------
     folder, plan
-        The folder, and the plan of the labels.
+        Folder that `run_audit_learn` wrote, and the plan whose labels it learned from.
     column
-        "learned", or "cross_fitted": P of a document from the labels of others.
+        Column of learned.csv to read: "learned", or "cross_fitted", the P of a document that was learned from the
+        labels of other documents.
 
     Raises
     ------
     InputError
-        If there is no learned.csv, or it is of another plan or of other documents.
+        If the folder has no learned.csv, if the table is of another plan or of other documents, or if a P is outside
+        [0, 1].
     """
-    place = str(Path(folder) / LEARNED)
-    if not Path(place).is_file():
+    table_path = str(Path(folder) / LEARNED)
+    if not Path(table_path).is_file():
         rule = f"folder must have {LEARNED}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
     record = read_json(Path(folder) / LEARNED_RECORD)
     found = record.get("plan") if isinstance(record, dict) else None
     if found != plan.identity:
         raise InputError(f"plan must be {plan.identity}, got {found!r}", place=str(Path(folder) / LEARNED_RECORD))
-    table = read_text_table(place, ("doc_id", "event", "actor", column))
+    table = read_text_table(table_path, ("doc_id", "event", "actor", column))
     values = np.asarray(numbers_of(table, column))
     learned: dict[str, Floats] = {}
     for name in plan.frame.targets:
         event, actor = event_and_actor(plan.frame, name)
-        own = ((table["event"] == event) & (table["actor"] == actor)).to_numpy()
-        if not own.any():  # left out: too few labels
+        of_target = ((table["event"] == event) & (table["actor"] == actor)).to_numpy()
+        if not of_target.any():  # left out: too few labels
             continue
-        doc_ids = table["doc_id"][own].map(unescaped).tolist()
+        doc_ids = table["doc_id"][of_target].map(unescaped).tolist()
         if doc_ids != plan.frame.doc_ids.tolist():
-            other = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
-            found = f"{len(doc_ids):,} rows" if other is None else repr(other)
-            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=place)
-        if not ((values[own] >= 0.0) & (values[own] <= 1.0)).all():
-            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=place)
-        learned[name] = values[own]
+            unexpected = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
+            found = f"{len(doc_ids):,} rows" if unexpected is None else repr(unexpected)
+            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=table_path)
+        if not ((values[of_target] >= 0.0) & (values[of_target] <= 1.0)).all():
+            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=table_path)
+        learned[name] = values[of_target]
     return learned
 
 
@@ -235,12 +238,12 @@ def learned_counts(folder: PathLike) -> pd.DataFrame:
 def labelled_plan(
     source: PathLike, sheets: Sequence[PathLike], folder: PathLike | None = None
 ) -> tuple[Path, AuditPlan, SheetLabels]:
-    """The folder of an audit, by default that of the first sheet, its plan, and the labels of sheets."""
+    """Folder of an audit (by default that of the first sheet), its plan, and the labels in the sheets."""
     sheets = list(_checks.elements("sheets", sheets, str, os.PathLike))
     if not sheets:
         raise ParameterError("must name at least one sheet, got none", parameter="sheets")
     if not Path(sheets[0]).is_file():
         raise InputError("file must exist, got none", place=os.fspath(sheets[0]))
-    place = Path(sheets[0]).parent if folder is None else Path(folder)
-    plan = read_plan(place, source)
-    return place, plan, read_sheets(plan, sheets)
+    plan_folder = Path(sheets[0]).parent if folder is None else Path(folder)
+    plan = read_plan(plan_folder, source)
+    return plan_folder, plan, read_sheets(plan, sheets)

@@ -42,19 +42,20 @@ class AnnotatedReport(Report):
     Attributes
     ----------
     n_documents, n_words, n_known_words
-        Documents, their words of letters, and those of them that the English model knows.
+        Number of documents, of their words that have letters, and of those words that the English model knows.
     n_mentions, n_entities, n_zeros, n_discontinuous
-        Mentions and entities, and of the mentions those of an empty node and those in several parts.
+        Number of mentions and of entities, and of the mentions of an empty node and of those in several pieces.
     skipped
-        Mentions of the files that no document has, counted by reason.
+        Number of mentions of the files that are in no document, by reason.
     languages
-        Documents by the language that they, or the names of their files, say; "" where nothing says it.
+        Number of documents by language, which the documents or the names of their files give; "" if neither does.
     n_of_parse
-        Mentions that are found in the parse, with the resources of the language.
+        Number of mentions that are found in the parse, with the resources of the language.
     n_by_span, n_by_head
-        Annotated mentions that have the span of one of these; others that have its head.
+        Number of annotated mentions that have the span of a mention found in the parse; number of others that have the
+        head of one.
     n_unparsed
-        Documents without a parse.
+        Number of documents without a parse.
     """
 
     n_documents: int = 0
@@ -145,19 +146,20 @@ class CorpusReport(Report):
     Attributes
     ----------
     n_documents, n_mentions, n_candidates
-        Valid documents, their mentions and candidate antecedents.
+        Number of valid documents, of their mentions, and of candidate antecedents.
     n_several_parses, n_parses
-        Those with several parses, and the number of these parses; the other figures are about the first parse of each.
+        Number of documents with several parses, and of these parses; all other figures describe the first parse of each
+        document.
     n_dated, n_parsed, n_gold
-        Documents with a date, with tokens, with gold entities.
+        Number of documents with a date, with tokens, and with gold entities.
     dates
-        First and last date, None without any.
+        First and last date; None if no document has a date.
     mentions_quantiles
         Minimum, median and maximum number of mentions per document.
     schemes
-        Documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if none fits).
+        Number of documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if they fit none).
     languages
-        Documents by the language that they say; "" where they say none.
+        Number of documents by the language in their metadata; "" if the metadata gives none.
     known_share
         Share of the words that the English model of the package knows: about 0.85 of English text, 0.3 of Spanish.
     new_mass
@@ -185,11 +187,11 @@ class CorpusReport(Report):
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        several = []
+        parses = []
         if self.n_several_parses:
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
-            several = [("parses", f"{documents}, on average {mean:.1f}")]
+            parses = [("parses", f"{documents}, on average {mean:.1f}")]
         merging = [] if self.merged_actors is None else [("actors", CountNotes(self.merged_actors).merging())]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
@@ -199,7 +201,7 @@ class CorpusReport(Report):
             ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} per mention)"),
             ("dates", f"{self.dates[0]} to {self.dates[1]} ({self.n_dated:,} documents)" if self.dates else "none"),
             ("tokens", f"{self.n_parsed:,} documents"),
-            *several,
+            *parses,
             ("scheme", schemes or "none"),
             ("language", _language_text(self.languages, self.known_share)),
             ("gold", f"{self.n_gold:,} documents"),
@@ -256,9 +258,9 @@ def check_corpus(
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
     report.new_mass = new_mass / max(report.n_mentions, 1)
     report.known_share = float(words[1] / words[0]) if words[0] else None
-    others = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
-    if others:
-        found = ", ".join(f"{n:,} of {code}" for code, n in others.items())
+    other_languages = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
+    if other_languages:
+        found = ", ".join(f"{n:,} of {code}" for code, n in other_languages.items())
         rule = f"documents must be in the language of the rule and the lexicon ({language})"
         hint = "docs/languages.md says how to write rules and lexicons of another language"
         report.problems.append(InputError(f"{rule}, got {found}", hint=hint))
@@ -296,7 +298,7 @@ class NewsReport(Report):
     Attributes
     ----------
     n_articles
-        Good articles.
+        Number of good articles.
     texts
         Counts of their texts by what was recognised and what is wrong.
     examples
@@ -346,10 +348,10 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport
             break
         except InputError as error:
             _name_option_of_score(error)
-            others = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
-            if len(others) == len(paths) or (not others and not problems):
+            remaining = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(remaining) == len(paths) or (not remaining and not problems):
                 raise
-            paths, problems = others, [*problems, error]
+            paths, problems = remaining, [*problems, error]
     for problem in report.problems:
         _name_option_of_score(problem)
     report.problems[:0] = problems

@@ -35,9 +35,10 @@ def traced(
     on_progress: Progress | None,
     report: Report,
 ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentTrace]]]:
-    """The valid documents of a stream, batch by batch, with their traces; those whose labels do not fit are bad.
+    """Yield the valid documents of a stream, batch by batch, with the traces of their triggers.
 
-    Of several parses of a document, the likeliest is traced.
+    If a document has several parses, the likeliest one is traced. A document whose labels fit no dependency scheme is
+    rejected like a bad document.
     """
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
@@ -67,7 +68,7 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
     day = None if np.isnat(date) else str(date)
     parses = batch.rows_of_parses(row)
     total = math.fsum(weight for weight, *_ in parses)
-    found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
+    readings_by_token: dict[int, dict[TriggerTrace, Explained]] = {}  # equal traces are one
     for number, (weight, each, place) in enumerate(parses):
         try:
             trace = _trace(each, place, rule, screen.lexicon, screen.scheme_of(batch, row, each, place))
@@ -78,12 +79,12 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
         assert tokens is not None  # the stream needs them
         bounds = tokens.sentences()
         for trigger in trace.triggers:
-            readings = found.setdefault(trigger.token, {})
+            readings = readings_by_token.setdefault(trigger.token, {})
             start, end = bounds[int(tokens.sent[trigger.token])]
             new = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
-            known = readings.get(trigger, new)
-            readings[trigger] = dataclasses.replace(known, share=known.share + weight / total)
-    for _, readings in sorted(found.items()):
+            reading = readings.get(trigger, new)
+            readings[trigger] = dataclasses.replace(reading, share=reading.share + weight / total)
+    for _, readings in sorted(readings_by_token.items()):
         first, *others = _likeliest_first(readings.values())
         yield dataclasses.replace(first, alternatives=tuple(others))
 
@@ -160,19 +161,19 @@ class Explained:
     Attributes
     ----------
     doc_id, date
-        Of the document; the date in ISO form, or None.
+        Name of the document, and its date in ISO form, None if it has no date.
     words
         Words of the sentence.
     start
-        Offset of the first of them in the document.
+        Token offset of the first of these words in the document.
     trace
-        The trigger; its offset is that of the document.
+        Trace of the trigger; its token offset counts from the beginning of the document.
     events
         Events of the document with their probabilities.
     share
-        Probability of the parses in which the trigger is as `trace` says; below 1 only in a document with several.
+        Probability of the parses in which the trigger is as `trace` says, in (0, 1]; 1 if the document has one parse.
     alternatives
-        What it is in the other parses, the likeliest first; a parse in which it is no trigger is in none.
+        What the trigger is in the other parses, the likeliest first, without parses in which the word is no trigger.
     """
 
     doc_id: str
@@ -197,17 +198,17 @@ class Explained:
 
     @property
     def is_by_nobody(self) -> bool:
-        """Whether the trigger makes an event of which the lexicon names no actor."""
+        """Whether the trigger makes an event whose actor the lexicon does not name."""
         return self.trace.outcome == COUNTED and not self.trace.is_named
 
     def match(self) -> str:
         """The outcome in short: for each role the actors and the path that matched."""
-        parts = [self.trace.outcome]
+        phrases = [self.trace.outcome]
         for role in self.trace.roles:
             actors = ", ".join(role.actors) or "no actor"
-            found = "nothing" if role.path is None else f"{actors} by {role.path or 'the trigger itself'}"
-            parts.append(f"{role.role} {found}")
-        return ", ".join(parts)
+            filling = "nothing" if role.path is None else f"{actors} by {role.path or 'the trigger itself'}"
+            phrases.append(f"{role.role} {filling}")
+        return ", ".join(phrases)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name, with those of the trace."""

@@ -27,7 +27,7 @@ _YAML = (".yaml", ".yml")
 
 @dataclass(slots=True, kw_only=True)
 class FileReport(Report):
-    """Content of a rule or lexicon file, as pairs of name and value, its problems, and what a rule's examples have."""
+    """Report on a rule or lexicon file: pairs of name and value, problems, and results of a rule's examples."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
     examples: list[ExampleResult] = field(default_factory=list)
@@ -55,9 +55,11 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     name
         A YAML file, or the name of a shipped rule or lexicon.
     lexicon
-        For the classes of a rule's roles, and for its examples without words of their own; None: countries.
+        Lexicon for the classes of a rule's roles, and for examples without words of their own; by default, the
+        countries.
     scheme
-        The dependency scheme in which every preset must be able to match; None: those that it serves are reported.
+        Dependency scheme in which every preset must be able to match. By default no scheme is required, and the schemes
+        in which each preset matches are reported.
     """
     report = FileReport(title=name)
     try:

@@ -38,9 +38,9 @@ class Program(click.Group):
     lines
         A line about each command by its name, in the order in which they are listed.
     prefix
-        Of the names of their modules.
+        Prefix that the names of the commands' modules share.
     groups
-        Those of the commands that are groups.
+        Those of the commands that are groups of commands themselves.
     """
 
     def __init__(
@@ -85,16 +85,16 @@ class Failure(click.ClickException):
     Parameters
     ----------
     error
-        The error.
+        Error of the library.
     context
-        Of the command.
+        Context of the command that raised the error, which has its options and arguments.
 
     Attributes
     ----------
     status
         Exit status.
     fields
-        Parts of the error for programs: kind, parameter, place and hint, None where it has none.
+        Parts of the error for programs: kind, parameter, place and hint; None for parts that the error does not have.
     """
 
     def __init__(self, error: CorefsampleError, context: click.Context) -> None:
@@ -164,23 +164,24 @@ class Command(click.Command):
     Parameters
     ----------
     options
-        Class of its options.
+        Class of the command's options.
     run
-        Called with the arguments, the options, and `on_progress` and `on_epoch` if it takes them.
+        Function called with the arguments, the options, and `on_progress` and `on_epoch` if it has these parameters.
     show
-        Prints what `run` returned in words; with --json its `to_json` is printed instead.
+        Function that prints the result of `run` in words; with --json, the `to_json` of the result is printed instead.
     arguments
         Names of the arguments, with "+" for one or more values and "*" for any number.
     task
-        What takes long, for the screen.
+        Name of the long work, shown with its progress.
     sections
         Names of rarer options by the title of their section, which comes after the common options.
     reads_lines
         True if it reads text files of documents, whose longest line --max-line-mib limits.
     warnings
-        What of the result --quiet prints; by default the number of documents that were set aside.
+        Function that yields the sentences that --quiet prints about the result; by default, the number of documents
+        that were set aside.
     finish
-        Called with the result after it was printed.
+        Function called with the result after it was printed.
     """
 
     def __init__(
@@ -283,7 +284,7 @@ def _set_aside(result: Any) -> Iterator[str]:
 
 @contextmanager
 def _while_read() -> Iterator[None]:
-    """Print until nobody reads standard output any more: the reader of a pipe may want the first lines alone."""
+    """Print, and stop silently if the reader of a pipe has closed standard output: it may want the first lines only."""
     try:
         yield
         sys.stdout.flush()

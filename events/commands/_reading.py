@@ -61,13 +61,14 @@ def batches(
     Raises
     ------
     InputError
-        If a document is bad, or there is none; of a `report`, which lists bad ones, if it has none of these either.
+        If a document is bad and is not set aside, or if there is no document. With a `report` that lists bad documents,
+        no error is raised for them.
     """
     n_documents = 0
     for valid, rejected in stream.checked():
-        found, reasons = inspect(valid)
-        batch, kept = stream.accepted(valid, rejected, reasons)
-        yield batch, {new: found[old] for new, old in enumerate(kept) if old in found}
+        results, reasons = inspect(valid)
+        batch, rows = stream.accepted(valid, rejected, reasons)
+        yield batch, {new: results[old] for new, old in enumerate(rows) if old in results}
         n_documents += len(batch)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)
@@ -80,7 +81,7 @@ def streamed(
     on_progress: Progress | None,
     faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
 ) -> Iterator[ScoredDocument]:
-    """Yield the documents of a stream as `batches`; `faults_of` gives the rows to reject, with the reason."""
+    """Yield the documents of a stream; `faults_of` gives the rows of a batch to reject, with the reason of each."""
     for batch, _ in batches(stream, on_progress, lambda batch: ({}, faults_of(batch))):
         for row in range(len(batch)):
             yield batch.document(row)
@@ -117,20 +118,22 @@ def gold_documents(
     inputs
         Files, globs, or "-" for JSON Lines on standard input.
     purpose
-        What gold is required for.
+        What gold is required for, in words for the error message.
     for_queries
         Whether documents with gold must have what queries need: tokens, with labels that fit a scheme.
     role, scheme
-        As for `match_queries`.
+        Role of the pronoun and dependency scheme of the queries: see `match_queries`. Used only if `for_queries` is
+        true.
     on_rejected
-        Called with each bad document, which is then left out; None: the first one raises.
+        Function called with each bad document, which is then left out. By default, the first bad document raises an
+        error.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
     InputError
-        If there is none, or a document is bad.
+        If no document has gold, or if a document is bad and `on_rejected` is None.
     """
 
     def faults(batch: DocumentBatch) -> dict[int, Fault]:

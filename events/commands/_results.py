@@ -49,9 +49,9 @@ class Results:
     Attributes
     ----------
     folder
-        The folder, or None.
+        Folder of the results, or None if the command only prints them.
     on_rejected
-        Takes bad documents if the options say that they are set aside; else None.
+        Function that sets a bad document aside; None if the options say that the first bad document stops the command.
     """
 
     def __init__(self, folder: OutputFolder | None, options: Any) -> None:

@@ -30,27 +30,28 @@ class RuleHits(Report):
     Attributes
     ----------
     rule, preset, lexicon
-        What was looked for.
+        Names of the rule and of its preset, and the source of the lexicon.
     n_documents, n_with_actor, n_with_trigger, n_with_event
-        Documents; those that name an actor of the lexicon; those with a trigger; those with a trigger whose roles are
-        filled without the help of coreference.
+        Number of documents; of documents that name an actor of the lexicon; of documents with a trigger; and of
+        documents with a trigger whose roles are filled without the help of coreference.
     n_with_parses
-        Documents with several parses, of which the likeliest is inspected.
+        Number of documents with several parses; only the likeliest parse is inspected.
     n_by_actor, n_by_nobody
-        Of the documents with an event, those with one by actors of the lexicon, and with one of which the lexicon names
-        nobody, where a role is optional.
+        Number of documents with an event by an actor of the lexicon, and of documents with an event whose optional role
+        no name of the lexicon fills.
     triggers
-        By trigger of the rule, the number of its hits by outcome (see `TriggerTrace`).
+        Number of hits by outcome (see `TriggerTrace`), for each trigger of the rule.
     conditions
-        By condition of the preset, the triggers of which it holds.
+        Number of triggers for which a condition holds, by condition of the preset.
     aliases
-        By code of an actor, hits by name as it is in the text, without regard to case.
+        Number of hits by name as it is in the text, without regard to case, for each code of an actor.
     unused
-        Names of the lexicon that no document has.
+        Names of the lexicon, with their codes, that are in no document.
     n_ambiguous
-        Names in the text that are ambiguous on the document's date.
+        Number of names in the text that are ambiguous on the document's date.
     unmatched
-        By path from a trigger to an actor in its sentence that fills no role there: how many, and the first document.
+        Number of hits and doc_id of the first one, for each path from a trigger to an actor in its sentence that fills
+        no role of the trigger.
     """
 
     rule: str
@@ -125,9 +126,9 @@ def rule_hits(
     files
         Files of scored mentions, globs, or "-".
     rule, lexicon
-        What is looked for.
+        Rule whose triggers are traced, and lexicon whose names are counted.
     scheme
-        As for `events.runs.CountOptions`.
+        Dependency scheme of the documents; by default, it is determined from the labels of each document.
     on_progress
         Called after each batch with bytes read, bytes in all, and documents.
 
@@ -200,7 +201,7 @@ def _routes_beside(trigger: TriggerTrace) -> list[str]:
 
 
 def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:
-    """Names of the lexicon that were not found, with their codes."""
+    """Names of the lexicon that are not in the documents, with their codes."""
     content = lexicon_content(lexicon.source)
     names = [(entry.code, alias) for entry in content.entries.values() for alias in entry.names]
     names += [(title.code, title.alias) for title in content.titles]

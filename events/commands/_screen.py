@@ -125,14 +125,14 @@ class _ScreenHandler(logging.Handler):
         self._last = dict.fromkeys(_LINES, time.monotonic())
 
     def emit(self, record: logging.LogRecord) -> None:
-        part = record.name.removeprefix(f"{ROOT}.")
-        if part == COMMANDS or (record.levelno < self._level and part not in _LINES):
+        logger_name = record.name.removeprefix(f"{ROOT}.")
+        if logger_name == COMMANDS or (record.levelno < self._level and logger_name not in _LINES):
             return
-        if part in _LINES and not self._every_step:  # of the steps of long work, one every so often
+        if logger_name in _LINES and not self._every_step:  # of the steps of long work, one every so often
             now = time.monotonic()
-            if now - self._last[part] < SECONDS_BETWEEN_LINES:
+            if now - self._last[logger_name] < SECONDS_BETWEEN_LINES:
                 return
-            self._last[part] = now
+            self._last[logger_name] = now
         print_error(record.getMessage())
 
 
@@ -149,9 +149,9 @@ class _JsonLines(logging.Formatter):
 def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) -> Iterator[None]:
     """Print what the library logs to standard error.
 
-    All of it if `verbose`; nothing but warnings if `quiet`; else what takes long where a person watches, and the
-    progress alone where nobody does. Steps of long work come every 30 seconds. All of it, every step included, is added
-    to `log_file`.
+    With `verbose`, all messages are printed; with `quiet`, only warnings. Otherwise a terminal gets messages from level
+    INFO, and other output gets warnings and progress; progress is printed at most every 30 seconds. `log_file` gets all
+    messages.
 
     Raises
     ------

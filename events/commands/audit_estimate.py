@@ -59,7 +59,7 @@ class AuditEstimateOptions(shared.Pictures):
     level
         Level of the confidence intervals; .95 with mid-p.
     method
-        How intervals are made; those of exact are exact in each stratum, and wider.
+        Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
     assume
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
@@ -85,25 +85,27 @@ class AuditEstimateResult(Result):
     Attributes
     ----------
     out
-        The folder.
+        Folder of the tables and the picture.
     plan
         Identity of the plan.
     level, method, assumption
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1); method of the intervals, mid-p or exact; and "stable-errors" if
+        counts by period rest on this assumption, "" otherwise.
     n_documents, n_labels, n_unsure, n_missing
-        Documents in all; those of the sample with a label, with an unsure one, and without.
+        Number of all documents; and of documents of the sample with a label, with an unsure label, and without a label.
     totals, quality, more, agreement
-        Rows of the totals, of precision and recall, of the use of more labels, and of the agreement of labellers.
+        Rows of the tables of totals, of precision and recall, of what more labels would give, and of the agreement of
+        labellers.
     learned
-        Rows of totals that rest on learned P, or on the reference class; none without them.
+        Rows of totals that rest on learned P or on the reference class of rules; empty without either.
     n_few
-        Periods of all targets whose interval is wider than half of their documents.
+        Number of periods, over all targets, whose interval is wider than half of their documents.
     n_periods
-        Periods of all targets with documents.
+        Number of periods with documents, over all targets.
     n_resolve
-        Documents on which labellers disagree.
+        Number of documents on which labellers disagree.
     files
-        The files written.
+        Names of the files written.
     """
 
     out: str
@@ -134,16 +136,17 @@ def run_audit_estimate(
     Parameters
     ----------
     source
-        The run or CSV file of which the plan is.
+        Folder of the run, or CSV file, that the plan was drawn from.
     sheets
-        One or more sheets: of several rounds, of several labellers, or both.
+        Labelled sheets, at least one: of several rounds, of several labellers, or both.
     options
         How to estimate, and where to write results, which replace earlier ones.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a sheet or the folder breaks its rule; then nothing is written.
+        If an option is invalid, if a sheet does not belong to the plan or has invalid labels, or if a file cannot be
+        written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
     from events.audit._reference import reference_rows, reference_totals

@@ -49,13 +49,13 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     table
-        CSV with doc_id and numbers of every document, such as another model's scores. [default: none]
+        CSV file with doc_id and numbers of every document, such as another model's scores. [default: none]
     words
         Learn from the words of the texts too; needs scikit-learn.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     seed
-        Of the folds and draws.
+        Seed of the random folds and draws.
     """
 
     out: str = option(metavar="FOLDER")
@@ -82,20 +82,21 @@ class AuditLearnResult(Result):
     Attributes
     ----------
     out, plan
-        The folder, and the identity of the plan.
+        Folder of the tables and pictures, and identity of the plan.
     n_documents
-        All documents.
+        Number of documents of the plan, labelled or not.
     level
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1).
     targets
-        Of each target event, actor, model (that with the largest weight), n_labels, n_positive, total (its learned
-        count), candidates with their weights and gains over P as it is, scores, and period_test.
+        Mapping for each target: event, actor, model (the candidate with the largest weight), n_labels, n_positive,
+        total (its learned count), candidates with their weights and their gains over the P of the run, scores, and
+        period_test.
     rests_on
-        What counts by period rest on.
+        Assumption on which counts by period rest, in words.
     warnings
-        Sentences.
+        Sentences on targets that were left out, and on results to be read with care.
     files
-        The files written.
+        Names of the files written.
     """
 
     out: str
@@ -114,16 +115,17 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     Parameters
     ----------
     source
-        The run or CSV file of which the plan is.
+        Folder of the run, or CSV file, that the plan was drawn from.
     sheets
-        One or more sheets: of several rounds, of several labellers, or both.
+        Labelled sheets, at least one: of several rounds, of several labellers, or both.
     options
         How to learn, and where to write results.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a sheet or the folder breaks its rule, or there are too few labels; then nothing is written.
+        If an option is invalid, if a sheet does not belong to the plan or has too few labels, or if the folder is in
+        use or cannot be written; then nothing is written.
     """
     from events.audit._features import numeric_columns
     from events.audit._learning import learn

@@ -68,17 +68,17 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     question
         What a label answers. [default: what the rule counts]
     codebook
-        What counts and what does not, for who labels; '' for none. [default: of the rule]
+        What counts and what does not, for the labellers; '' for none. [default: the codebook of the rule]
     cuts
         Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
     keyword
         Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
     column
-        Column to divide strata. [default: none]
+        Column whose values divide strata. [default: none]
     table
-        CSV with doc_id and the column. [default: the CSV file with P]
+        CSV file with doc_id and the column. [default: the CSV file with P]
     by
-        Divide strata by year, quarter ..., each with its floor. [default: none]
+        Divide strata by year, quarter ..., and draw at least the floor from each. [default: none]
     floor
         Fewest labels of a stratum.
     """
@@ -120,21 +120,21 @@ class AuditPlanResult(Result):
     Attributes
     ----------
     source
-        What the plan is of.
+        Folder of the run, or CSV file, that the plan was drawn from.
     out, plan
-        The folder, and the plan's identity.
+        Folder of the audit, and identity of the plan.
     sheet, page
         The sheet of the newest round, and the page on which it is labelled.
     n_documents, n_drawn, n_new
-        All documents, those of the sample, and those of the newest round.
+        Number of all documents, of documents of the sample, and of documents of the newest round.
     question, codebook
         What a label answers, and what counts and does not, by paragraphs.
     n_without_text, n_empty
-        Documents of the sheet whose text was looked for and not found, and those whose text is empty.
+        Number of documents of the sheet whose text was not found, and of those whose text is empty.
     expected_width
-        Width of the widest 95% interval of a total that is expected from all labels, by what is known of other rules.
+        Expected width, in documents, of the widest 95% interval of a total after all labels, judged by other rules.
     strata
-        Rows of `AuditPlan.to_frame`.
+        Rows of the table of strata: see `AuditPlan.to_frame`.
     """
 
     source: str
@@ -166,7 +166,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, an input or the folder breaks its rule.
+        If an option is invalid, if the run, the CSV file or the earlier plan is missing or damaged, or if the folder is
+        in use or cannot be written.
     """
     _checks.instance("options", options, AuditPlanOptions)
     from events.audit._plan import extend_plan

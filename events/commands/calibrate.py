@@ -43,13 +43,14 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     Attributes
     ----------
     bin_size
-        Pairs in an adaptive bin. [default: 5,000; of fewer than 100,000 pairs a twentieth, at least 50]
+        Pairs of mentions in an adaptive bin. [default: 5,000; with fewer than 100,000 pairs, a twentieth of them, at
+        least 50]
     norm
         Norm of the error; rms is the paper's CalibErr.
     level
         Level of the confidence intervals.
     n_resamples
-        Draws for intervals and tests.
+        Number of random draws for intervals and tests.
     seed
         Same seed, same intervals.
     """
@@ -94,16 +95,16 @@ def run_calibrate(
     inputs
         Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
-        What to measure.
+        What to measure, and the folder of the results, if any.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents.
+        Function called as documents are read, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If the folder is in use.
+        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
     InputError
-        If a file is missing, a document is bad, or none has gold.
+        If a file is missing, if a document is bad and is not set aside, or if no document has gold.
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
@@ -113,8 +114,8 @@ def run_calibrate(
     from events.commands._results import CalibrationFolder, results
 
     options = options or CalibrateOptions()
-    with results(CalibrationFolder, options) as found:
-        stream = DocumentStream(inputs, on_rejected=found.on_rejected)
+    with results(CalibrationFolder, options) as output:
+        stream = DocumentStream(inputs, on_rejected=output.on_rejected)
         tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
         if not tables.n_documents:
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
@@ -123,10 +124,10 @@ def run_calibrate(
             calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
         except InputError as error:
             raise error.at(_place(stream)) from None
-        result = CalibrateResult(calibration, **found.summary())
-        if found.folder is not None:
-            _write(found.folder, calibration)
-        found.finish(result, stream.paths)
+        result = CalibrateResult(calibration, **output.summary())
+        if output.folder is not None:
+            _write(output.folder, calibration)
+        output.finish(result, stream.paths)
         return result
 
 

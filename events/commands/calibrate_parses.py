@@ -62,9 +62,9 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     temperature
         Temperature at which to measure. [default: fitted]
     temperatures
-        Those that a fit tries: at least 3, ascending.
+        Temperatures that a fit tries: at least 3, ascending.
     n_samples
-        Parses drawn of each document.
+        Number of parses drawn of each document.
     n_words
         Only the first sentences of each document, with at most so many words. [default: all]
     sentences
@@ -74,9 +74,9 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     preset
         Preset of the rule.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     n_resamples
-        Draws for intervals.
+        Number of random draws for intervals.
     seed
         Same seed, same parses.
     """
@@ -108,16 +108,16 @@ class CalibrateParsesResult(FolderResult):
     calibration
         The measured calibration.
     fit
-        The fitted temperature, from all documents for it; None if a temperature was given.
+        Fit of the temperature to all documents for it; None if a temperature was given.
     fit_by
         Score that was fitted: "brier" or "likelihood".
     temperatures
-        Those at which the parses measured were drawn: the given one, the fitted one, or if the same documents served
-        both, one for each half of them, fitted to the other half.
+        Temperatures at which the measured parses were drawn: the given one, the fitted one, or, if the same documents
+        served for fit and measurement, one for each half of them, fitted to the other half.
     schemes
         Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
     n_documents, n_words
-        Measured.
+        Number of measured documents, and of their words.
     """
 
     calibration: ParseCalibration
@@ -146,7 +146,7 @@ def run_calibrate_parses(
     treebank
         CoNLL-U files or globs, with dependency trees.
     options
-        Pipeline, and what to measure.
+        Pipeline, what to measure, and the folder of the results, if any.
     on_progress
         Called after each document parsed, with how many were parsed, how many there are to parse, and again how many
         were; documents count once per temperature.
@@ -154,9 +154,10 @@ def run_calibrate_parses(
     Raises
     ------
     ParameterError
-        If the folder is in use, or the pipeline cannot be used.
+        If the folder has other files, or an earlier result that `overwrite` does not allow to replace, or if the
+        pipeline cannot be loaded or its parses cannot be sampled.
     InputError
-        If a file is missing or a document is bad.
+        If a file is missing, or if a document is bad and is not set aside.
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
@@ -167,16 +168,16 @@ def run_calibrate_parses(
     from events.runs.scoring._loading import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
-    with results(ParsesFolder, options) as found:
-        streams = [read_corefud(treebank, on_rejected=found.on_rejected)]
+    with results(ParsesFolder, options) as output:
+        streams = [read_corefud(treebank, on_rejected=output.on_rejected)]
         streams += [] if options.fit is None else [read_corefud(options.fit)]
-        documents, *others = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
+        documents, *fit_sets = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
         is_crossed = options.fit is None and options.temperature is None
         if is_crossed and len(documents) < 2:
             hint = ParameterHint("fit", "fits the temperature to other documents")
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
-        schemes = schemes_of([*documents, *chain(*others)], pipeline)
-        fit_documents = [] if options.temperature is not None else others[0] if others else documents
+        schemes = schemes_of([*documents, *chain(*fit_sets)], pipeline)
+        fit_documents = [] if options.temperature is not None else fit_sets[0] if fit_sets else documents
         n_parsed = len(documents) + len(fit_documents) * len(options.temperatures)
         sampling = options.n_samples, options.seed, options.sentences == "gold"
         drawn = TreebankParses(pipeline, schemes, *sampling, n_parsed, on_progress)
@@ -192,11 +193,11 @@ def run_calibrate_parses(
             schemes,
             len(documents),
             sum(len(document.tokens) for document in documents),
-            **found.summary(),
+            **output.summary(),
         )
-        if found.folder is not None:
-            _write(found.folder, result)
-        found.finish(result, [path for stream in streams for path in stream.paths])
+        if output.folder is not None:
+            _write(output.folder, result)
+        output.finish(result, [path for stream in streams for path in stream.paths])
     return result
 
 
@@ -209,11 +210,11 @@ def _fitted(
     if options.temperature is not None:
         return None, (options.temperature,)
     table = drawn.scores(documents, options.temperatures, options.fit_by)
-    chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
-    fit = fit_temperature(table, **chosen)
+    settings = options.chosen("temperatures", "level", "n_resamples", "seed")
+    fit = fit_temperature(table, **settings)
     if not is_crossed:
         return fit, (fit.temperature,)
-    return fit, tuple(fit_temperature(table[1 - half :: 2], **chosen).temperature for half in (0, 1))
+    return fit, tuple(fit_temperature(table[1 - half :: 2], **settings).temperature for half in (0, 1))
 
 
 def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
@@ -232,7 +233,7 @@ class TreebankDocument:
     Attributes
     ----------
     doc_id
-        Of the document.
+        Name of the document.
     tokens
         Words with the treebank's parse.
     """
@@ -258,14 +259,14 @@ class TreebankDocument:
 
 
 def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tuple[str, str]:
-    """Dependency schemes of a treebank and of a pipeline's parser; the same one where both may be.
+    """Dependency schemes of a treebank and of a pipeline's parser: the same scheme twice if the labels of both fit it.
 
     Raises
     ------
     InputError
-        If the labels of the treebank fit no scheme.
+        If the labels of the treebank fit no dependency scheme.
     ParameterError
-        If those of the parser fit none.
+        If the labels of the pipeline's parser fit no dependency scheme.
     """
     from corefsample.syntax._schemes import SchemeChoice, fitting_schemes
 
@@ -273,8 +274,8 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
         of_treebank = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
     except ParameterError as error:
         raise error.as_input_error("treebank") from None
-    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
-    of_parser = fitting_schemes(parts)
+    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(labels)
     if not of_parser:
         raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
     shared = [scheme for scheme in of_treebank if scheme in of_parser]
@@ -288,15 +289,16 @@ class TreebankParses:
     Attributes
     ----------
     pipeline
-        With a transition parser.
+        spaCy pipeline with a transition parser.
     schemes
-        As of `schemes_of`.
+        Dependency schemes of the treebank and of the pipeline: see `schemes_of`.
     n_samples, seed
-        As for `corefsample.parses.parse_samples`.
+        Number of parses drawn of each document, and seed of the draws: see `corefsample.parses.parse_samples`.
     gold_sentences
-        Whether the pipeline gets the treebank's sentences, too; else those of its usual parse are kept.
+        True if the pipeline gets the sentences of the treebank too; if false, those of the pipeline's usual parse are
+        kept.
     n_all, on_progress
-        Number of documents that will be parsed, and what is called after each of them.
+        Number of documents that will be parsed, and function called after each of them.
     """
 
     pipeline: Language
@@ -309,7 +311,7 @@ class TreebankParses:
     n_done: int = 0
 
     def scores(self, documents: Sequence[TreebankDocument], temperatures: Sequence[float], by: str) -> Floats:
-        """Score of each document at each temperature, as of `gold_score`: float64 (n_documents, n_temperatures)."""
+        """Score of each document at each temperature (see `gold_score`): float64 (n_documents, n_temperatures)."""
         import numpy as np
 
         from corefsample.parses._pairs import gold_score

@@ -50,12 +50,12 @@ class CalibrateQueriesOptions(
     Attributes
     ----------
     objectives
-        Recalibrations to compare, out of joint, likelihood, links, links-log, queries, queries-log; None: those
-        that docs/recalibration.md compares, or joint and likelihood for the form kinds.
+        Recalibrations to compare: joint, likelihood, links, links-log, queries, queries-log. [default: those that
+        docs/recalibration.md compares; joint and likelihood for the form kinds]
     n_resamples
-        Refits on resampled documents, or draws of the recalibration.
+        Number of refits on resampled documents, or of draws of the recalibration.
     group_by
-        Field of the documents by which P is compared with the truth; may be repeated.
+        Metadata field of the documents by which P is compared with the truth; may be repeated.
     pictures
         Draw reliability curves and coverage.
     """
@@ -84,11 +84,11 @@ class CalibrateQueriesResult(FolderResult):
     Attributes
     ----------
     study
-        The queries, and their probabilities before and after recalibration.
+        Queries, with their probabilities before and after recalibration.
     n_documents
-        Documents with gold.
+        Number of documents with gold.
     n_without_gold
-        Documents left out because they have no gold.
+        Number of documents left out because they have no gold.
     """
 
     study: QueryStudy
@@ -122,14 +122,14 @@ def run_calibrate_queries(
     options
         What to measure.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents.
+        Function called as documents are read, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If the folder is in use.
+        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
     InputError
-        If a file is missing, a document is bad, or there is too little gold.
+        If a file is missing, if a document is bad and is not set aside, or if the documents have too little gold.
     OutputError
         If the folder cannot be written. After an error no folder is left.
     """
@@ -137,20 +137,20 @@ def run_calibrate_queries(
     from events.commands._results import QueriesFolder, results
 
     options = options or CalibrateQueriesOptions()
-    with results(QueriesFolder, options) as found:
+    with results(QueriesFolder, options) as output:
         gold = gold_documents(
             inputs,
             "queries",
             for_queries=True,
             **options.chosen("role", "scheme"),
-            on_rejected=found.on_rejected,
+            on_rejected=output.on_rejected,
             on_progress=on_progress,
         )
         study = _study(gold.documents, gold.place, options)
-        result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **found.summary())
-        if found.folder is not None:
-            write_study(study, found.folder.file, pictures=options.pictures)
-        found.finish(result, gold.paths)
+        result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **output.summary())
+        if output.folder is not None:
+            write_study(study, output.folder.file, pictures=options.pictures)
+        output.finish(result, gold.paths)
     return result
 
 
@@ -182,11 +182,11 @@ def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: boo
     Parameters
     ----------
     study
-        The study.
+        Queries with their probabilities before and after recalibration.
     file
-        Returns the path of each of QUERY_FILES.
+        Function that returns the path of each of QUERY_FILES.
     pictures
-        Whether to draw.
+        True if pictures are drawn, which is the default.
     """
     from events.plots.queries import query_coverage, query_quantiles
     from events.queries._true_counts import LEVELS

@@ -46,9 +46,9 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     Attributes
     ----------
     clustering
-        Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled
-        clustering; others: the smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM
-        without singletons, and takes up to a second a document. [default: gold]
+        Entities of scored documents. gold: as annotated; map: likeliest antecedents; sample: one sampled clustering;
+        other names: the smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM without
+        singletons, and takes up to a second a document. [default: gold]
     seed
         Seed of the samples.
     singletons
@@ -56,7 +56,7 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     on_unwritable
         Reject a document with mentions that brackets cannot represent, or skip those mentions.
     workers
-        Processes that compute entities; the results do not depend on it. [default: one]
+        Number of processes that compute entities; the results do not depend on it. [default: one]
     """
 
     clustering: Literal["gold", shared.Clustering] | None = None
@@ -72,9 +72,9 @@ class ConvertResult(Result):
     Attributes
     ----------
     out
-        The file written.
+        Path of the file written.
     n_documents, n_quarantined
-        Documents written, and bad ones set aside.
+        Number of documents written, and of bad documents set aside.
     skipped
         Mentions of the inputs that the documents lack, counted by reason.
     left_out
@@ -101,17 +101,17 @@ def run_convert(
         New file; its ending gives the format. Scored mentions can be written to any, annotated documents to annotated
         formats. "-": JSON Lines of scored mentions on standard output, once all documents are valid.
     options
-        How to write annotated formats.
+        Entities to write, how to write them, and what to do with bad documents.
     on_progress
-        Called as documents are written, with bytes read, bytes in all, and documents.
+        Function called as documents are written, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If the output's name has none of the endings, it exists and `overwrite` is false, or scores are needed that
-        the inputs lack.
+        If the output's name has no known ending, if the output exists and `overwrite` is false, or if the inputs lack
+        scores that the output needs.
     InputError
-        If a document is bad, or there is none.
+        If a document is bad and is not set aside, or if there is no document to write.
     OutputError
         If the file cannot be written.
     """
@@ -138,10 +138,10 @@ def run_convert(
             )
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
-        chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
-        found = write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
+        settings = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
+        written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
-        return ConvertResult(path, found.n_documents, n_quarantined, found.skipped, found.left_out)
+        return ConvertResult(path, written.n_documents, n_quarantined, written.skipped, written.left_out)
 
 
 def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConvertResult:

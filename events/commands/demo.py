@@ -46,7 +46,7 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     out
         Folder for the simulated news and the run.
     n_documents
-        Articles to simulate.
+        Number of articles to simulate.
     seed
         Same seed, same news, same samples.
     """
@@ -62,16 +62,16 @@ class DemoResult:
     Attributes
     ----------
     news
-        The simulated news.
+        Simulated news, with the true events.
     summary
-        Summary of the events job.
+        Summary of the run that counted the events.
     n_uncertain, n_covered
-        Counts of a country in a quarter that the posterior is uncertain about (sd > 0), and how many of these have
-        the simulation's true count in their credible interval.
+        Number of counts of a country in a quarter that the posterior is uncertain about (sd > 0), and number of these
+        whose credible interval has the simulation's true count.
     expected
-        How many of these are expected to: the sum of the probabilities of the intervals.
+        Expected value of `n_covered`: the sum of the probabilities of the intervals.
     level
-        Of the intervals.
+        Probability that each credible interval has, in (0, 1).
     """
 
     news: str
@@ -95,12 +95,13 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     options
         What to simulate, and where.
     on_progress
-        Called from time to time with documents done, documents in all, and documents done.
+        Function called from time to time with documents done, documents in all, and documents done.
 
     Raises
     ------
     ParameterError
-        If the folder contains an earlier demo, or something else, or a number is outside its range.
+        If `out` is not a local folder, if it has an earlier demo and `overwrite` is false, if its folder of the run has
+        other files, or if a number is outside its range.
     """
     from corefsample._extras import can_report
     from corefsample.files._atomic import write_json

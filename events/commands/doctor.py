@@ -54,7 +54,7 @@ class DoctorOptions(Options):
     Attributes
     ----------
     environment
-        Describe the installation instead: versions, extras, processor, compiled kernels.
+        Describe the installation instead of files: versions, extras, processor, compiled kernels.
     rule
         Rule whose hits in scored mentions are counted. [default: none]
     preset
@@ -74,15 +74,15 @@ class DoctorOptions(Options):
 
 @dataclass(frozen=True, slots=True)
 class DoctorResult:
-    """What was found.
+    """Reports on files, or a description of the installation.
 
     Attributes
     ----------
     reports
-        A report for each rule or lexicon, one for all annotated corpora, one for all scored mentions, and one of the
-        hits of a rule in them.
+        One report for each rule or lexicon, one for all news, one for all annotated corpora, one for all scored
+        mentions, and one for the hits of each rule in scored mentions.
     environment
-        The installation, if that was asked for.
+        Description of the installation; None if files were checked.
     """
 
     reports: tuple[Report, ...] = ()
@@ -108,14 +108,15 @@ def run_doctor(
     options
         What the files are checked against; with a rule, the report on scored mentions is followed by its hits.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents.
+        Function called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If there are neither files nor `environment`, or a rule is given for standard input, which is read once.
+        If there are neither files nor `environment`, or if a rule is given without files of scored mentions, or with
+        standard input, which can be read only once.
     InputError
-        If a file is missing or unreadable as a whole, or the rule or lexicon of the options breaks its rules. Bad
+        If a file is missing or unreadable as a whole, or if the rule or the lexicon of the options is invalid. Bad
         documents and failing examples are reported instead.
     """
     from events.commands._rule_hits import rule_hits
@@ -133,15 +134,15 @@ def run_doctor(
     from events.runs._document_inputs import annotated_kind
 
     yaml_files = [name for name in files if is_rule_or_lexicon(name)]
-    found: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
+    reports: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
-    others = [name for name in files if name not in (*yaml_files, *annotated)]
-    news = [name for name in others if _is_news(name)]
-    corpus = [name for name in others if name not in news]
+    other_files = [name for name in files if name not in (*yaml_files, *annotated)]
+    news = [name for name in other_files if _is_news(name)]
+    corpus = [name for name in other_files if name not in news]
     if news:
-        found.append(check_news(news, on_progress))
+        reports.append(check_news(news, on_progress))
     if annotated:
-        found.append(check_annotated(annotated, on_progress, scheme=options.scheme))
+        reports.append(check_annotated(annotated, on_progress, scheme=options.scheme))
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:
@@ -153,12 +154,12 @@ def run_doctor(
         if options.rule is not None:
             definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
             lexicon, language = definitions.lexicon, definitions.language or ""
-        found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
+        reports.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
         if definitions is not None:
             against: dict[str, Any] = {"scheme": options.scheme, "on_progress": on_progress}
             words = definitions.lexicon
-            found += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
-    return DoctorResult(tuple(found))
+            reports += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
+    return DoctorResult(tuple(reports))
 
 
 def _is_news(name: str) -> bool:
@@ -178,19 +179,19 @@ class Environment(Result):
     Attributes
     ----------
     corefsample, python, platform
-        Versions, and the operating system with its processor's architecture.
+        Versions of corefsample and of Python, and the operating system with its processor's architecture.
     packages
-        Version of each package that is always needed; None: missing.
+        Version of each package that is always needed; None if it is missing.
     extras
-        The same of the packages of each optional extra.
+        Version of each package of each optional extra; None if it is missing.
     processor
         Name of the processor for which kernels are compiled.
     processors
         Number of processors that this process may use.
     free_memory
-        Bytes of memory that this process can still use; None: not known.
+        Memory that this process can still use, in bytes; None if the system does not tell.
     kernel_folders
-        Folders for compiled kernels; none: every process compiles.
+        Folders for compiled kernels; if it is empty, every process compiles.
     kernels_missing
         Those of the commands `score` and `events` whose kernels are not compiled yet.
     variables

@@ -46,16 +46,16 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
     singletons
         Count entities of one mention; without, they are removed from SYSTEM and from GOLD.
     clustering
-        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; others: the
+        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; other names: the
         smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM without singletons.
     against
         Another system on the same documents; the table shows by how much SYSTEM is better. [default: none]
     n_samples
-        Samples behind the posterior of a SYSTEM with scores; 0: no posterior.
+        Number of samples behind the posterior of a SYSTEM with scores; 0: no posterior.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     n_resamples
-        Resamples of the documents.
+        Number of resamples of the documents.
     seed
         Same seed, same samples and intervals.
     """
@@ -76,26 +76,27 @@ class EvaluateResult(Result):
     Attributes
     ----------
     inputs
-        Files of the system and of gold, and of the other system if there is one.
+        Files of the system, of gold, and of the second system if there is one.
     n_documents, n_without_gold
-        Documents that are scored, and those of GOLD without gold entities, which are not.
+        Number of documents that are scored, and of documents of GOLD without gold entities, which are left out.
     n_not_in_system, n_not_in_gold
-        Gold documents that the system lacks, which count as if they had no entity; and documents of the system that
-        gold lacks, which are left out.
+        Number of gold documents that the system lacks, which count as if they had no entity; and of documents of the
+        system that are not in gold, which are left out.
     n_repeated
-        Mentions of the system that repeat a span, and are removed.
+        Number of mentions of the system that repeat a span; they are removed.
     skipped
-        Mentions of the files of gold and of the system that cannot be read, such as those in several pieces, by reason.
+        Number of mentions of the files of gold and of the system that cannot be read, such as mentions in several
+        pieces, by reason.
     level, n_resamples
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1), and number of resamples of the documents behind them.
     scores
-        Of the corpus and of each document.
+        Scores of the whole corpus and of each document.
     intervals
         Confidence interval of each F1 on the corpus, by metric.
     posterior
-        Posterior of the corpus's CoNLL average, None for a system without scores.
+        Posterior of the corpus's CoNLL average; None if the system has no scores.
     differences
-        Of the system and the other one, by metric; empty without another.
+        Differences between the system and the second one, by metric; empty without a second system.
     """
 
     inputs: tuple[str, ...]
@@ -140,14 +141,14 @@ def run_evaluate(
     system, gold
         Files or globs: CoNLL-2012, CoNLL-U (CorefUD), scored mentions.
     options
-        What counts as right.
+        What counts as a match, which entities are scored, and how intervals are made.
     on_progress
-        Called as documents of the system are read, with bytes read, bytes in all, and documents.
+        Function called as documents of the system are read, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If an option is invalid.
     InputError
         If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
     """
@@ -162,12 +163,12 @@ def run_evaluate(
     opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
-    chosen = options.chosen("match", "clustering", "singletons", "level", "seed")
-    found = system_scores(files[1], keys, **chosen, n_samples=options.n_samples, on_progress=on_progress)
-    systems = [list(found.by_document.values())]
+    settings = options.chosen("match", "clustering", "singletons", "level", "seed")
+    scored = system_scores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
+    systems = [list(scored.by_document.values())]
     if options.against is not None:
-        other = system_scores(opened(options.against), keys, **chosen, n_samples=0)
-        systems.append(list(other.by_document.values()))
+        second_scored = system_scores(opened(options.against), keys, **settings, n_samples=0)
+        systems.append(list(second_scored.by_document.values()))
     draws = resampled_f1(systems, **options.chosen("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
@@ -176,15 +177,15 @@ def run_evaluate(
         inputs=tuple(str(path) for path in (system, gold, options.against) if path is not None),
         n_documents=len(keys),
         n_without_gold=n_without_gold,
-        n_not_in_system=found.n_missing,
-        n_not_in_gold=found.n_other,
-        n_repeated=found.n_repeated,
+        n_not_in_system=scored.n_missing,
+        n_not_in_gold=scored.n_other,
+        n_repeated=scored.n_repeated,
         skipped=files[0].skipped + files[1].skipped,
         level=options.level,
         n_resamples=options.n_resamples,
         scores=corpus_scores(systems[0]),
         intervals={metric: (lower, upper) for metric, (lower, upper) in zip(METRICS, ends, strict=True)},
-        posterior=corpus_posterior(found.posteriors).corpus if len(found.posteriors) == len(keys) else None,
+        posterior=corpus_posterior(scored.posteriors).corpus if len(scored.posteriors) == len(keys) else None,
         differences=tuple(differences),
     )
 

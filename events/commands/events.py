@@ -52,15 +52,15 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     inputs
         Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
     options
-        What to count, and where to write it.
+        What to count, and the folder of the run.
     on_progress
-        Called after each batch with the bytes read, the bytes of all files, and the documents counted.
+        Function called after each batch with the bytes read, the bytes of all files, and the documents counted.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or lexicon file, or the folder breaks its rule, or another run works in the
-        folder; then the folder is as it was, but the complete parts stay.
+        If an option, a document, a rule or a lexicon is invalid, if the folder cannot be used or written, or if another
+        run works in it; then the folder is as it was, but the complete parts stay.
     """
     _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
@@ -140,8 +140,8 @@ def warnings_of_run(summary: EventsResult) -> Iterator[str]:
     from events.news._quality import ScoredInputs
 
     if summary.n_quarantined:
-        place = joined(summary.out, "quarantine.jsonl")
-        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {place}"
+        quarantine_path = joined(summary.out, "quarantine.jsonl")
+        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {quarantine_path}"
     yield from ScoredInputs.of(read_json(joined(summary.out, "run.json"))).set_aside()
     periods = summary.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
@@ -151,14 +151,14 @@ def warnings_of_run(summary: EventsResult) -> Iterator[str]:
 def _print_highest(counts: pd.DataFrame) -> None:
     """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors.
 
-    Events of nobody named come last: the question is who did it.
+    Events without a named actor come last, because users mostly ask who did it.
     """
     from events.counting._tables import RULE_ENDS, Columns
 
     columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
-    found = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
-    head = found.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
+    positive = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
+    head = positive.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []

@@ -69,11 +69,11 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     doc_id
         Only this document. [default: all]
     filled
-        Actors that count, of rules with default actors: named in the text, by default, or either.
+        For rules with default actors, which actors count: those named in the text, those by default, or either.
     trigger
         Only this trigger. [default: all]
     sample
-        Sentences to show, drawn at random. [default: 20; with --doc-id all]
+        Number of sentences to show, drawn at random. [default: 20; with --doc-id all]
     all_parses
         Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
     seed
@@ -96,20 +96,20 @@ class ExplainResult(Result):
     Attributes
     ----------
     rule, preset, lexicon
-        What was looked for.
+        Names of the rule and of its preset, and the source of the lexicon.
     n_documents
-        Documents read.
+        Number of documents read.
     n_with_event, n_by_actor, n_by_nobody
-        Those with a trigger that makes an event without the help of coreference: in all, by actors of the lexicon, and
-        by nobody whom the lexicon names, where a role is optional.
+        Number of documents with a trigger that makes an event without the help of coreference: in all, by an actor of
+        the lexicon, and with an optional role that no name of the lexicon fills.
     n_triggers
-        Triggers found that the options select.
+        Number of triggers that the options select.
     outcomes
         Number of these triggers by outcome.
     shown
-        The chosen ones, in the order of the corpus.
+        Triggers that were drawn to be shown, in the order of the corpus.
     all_parses
-        As in the options.
+        True if all parses of a trigger are shown, as in the options.
     """
 
     rule: str
@@ -138,16 +138,16 @@ def run_explain(
     inputs
         Files of scored mentions, globs, or "-" for JSON Lines on standard input; every document with tokens.
     options
-        Which triggers.
+        Which triggers to explain, and how many of them to show.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents.
+        Function called after each batch with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError
-        If no trigger of the rule has the lemma, or no document has the doc_id.
+        If no trigger of the rule has the lemma of `trigger`, or no document has the name of `doc_id`.
     InputError
-        If a rule, a lexicon or a document breaks its rule.
+        If a rule, a lexicon or a document is invalid.
     """
     from corefsample.formats import DocumentStream
     from corefsample.posterior._posterior import CorpusRecalibration
@@ -168,7 +168,7 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
+    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
@@ -193,19 +193,19 @@ def run_explain(
             outcomes[each.trace.outcome] += 1
             has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
             rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            heapq.heappush(chosen, (rank, n_triggers, each, batch, row))
-            if len(chosen) > limit:
-                heapq.heappop(chosen)
+            heapq.heappush(sampled, (rank, n_triggers, each, batch, row))
+            if len(sampled) > limit:
+                heapq.heappop(sampled)
         n_by_actor += has_event[True]
         n_by_nobody += has_event[False]
         n_with_event += any(has_event.values())
     if not is_found:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
     events: dict[str, tuple[EventShare, ...] | None] = {}
-    for _, _, each, batch, row in chosen:
+    for _, _, each, batch, row in sampled:
         if each.doc_id not in events:
             events[each.doc_id] = document_events(batch, row, finder, recalibration)
-    ordered = sorted(chosen, key=lambda item: item[1])
+    ordered = sorted(sampled, key=lambda item: item[1])
     shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))

@@ -52,10 +52,10 @@ class RecalibrateOptions(shared.Overwrite, shared.FitOptions):
     out
         File for the documents of APPLY with their new scores.
     objective
-        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log
-        for the log score, else Brier's.
+        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log for the
+        log score, otherwise the Brier score.
     n_resamples
-        Refits on resampled documents, for standard errors.
+        Number of refits on resampled documents, for standard errors.
     shrink
         Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
     """
@@ -80,27 +80,27 @@ class RecalibrateResult(Result):
     Attributes
     ----------
     out, record
-        The file of recalibrated documents, and the record of the fit beside it.
+        Path of the file of recalibrated documents, and of the record of the fit beside it.
     fit
-        The recalibration, fitted to all documents with gold.
+        Recalibration fitted to all documents with gold.
     cross_fit
-        The same by folds: its scores are held out.
+        Recalibrations fitted without one fold of the documents; their scores are on that fold.
     draws
-        Refits on bootstrapped documents.
+        Recalibrations refitted to bootstrapped documents.
     applied
-        The recalibration of the written documents: the fit, or the fit shrunk.
+        Recalibration of the written documents: the fit, or the fit shrunk towards no change.
     domain_effect
-        How much it differs between domains, or None if they are not known.
+        How much the recalibration differs between domains; None if the domains are not known or not used.
     n_without_gold
-        Documents of the gold inputs that have no gold, and were left out.
+        Number of documents of the gold inputs that were left out because they have no gold.
     n_documents
-        Documents written.
+        Number of documents written.
     n_also_fitted
-        Of them, documents that the fit used.
+        Number of written documents that the fit also used.
     n_quarantined
-        Bad documents set aside, of both inputs.
+        Number of bad documents set aside, of both inputs.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     out: str
@@ -150,7 +150,8 @@ def run_recalibrate(
         What to fit, and the new file: .jsonl, .jsonl.gz or .parquet. The record of the fit is written beside it, to the
         name with .recalibration.json added, and bad documents to the name with .quarantine.jsonl added.
     on_progress
-        Called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for `apply`.
+        Function called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for
+        `apply`.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def run_recalibrate(
         If an output exists and `overwrite` is false, there are more folds than documents, or gold does not determine
         a recalibration.
     InputError
-        If a document is bad, or none has gold.
+        If a document is bad and is not set aside, or if no document of `gold` has gold.
     OutputError
         If a file cannot be written.
     """
@@ -178,7 +179,7 @@ def run_recalibrate(
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(options.out, **options.chosen("on_error", "overwrite")) as on_rejected:
         apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
-        found = gold_documents(
+        gold_inputs = gold_documents(
             gold,
             "the fit",
             for_queries=options.objective.startswith(("queries", "joint")),
@@ -186,12 +187,12 @@ def run_recalibrate(
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
-        language = _fit_language(found)
-        fitter, fit, effect = _fitted(found, options)
+        language = _fit_language(gold_inputs)
+        fitter, fit, effect = _fitted(gold_inputs, options)
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
-        inputs = [{"part": "gold", **row} for row in checksums(found.paths)]
+        inputs = [{"part": "gold", **row} for row in checksums(gold_inputs.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
         uncertain = UncertainRecalibration(
             applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD, language
@@ -217,7 +218,7 @@ def run_recalibrate(
             draws=draws,
             applied=applied,
             domain_effect=effect,
-            n_without_gold=found.n_without_gold + fit.gold.n_without_gold,
+            n_without_gold=gold_inputs.n_without_gold + fit.gold.n_without_gold,
             n_documents=n_written,
             n_also_fitted=n_also_fitted,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
@@ -261,9 +262,9 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:
         rule = "must be scored by a model that was not trained on them"
-        found = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
+        seen = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
         hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
-        raise InputError(f"documents to fit on {rule}, got {found}", place=gold.place, hint=hint)
+        raise InputError(f"documents to fit on {rule}, got {seen}", place=gold.place, hint=hint)
     languages = sorted({declared_language(each.metadata) or "" for each in gold.documents} - {""})
     if len(languages) > 1:
         raise InputError(f"must be in one language, got {', '.join(languages)}", place=gold.place)
@@ -280,9 +281,9 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
     hint = "`corefsample score --recalibration none` keeps the scores of the model"
     for row in range(len(batch)):
         try:
-            found = Recalibration.applied_to(batch.metadata(row))
-            if found != uncertain.base:
-                wrong[row] = Fault(f"scores {uncertain.other_scores(found)}", hint)
+            applied = Recalibration.applied_to(batch.metadata(row))
+            if applied != uncertain.base:
+                wrong[row] = Fault(f"scores {uncertain.other_scores(applied)}", hint)
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"

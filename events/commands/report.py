@@ -43,7 +43,7 @@ class PictureOptions(Options):
     actors
         USA,IRQ: actors to draw, in this order. [default: the ten with most documents]
     panels
-        A panel for each of the actors, or one for all.
+        One panel for each actor, or one panel for all.
     labels
         IRQ=Iraq: text for an actor; may be repeated. [default: name and code]
     y_label
@@ -106,11 +106,11 @@ class PictureResult(Result):
     Attributes
     ----------
     out
-        The file.
+        Path of the picture.
     event
-        The rule.
+        Name of the rule whose counts are drawn.
     n_bytes
-        Size of the file.
+        Size of the file in bytes.
     """
 
     out: str

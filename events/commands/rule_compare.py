@@ -39,13 +39,13 @@ class RuleCompareOptions(shared.Seed):
     Attributes
     ----------
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     n_resamples
-        Bootstrap resamples of the labelled documents.
+        Number of bootstrap resamples of the labelled documents.
     plan
         Folder of the audit. [default: that of the first sheet]
     seed
-        Of the resamples.
+        Seed of the resamples.
     """
 
     level: float = option(default=0.95, above=0.0, below=1.0)
@@ -55,20 +55,21 @@ class RuleCompareOptions(shared.Seed):
 
 @dataclass(frozen=True, slots=True)
 class RuleCompareResult(Result):
-    """What was found.
+    """Comparison of the P of two runs with labels.
 
     Attributes
     ----------
     first, second
         Folders of the runs.
     level
-        Of the intervals.
+        Confidence level of the intervals, in (0, 1).
     n_labels, n_positive
-        Labels yes or no, and those that are yes.
+        Number of labels that are yes or no, and of those that are yes.
     n_moved
-        Labels on which the runs are on different sides of one half.
+        Number of labels for which the P of the two runs are on different sides of one half.
     differences
-        measure, first, second, difference, lower and upper of each measure, as in `events.audit._quality.Difference`.
+        Mapping with measure, first, second, difference, lower and upper for each measure: see
+        `events.audit._quality.Difference`.
     verdict
         better, worse or undecided: by the interval of the Brier score, which is finite where P is 0 or 1.
     """
@@ -91,18 +92,19 @@ def run_rule_compare(
     Parameters
     ----------
     first
-        Folder of a finished events run, of which the audit is.
+        Folder of the finished events run that the audit's plan was drawn from.
     second
-        That of a run of the same documents, with another rule, preset or lexicon.
+        Folder of a finished events run of the same documents, with another rule, preset or lexicon.
     sheets
-        Labelled sheets.
+        Labelled sheets of the audit, at least one.
     options
-        How to compare.
+        Level and resamples of the intervals, their seed, and the folder of the audit.
 
     Raises
     ------
     ParameterError, InputError
-        If an option, a run or a sheet breaks its rule.
+        If an option is invalid, if the second run lacks rules or documents of the plan, or if a run or a sheet is
+        missing or damaged.
     """
     from events.audit._quality import THRESHOLD, labelled_cells, paired_differences
     from events.commands._audit_files import labelled_plan
@@ -111,8 +113,8 @@ def run_rule_compare(
     _, plan, labels = labelled_plan(first, sheets, options.plan)
     cells = labelled_cells(plan, labels, range(len(plan.frame.targets)))
     p = [_probabilities(run, plan)[cells.documents, cells.targets] for run in (first, second)]
-    found = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
-    brier = found[0]
+    differences = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
+    brier = differences[0]
     verdict = "better" if brier.upper < 0.0 else "worse" if brier.lower > 0.0 else "undecided"
     return RuleCompareResult(
         os.fspath(first),
@@ -121,7 +123,7 @@ def run_rule_compare(
         len(cells),
         int(cells.is_positive.sum()),
         int(((p[0] > THRESHOLD) != (p[1] > THRESHOLD)).sum()),
-        tuple(asdict(each) for each in found),
+        tuple(asdict(each) for each in differences),
         verdict,
     )
 
@@ -137,15 +139,15 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     keys = target_keys(plan.frame)
     if len(rules) == 1 == len(plan.frame.event.split(RULES)):  # a changed rule may have another name
         keys = [(rules[0], actor) for _, actor in keys]
-    known = [key for key in keys if key[0] in rules]
-    if len(known) < len(plan.frame.targets):
+    rule_keys = [key for key in keys if key[0] in rules]
+    if len(rule_keys) < len(plan.frame.targets):
         raise InputError(
             f"run must have the rules of the labels ({plan.frame.event}), got {', '.join(rules)}", place=str(run)
         )
     verify_table(Path(run) / ALL_DOCUMENTS)
     table = read_parquet(Path(run) / ALL_DOCUMENTS, ["doc_id", "events", "actors", "probabilities"])
     try:
-        return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), known)
+        return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), rule_keys)
     except InputError as error:
         raise error.at(str(run)) from None
 

@@ -1,4 +1,4 @@
-"""Write a rule file from example sentences: nobody needs to write a parse by hand.
+"""Write a rule file from example sentences, without writing a parse by hand.
 
 The pipeline parses each sentence. The file has the trigger, the paths from it to the actor, and the parses as examples,
 which `corefsample rule test` checks.
@@ -42,7 +42,8 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
         Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
         [default: its only verb]
     actor
-        Words of the example that name who did it, or - for nobody; repeatable. [default: the only name of the lexicon]
+        Words of the example that name who did it, or - for an event without an actor; repeatable. [default: the only
+        name of the lexicon]
     out
         File of the rule. [default: NAME.yaml]
     lexicon
@@ -58,12 +59,12 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
 
 @dataclass(frozen=True, slots=True)
 class RuleNewResult(Result):
-    """What was written.
+    """Rule file that was written, and its examples.
 
     Attributes
     ----------
     out
-        The file.
+        Path of the rule file.
     rule
         Name of the rule.
     scheme
@@ -87,12 +88,14 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     name
         Name of the rule.
     options
-        What it is made from; one `trigger` or `actor` is that of all examples, several are one for each.
+        Example sentences, their triggers and actors, pipeline, lexicon and output. A single `trigger` or `actor`
+        applies to all examples; several are one for each.
 
     Raises
     ------
     ParameterError
-        If there is no example, it is not one sentence, or its trigger or actor cannot be told.
+        If there is no example, if an example is not one sentence, if its trigger or its actor is neither given nor
+        unique in the sentence, or if the rule does not find the event in it.
     """
     from corefsample.files._atomic import require_free, write_bytes
     from corefsample.spacy_bridge.documents import tokens_of_doc
@@ -131,14 +134,14 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
         return {(each.number, each.preset): each.found for each in results}
 
-    found = examined(rule_text(name, drafts, scheme, {}))
+    events = examined(rule_text(name, drafts, scheme, {}))
     has_roles = any(draft.actor >= 0 for draft in drafts)
     for number, draft in enumerate(drafts):
         code = draft.code if has_roles else "event"
-        if code not in found[number, "extended"]:
-            names = ", ".join(found[number, "extended"]) or "nothing"
+        if code not in events[number, "extended"]:
+            names = ", ".join(events[number, "extended"]) or "nothing"
             raise ParameterError(f"must have {code} by its parse, got {names}", parameter="example")
-    write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
+    write_bytes(out, rule_text(name, drafts, scheme, events).encode(), overwrite=options.overwrite)
     described = tuple(
         {
             "text": text,
@@ -146,8 +149,8 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
             "actor": draft.code,
             "mention": draft.tokens.text[draft.actor] if draft.actor >= 0 else "",
             "path": draft.path,
-            "extended": ", ".join(found[number, "extended"]),
-            "asserted": ", ".join(found[number, "asserted"]),
+            "extended": ", ".join(events[number, "extended"]),
+            "asserted": ", ".join(events[number, "asserted"]),
         }
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
     )

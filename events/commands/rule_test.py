@@ -45,12 +45,12 @@ class RuleTestOptions(shared.Lexicon):
 
 @dataclass(frozen=True, slots=True)
 class RuleTestResult:
-    """What was found.
+    """Reports on rule files.
 
     Attributes
     ----------
     reports
-        A report of each file, as of `doctor`.
+        Report on each file, like those of `doctor`.
     """
 
     reports: tuple[FileReport, ...]
@@ -68,7 +68,7 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     files
         YAML files of rules, and names of shipped rules.
     options
-        What they are checked against.
+        Lexicon and dependency scheme that the rules are checked against.
 
     Raises
     ------

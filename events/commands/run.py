@@ -38,7 +38,7 @@ class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, share
     out
         Folder of the run; scored documents are written beside it.
     model
-        A trained model. [default: the English one in the package]
+        Trained model to score with. [default: the English one in the package]
     """
 
     out: str = option(metavar="FOLDER")
@@ -47,14 +47,14 @@ class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, share
 
 @dataclass(frozen=True, slots=True)
 class RunResult(Result):
-    """What was written.
+    """Files and counts of the three commands.
 
     Attributes
     ----------
     scored
-        The file of scored documents.
+        Path of the file of scored documents.
     report
-        The page; None if the libraries of the extra "report" are missing.
+        Path of the page; None if the libraries of the extra "report" are missing.
     events
         Summary of the counts.
     """
@@ -74,16 +74,16 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     Parameters
     ----------
     inputs
-        As of `events.commands.run_score`.
+        Files, folders of news, globs, or "-", to be scored: see `events.commands.run_score`.
     options
-        What to read and to count, and where to write it.
+        What to read and to count, and the folder of the run.
     on_progress
-        Called while documents are scored and counted.
+        Function called while documents are scored and counted, with bytes read, bytes in all, and documents.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        As of the three commands.
+        If `run_score`, `run_events` or `run_report` raises such an error.
     """
     from corefsample._extras import can_report
     from corefsample.files._remote import is_url
@@ -104,9 +104,9 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
-    found = run_events(scored, counting, on_progress=on_progress)
+    counts = run_events(scored, counting, on_progress=on_progress)
     report = write_report(options.out, overwrite=True).out if can_report() else None
-    return RunResult(scored, report, found)
+    return RunResult(scored, report, counts)
 
 
 def print_run(result: RunResult) -> None:

@@ -54,7 +54,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
         `ScoreOptions.clusters` chooses, such as binder, is written to the name with its ending replaced by
         .binder.conllu.
     on_progress
-        Called after some documents, with bytes read, bytes in all, and number of documents.
+        Function called after some documents, with bytes read, bytes in all, and number of documents.
 
     Raises
     ------

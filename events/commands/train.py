@@ -51,7 +51,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     out
         File for the model, usually .npz.
     held_out
-        Documents for choosing penalty and passes; repeatable.
+        Documents that choose penalty and passes; repeatable.
     held_out_share
         Share of the documents to hold out if there is no --held-out; 0: none.
     refit
@@ -63,7 +63,8 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     note
         Any other text to store in the model.
     mentions
-        The annotated ones, those found in the parse, with gold by span and then by head, or a reading with each.
+        Mentions to train on: the annotated ones; those found in the parse, with gold by span and then by head; or a
+        reading with each.
     windows
         Train on windows of 1 to 6 sentences, too, as counts of events need.
     language
@@ -73,13 +74,13 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     l2
         Penalty to try; repeatable. [default: 0.02 and 0.05]
     epochs
-        Passes over the documents, at most.
+        Largest number of passes over the documents.
     orders
-        Runs in different orders, whose weights are averaged.
+        Number of runs in different orders of the documents, whose weights are averaged.
     link_weight
         Weight of the log loss of link marginals.
     margin
-        Softmax-margin costs: a false anaphor, a false NEW, a wrong link.
+        Softmax-margin costs of three errors: a false anaphor, a false NEW, a wrong link.
     learning_rate
         Step size of AdaGrad.
     templates
@@ -91,7 +92,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     seed
         Same seed, same model.
     threads
-        Threads; more than two are no faster.
+        Number of threads; more than two are no faster.
     """
 
     out: str = option(metavar="FILE")
@@ -124,25 +125,27 @@ class TrainResult(Result):
     Attributes
     ----------
     out, record
-        The model file, and the record of its training beside it.
+        Path of the model file, and of the record of its training beside it.
     model
-        The model.
+        Trained model.
     reports
-        Each pass with each penalty, in order; with `refit`, those of the last training have no held-out figures.
+        Reports of each pass with each penalty, in order; with `refit`, those of the last training have no held-out
+        figures.
     l2, epoch
-        The chosen penalty and number of passes.
+        Penalty and number of passes that the held-out documents chose.
     n_documents, n_mentions
         Number of documents trained on, and of their annotated mentions.
     n_held_out
         Number of documents held out; with `refit` the final model is trained on them, too.
     n_without_gold, n_not_selected
-        Number of documents left out: without annotated entities; by the conditions `where`.
+        Number of documents left out because they have no annotated entities, and because they do not meet the
+        conditions `where`.
     n_quarantined
         Number of bad documents.
     skipped
-        Mentions of the corpora that are in no document, counted by reason.
+        Number of mentions of the corpora that are in no document, by reason.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     out: str
@@ -200,9 +203,9 @@ def run_train(
         with .training.json added, and bad documents, if any, to the name with .quarantine.jsonl added. Without
         `held_out`, a share of the documents is held out, chosen by their names and the seed.
     on_progress
-        Called after each document, with bytes read, bytes in all, and number of documents.
+        Function called after each document, with bytes read, bytes in all, and number of documents.
     on_epoch
-        Called after each pass.
+        Function called with the report of each pass, after it.
 
     Raises
     ------
@@ -229,11 +232,11 @@ def run_train(
         paths = [corpora, options.held_out] if options.held_out else [corpora]
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
         read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
-        corpus, others = (*read, NO_CORPUS)[:2]
-        documents, held_out_documents = split_documents(corpus, others, options)
-        language = chosen_language(options.language, [corpus, others])
+        corpus, held_out = (*read, NO_CORPUS)[:2]
+        documents, held_out_documents = split_documents(corpus, held_out, options)
+        language = chosen_language(options.language, [corpus, held_out])
         sources = checksums(corpus.paths)
-        held_out_sources = checksums(others.paths)
+        held_out_sources = checksums(held_out.paths)
         model, reports = fit_model(
             documents,
             held_out_documents,
@@ -251,10 +254,10 @@ def run_train(
             reports=reports,
             **{name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")},
             n_held_out=len(held_out_documents),
-            n_without_gold=corpus.n_without_gold + others.n_without_gold,
-            n_not_selected=corpus.n_not_selected + others.n_not_selected,
+            n_without_gold=corpus.n_without_gold + held_out.n_without_gold,
+            n_not_selected=corpus.n_not_selected + held_out.n_not_selected,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.skipped + others.skipped),
+            skipped=dict(corpus.skipped + held_out.skipped),
             seconds=round(time.time() - started, 3),
         )
         content = run_record(
@@ -324,9 +327,10 @@ def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> fr
     doc_ids
         Distinct names of the documents.
     share
-        Share to hold out, in (0, 1). The number is rounded up, and must leave at least one document to train on.
+        Share of the documents to hold out, in (0, 1). The number is rounded up, and must leave at least one document to
+        train on.
     seed
-        In [0, 2**64).
+        Seed of the choice, in [0, 2**64).
 
     Raises
     ------
@@ -368,12 +372,12 @@ def split_documents(
     """
     doc_ids = [document.doc_id for document in corpus.documents]
     if not others.paths:
-        chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
-        documents = [document for document in corpus.documents if document.doc_id not in chosen]
-        return documents, [document for document in corpus.documents if document.doc_id in chosen]
+        held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
+        documents = [document for document in corpus.documents if document.doc_id not in held_out]
+        return documents, [document for document in corpus.documents if document.doc_id in held_out]
     for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
-        place = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
-        raise InputError("a document must be trained on or held out, got it in both", place=place)
+        location = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+        raise InputError("a document must be trained on or held out, got it in both", place=location)
     return corpus.documents, others.documents
 
 

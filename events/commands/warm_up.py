@@ -27,7 +27,7 @@ _DOCUMENTS, _SAMPLES = 5, 100
 
 @declared
 class WarmUpOptions(Options):
-    """There is nothing to choose."""
+    """Options of `warm-up`, which has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class WarmUpResult(Result):
     folders
         Folders with the compiled kernels.
     n_kernels
-        Number of kernels, those included that an earlier run had compiled.
+        Number of compiled kernels, including those of earlier runs.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     folders: tuple[str, ...]
@@ -55,7 +55,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
     Raises
     ------
     CorefsampleError
-        If no folder for them can be written, or numba is told not to compile.
+        If no folder for compiled kernels is writable, or if NUMBA_DISABLE_JIT is set.
     """
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents

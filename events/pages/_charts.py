@@ -29,7 +29,7 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     Parameters
     ----------
     small
-        Whether the chart is one of many small ones, instead of the large one.
+        True if the chart is one of many small ones, false for the large one.
     """
     parameters, x, middle, y = _axes(small=small)
     counts = alt.Chart(alt.NamedData("counts"))

@@ -58,9 +58,9 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
     Parameters
     ----------
     path
-        documents.parquet of the run.
+        Path of documents.parquet in the folder of the run.
     wanted
-        The documents to read: doc_id and the places of its events.
+        Places of the events of each document to read, by doc_id.
 
     Returns
     -------
@@ -85,11 +85,11 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
                     numbers[doc_id] = len(numbers)
                     yield _content(batch.document(row), wanted[doc_id], f"{path}: doc_id {doc_id!r}")
 
-    parts = packed_parts(contents())
+    packed = packed_parts(contents())
     missing = [doc_id for doc_id in wanted if doc_id not in numbers]
     if missing:
         raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
-    return parts, numbers
+    return packed, numbers
 
 
 def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, 
 
 
 def left_out(metadata: Mapping[str, Any]) -> list[list[str]]:
-    """Kind and text of each piece of an article that was not parsed; none of metadata that scoring did not write."""
+    """Kind and text of each piece of an article that was not parsed; empty if the metadata are not of scored news."""
     pieces = metadata.get(LEFT_OUT)
     pieces = pieces if isinstance(pieces, list) else []
     return [[str(piece["kind"]), str(piece["text"])] for piece in pieces if {"kind", "text"} <= piece.keys()]
@@ -196,7 +196,7 @@ class MarkedText:
         Pairs of a kind, PLAIN, TRIGGER or NAME, and a piece of the text; adjacent pieces differ in kind, or are two
         triggers or names with nothing between them.
     left_out
-        Kind and text of what stood before the first sentence, as of `left_out`.
+        Kind and text of each piece before the first sentence that was not parsed: see `left_out` of this module.
     """
 
     pieces: tuple[tuple[int, str], ...]
@@ -215,9 +215,9 @@ class Marker:
     Attributes
     ----------
     rules
-        Their triggers are marked; none for no marks.
+        Rules whose triggers are marked; without rules, no trigger is.
     lexicon
-        Its names are marked; None for no marks.
+        Lexicon whose names are marked; with None, no name is.
     """
 
     rules: Sequence[Rule] = ()
@@ -306,12 +306,12 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
     Parameters
     ----------
     record
-        Content of run.json.
+        Content of run.json of the run.
     chosen
-        Of which documents; None: of all.
+        doc_ids of the documents to yield; by default, all documents.
     """
-    found = run_definitions(record["arguments"])
-    marker = Marker() if found is None else Marker(found.rules, found.lexicon)
+    definitions = run_definitions(record["arguments"])
+    marker = Marker() if definitions is None else Marker(definitions.rules, definitions.lexicon)
     left = None if chosen is None else set(chosen)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
         for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
@@ -331,7 +331,7 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
 
 
 def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
-    """The rules, lexicon and outcomes of a run, read again from their files; None where one moved or is damaged."""
+    """Rules, lexicon and outcomes of a run, read again from their files; None if a file is missing or damaged."""
     try:
         names = arguments["rule"]
         rules, outcomes = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])

@@ -45,11 +45,11 @@ def rendered_sheet(
     Parameters
     ----------
     plan
-        The plan of the sheet.
+        Plan of the audit that the sheet belongs to.
     sheet
         Rows to label, with the columns of a sheet: from `events.audit.sheet_table` or `disagreement_sheet`.
     texts
-        Texts with triggers and names marked, by doc_id; for all others the column `text`, without marks.
+        Texts with marked triggers and names, by doc_id; other documents show the column `text`, without marks.
     file_name
         Name of the file that the page exports.
     question
@@ -60,7 +60,7 @@ def rendered_sheet(
     Raises
     ------
     ParameterError
-        If Jinja2 is missing.
+        If the package Jinja2 is not installed.
     """
     doc_ids = sheet["doc_id"].astype(str).tolist()
     values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}

@@ -26,9 +26,9 @@ class Sources:
     Attributes
     ----------
     template
-        In the folder templates.
+        File of the template in the folder templates.
     styles, scripts
-        In the folder static, in their order; a module comes after those that it runs on loading.
+        Files in the folder static, in their order; a module comes after the modules that it needs on loading.
     """
 
     template: str
@@ -45,11 +45,11 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
     Parameters
     ----------
     sources
-        Files of the page.
+        Files that the page is made of.
     values
-        What the template shows.
+        Values that the template shows, by name.
     libraries
-        Scripts of others by name, which must be safe inside a script element.
+        Scripts of other projects by name, which must be safe inside a script element.
     """
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda template: _file("templates", template)),

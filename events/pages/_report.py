@@ -36,15 +36,15 @@ class ReportResult(Result):
     Attributes
     ----------
     out
-        The file.
+        Path of the page.
     n_actors, n_periods
-        Numbers of actors, of all events, and of periods in the counts.
+        Number of actors, over all events, and of periods in the counts.
     n_with_events, n_texts
-        Numbers of documents with evidence, and of those with their text in the page.
+        Number of documents with evidence, and of those whose text is in the page.
     n_others
-        Documents without evidence in the page.
+        Number of documents without evidence in the page.
     n_bytes
-        Size of the file.
+        Size of the file in bytes.
     """
 
     out: str
@@ -74,9 +74,9 @@ def write_report(
     folder
         Folder written by `events.commands.run_events`.
     out
-        The file; by default report.html in the folder.
+        Path of the page; by default, report.html in the folder.
     title
-        Title of the page; by default it names the rule and the periods.
+        Title of the page; by default, it names the rule and the periods.
     n_documents
         Largest number of documents with their text in the page: see `events.pages._report_content.read_report`.
     n_others
@@ -86,12 +86,13 @@ def write_report(
     learned
         Folder that `corefsample audit learn` wrote: P that a reader says yes, and counts that rest on it.
     overwrite
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced.
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its range, the file exists and `overwrite` is false, or a library is missing.
+        If a parameter is outside its range, if the file exists and `overwrite` is false, or if a library that the page
+        needs is not installed.
     InputError
         If the folder is not that of a finished run.
     OutputError
@@ -139,7 +140,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     Raises
     ------
     ParameterError
-        If a library is missing.
+        If a library that the page needs is not installed.
     """
     for name in REPORT_LIBRARIES:
         require_extra(name, name, "report")

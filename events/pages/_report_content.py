@@ -45,21 +45,21 @@ class Report:
     Attributes
     ----------
     record
-        Content of run.json.
+        Content of run.json of the run.
     counts
         Periods, actors with their counts, and the evidence, as columns of JSON values.
     texts
         Documents with their mentions, in packed parts: see `events.pages._document_texts`.
     n_documents, n_texts
-        Numbers of documents with evidence, and of those with their text.
+        Number of documents with evidence, and of those whose text is in the page.
     merging
-        How often coreference by itself merges distinct actors; "" of a run that does not keep these apart.
+        How often coreference by itself merges distinct actors; "" if the run does not keep them apart.
     exclusions
-        How many triggers the conditions of the presets leave out, by rule; [] if none.
+        How many triggers the conditions of the presets leave out, by rule; empty if none.
     others
-        Documents without evidence; None of a run that has no table of all documents.
+        Documents without evidence; None if the run has no table of all documents.
     audit, learned
-        Labels and audited counts, and what was learned from labels, if there are any.
+        Labels with audited counts, and results learned from labels; None without them.
     """
 
     record: dict[str, Any]
@@ -124,11 +124,11 @@ def read_report(
     Parameters
     ----------
     folder
-        Folder of a finished run.
+        Folder of the finished run.
     n_documents
-        At least 0.
+        Largest number of documents whose texts the page has, at least 0.
     n_others
-        The most documents without evidence, at least 0.
+        Largest number of documents without evidence in the page, at least 0.
     audit
         Folder that `corefsample audit estimate` wrote for this run.
     learned
@@ -247,7 +247,7 @@ def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list
 
 
 def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> list[str]:
-    """Actors with most documents first; nobody named comes last, after outcomes, which are unions of the others."""
+    """Actors with most documents first, then outcomes (unions of other events), and events without an actor last."""
     totals = counts.groupby(["name", "event"])["mean"].sum().sort_values(ascending=False, kind="stable")
     events = {str(name): event for name, event in totals.index}
 
@@ -343,7 +343,7 @@ def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Map
     samples
         Columns name, period, and counts: lists of the same length, joint over all rows.
     actors, periods
-        Their numbers in the page.
+        Number of each actor and of each period in the page, by name.
 
     Returns
     -------
@@ -388,13 +388,14 @@ class OtherDocuments:
     Attributes
     ----------
     counts
-        Number of each of `KINDS` in the run.
+        Number of documents in the run of each of `KINDS`.
     content
-        Those in the page, as columns: id, date, kind (index in `KINDS`), label; and "perPart".
+        Documents in the page, as columns: id, date, kind (index in `KINDS`), label, and learned P if there is any; and
+        "perPart", the number of texts of a packed part.
     texts
-        Their texts in pieces, packed.
+        Texts of the documents in the page in pieces, packed.
     n_shown
-        Number of those in the page.
+        Number of documents in the page.
     """
 
     counts: tuple[int, ...]
@@ -418,39 +419,40 @@ def other_documents(
     Parameters
     ----------
     table
-        doc_id, date, trigger, actor and probability of every document of the run.
+        Table of all documents of the run: doc_id, date, trigger, actor and probability.
     record
-        Content of run.json.
+        Content of run.json of the run.
     labels
-        Label by doc_id.
+        Label of each labelled document, by doc_id.
     n_documents
-        The most documents in the page.
+        Largest number of documents in the page.
     learned
-        P that a reader says yes, by doc_id.
+        Function that returns the learned P that a reader says yes of a document, by its doc_id; without it, documents
+        are drawn at random.
     """
     without = table[table["probability"] == 0.0]
     kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
     taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
-    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
-    rows = without.iloc[chosen]
+    row_numbers = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
+    rows = without.iloc[row_numbers]
     doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
-    found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
-    content = {
+    texts_by_id = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
+    columns = {
         "id": doc_ids,
         "date": [_date_text(date) for date in rows["date"]],
-        "kind": kinds[chosen].tolist(),
+        "kind": kinds[row_numbers].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in doc_ids],
         "perPart": PER_PART,
-        **({} if taught is None else {"learned": taught[chosen].tolist()}),
+        **({} if taught is None else {"learned": taught[row_numbers].tolist()}),
     }
-    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids])
-    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
+    texts = packed_parts([texts_by_id[doc_id].pieces if doc_id in texts_by_id else [] for doc_id in doc_ids])
+    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), columns, texts, len(doc_ids))
 
 
 def _chosen(
     doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int, learned: Floats | None
 ) -> list[int]:
-    """Rows to show, by kind: in turn one of each, in the order of the keys that also draw samples; or by learned P."""
+    """Rows to show, ordered by kind: first those with a label, then one of each kind in turn, or by learned P."""
     keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
     labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
     order = np.lexsort((keys, ~labelled, kinds))

@@ -38,7 +38,8 @@ class FinishedRun:
         Content of counts.parquet and evidence.parquet, with the column `name`: that of each row's event and
         actors.
     samples
-        The same of count_samples.parquet, where documents share the uncertainty of a recalibration; else None.
+        Content of count_samples.parquet with the column `name`, if documents share the uncertainty of a recalibration;
+        None otherwise.
     """
 
     folder: Path
@@ -59,7 +60,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     Raises
     ------
     InputError
-        If it is not such a folder, or a file in it is missing or damaged.
+        If the folder is not that of a finished run, or if a file in it is missing or damaged.
     """
     path, place = Path(folder), str(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's

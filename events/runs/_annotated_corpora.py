@@ -28,15 +28,16 @@ class Corpus:
     Attributes
     ----------
     paths
-        The files.
+        Paths of the files.
     documents
         Selected documents with annotated entities, in order.
     n_without_gold, n_not_selected
-        Number of documents left out: without annotated entities; by the conditions.
+        Number of documents left out because they have no annotated entities, and because they do not meet the
+        conditions.
     skipped
-        Mentions that are in no document, counted by reason.
+        Number of mentions that are in no document, by reason.
     languages
-        Codes of the languages that the selected documents, or the names of their files, say.
+        Codes of the languages that the metadata of the selected documents, or the names of their files, give.
     """
 
     paths: list[str]
@@ -51,23 +52,23 @@ NO_CORPUS = Corpus([], [], 0, 0, Counter())
 
 
 def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> Language:
-    """The language to train in: the given one, or that of the documents; where nothing says it, English.
+    """Language to train in: the given one, or that of the documents; English if neither says it.
 
     Raises
     ------
     ParameterError
-        If the documents are in another language, or in several, or in none that is known and few of their words are
-        English.
+        If the documents are in another language or in several languages, or if their language is not known and few of
+        their words are English.
     """
-    found = {code for corpus in corpora for code in corpus.languages}
-    name = given or (min(found) if found else ENGLISH)
+    codes = {code for corpus in corpora for code in corpus.languages}
+    name = given or (min(codes) if codes else ENGLISH)
     language = name if isinstance(name, Language) else load_language(name)
-    others = sorted(code for code in found if differ(language.code, code))
+    foreign = sorted(code for code in codes if differ(language.code, code))
     hint = ParameterHint("language", "names the language of all")
-    if others:
+    if foreign:
         rule = "must be that of all documents"
-        raise ParameterError(f"{rule}, got {language.code} and {', '.join(others)}", parameter="language", hint=hint)
-    if given is None and not found:
+        raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
+    if given is None and not codes:
         english = load_scorer(ENGLISH)
         counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
         n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
@@ -84,7 +85,7 @@ def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str |
     Raises
     ------
     InputError
-        If a file is missing, has another ending, or contains text.
+        If a file is missing, has an unknown ending, or contains text.
     """
     documents = DocumentInputs(inputs, entity_fields=entity_fields)
     text = documents.first_of("news")
@@ -106,7 +107,7 @@ def read_corpus(
     Raises
     ------
     InputError
-        If a file has no annotated entities, no document is left, or a document is bad and `on_rejected` is None.
+        If a file has no annotated entities, if no document is left, or if a document is bad and `on_rejected` is None.
     ParameterError
         If no document is left because no document has the metadata of a condition.
     """

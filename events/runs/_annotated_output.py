@@ -27,7 +27,7 @@ from events.runs._engines import Engine
 
 @dataclass(frozen=True, slots=True)
 class WrittenEntities:
-    """Number of documents, mentions of the inputs that they lack, and their mentions that the file lacks, by reason."""
+    """Number of documents written; by reason, number of mentions lost in reading the inputs and in writing."""
 
     n_documents: int
     skipped: Counter[str]
@@ -54,23 +54,26 @@ def write_annotated(
     inputs
         Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
     path
-        The file.
+        Path of the file to write; its ending gives the format.
     clustering
         Entities of scored documents: "gold" or None, the annotated ones; "map", those of each mention's likeliest
         antecedent; "sample", one sampled clustering; or a loss of `corefsample.summaries.point_estimate`.
     seed
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons, entity_fields, on_unwritable
-        As of `corefsample.write_corefud`.
+        Whether entities of one mention are written, fields of ``Entity=``, and what is done with mentions that brackets
+        cannot represent: see `corefsample.write_corefud`.
     workers
-        Processes that compute the entities; None: this one alone.
+        Number of processes that compute the entities; by default, this process does.
     on_rejected, on_progress
-        Called with bad documents, and as documents are written.
+        Function called with each bad document, which is then left out (by default, it raises an error); and function
+        called as documents are written.
 
     Raises
     ------
     InputError, ParameterError
-        If a document is bad, there is none, or the inputs lack the scores that a clustering needs.
+        If a document is bad and `on_rejected` is None, if there is no document, or if the inputs lack the scores that
+        `clustering` needs.
     """
     documents = _Documents(
         DocumentInputs(inputs, entity_fields),
@@ -91,7 +94,7 @@ def write_annotated(
 
 
 def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
-    """One clustering of a scored document: "map", "sample", or the smallest expected loss of a name."""
+    """One clustering of a scored document: "map", "sample", or that with the smallest expected loss of a name."""
     if clustering == "map":
         return map_clustering(document.antecedents)
     if clustering in LOSSES:
@@ -170,6 +173,6 @@ def _with_gold(document: ScoredDocument) -> AnnotatedDocument:
 
 
 def _entities(clustering: str | None, seed: int, item: ReadDocument) -> Ints32 | None:
-    """Clustering of a scored document; None: its gold entities, or the document has no scores."""
+    """Clustering of a document; None if its gold entities are wanted, or if it has no scores."""
     is_gold = clustering in (None, "gold") or not isinstance(item.document, ScoredDocument)
     return None if is_gold else labels_of(cast("ScoredDocument", item.document), str(clustering), seed)

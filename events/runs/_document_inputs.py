@@ -54,7 +54,7 @@ def output_kind(path: PathLike) -> Kind:
     Raises
     ------
     ParameterError
-        If the name has none of the endings.
+        If the name has no known ending.
     """
     name = os.fspath(path)
     require_suffix(name, (*_TABLES, *_ANNOTATED_SUFFIXES), ParameterError)
@@ -69,12 +69,12 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
     path
         An existing file or folder, or "-" for standard input.
     prefer_news
-        Whether standard input, and a table that could be either, contain news rather than scored mentions.
+        True if standard input, and a table that could be either, contain news rather than scored mentions.
 
     Raises
     ------
     InputError
-        If the name has none of the known endings.
+        If the name has no known ending.
     """
     kind = annotated_kind(path)
     if kind is not None:
@@ -91,7 +91,7 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
 
 
 def _has_mentions(path: str) -> bool | None:
-    """Whether a table contains scored mentions; None if its beginning cannot be read or leaves it open."""
+    """Whether a table contains scored mentions; None if its beginning cannot be read or does not show it."""
     if path.endswith(".parquet"):
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -112,7 +112,7 @@ def _has_mentions(path: str) -> bool | None:
 
 
 def reject(rejected: Rejected, on_rejected: Callable[[Rejected], None] | None) -> None:
-    """Set a bad document aside, or raise its error if there is no place for it."""
+    """Pass a bad document to `on_rejected`, or raise its error if that is None."""
     if on_rejected is None:
         raise rejected.error()
     on_rejected(rejected)
@@ -120,14 +120,14 @@ def reject(rejected: Rejected, on_rejected: Callable[[Rejected], None] | None) -
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A document with its place.
+    """A document with its position in the inputs.
 
     Attributes
     ----------
     source, place
-        File, and place in it: "line 12", "row 7", "document 3", "article 5".
+        Path of the file, and position in it: "line 12", "row 7", "document 3", "article 5".
     document
-        The document.
+        Document or article that was read.
     """
 
     source: str
@@ -139,8 +139,8 @@ class ReadDocument:
         from corefsample.documents._faults import Rejected
 
         doc_id = self.document.doc_id
-        place = None if error.place == f"doc_id {doc_id!r}" else error.place
-        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=place)).split())
+        location = None if error.place == f"doc_id {doc_id!r}" else error.place
+        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=location)).split())
         return Rejected(self.source, self.place, None, doc_id, reason, self.to_json(), error.hint)
 
     def to_json(self) -> str:
@@ -156,8 +156,8 @@ class ReadDocument:
         if isinstance(document, AnnotatedDocument):
             none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
             document = document.scored(AntecedentDistribution.from_lists(none, none))
-        content = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
-        return msgspec.json.encode(content).decode()
+        fields = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
+        return msgspec.json.encode(fields).decode()
 
 
 GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
@@ -172,13 +172,13 @@ class RepeatedTexts:
     Parameters
     ----------
     duplicates
-        What becomes of a copy: it stays ("keep"), it is left out ("drop"), or it stays and all articles have the
-        metadata `text_group`, the doc_id of the first of its text, and `is_copy`, yes or no ("group").
+        What is done with a copy: it stays ("keep"), it is left out ("drop"), or it stays and all articles have the
+        metadata `text_group`, the doc_id of the first article with its text, and `is_copy`, yes or no ("group").
 
     Attributes
     ----------
     rows
-        Copies: their doc_id and date, and the doc_id of the first.
+        doc_id and date of each copy, and doc_id of the first article with its text.
     """
 
     def __init__(self, duplicates: Duplicates = "keep") -> None:
@@ -187,7 +187,7 @@ class RepeatedTexts:
         self.rows: list[tuple[str, datetime.date | None, str]] = []
 
     def taken(self, article: Article) -> Article | None:
-        """The article as it is used; None if it is left out."""
+        """The article, with metadata on copies if these are asked for; None if it is a copy that is left out."""
         words = re.findall(r"\w+", article.text.casefold())
         first = article.doc_id
         if len(words) >= _FEWEST_WORDS:
@@ -219,32 +219,33 @@ class DocumentInputs(FileSeries):
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     on_crossing_sentences
-        What becomes of mentions of annotated corpora over the end of a sentence: see `read_conll2012`.
+        What is done with mentions of annotated corpora that cross the end of a sentence: see `read_conll2012`.
     article_options
-        Keywords of `ArticleStream`.
+        Keyword arguments of `ArticleStream`, which reads news.
     prefer_news
-        Whether standard input, and tables that could be either, contain news rather than scored mentions.
+        True if standard input, and tables that could be either, contain news rather than scored mentions.
     selected
-        Called with the doc_id and the metadata of each document; those for which it is false are left out. None: all
-        are read.
+        Function called with the doc_id and the metadata of each document; documents for which it returns false are left
+        out. By default, all documents are read.
     repeated
-        Says what becomes of articles whose text another one has; None: texts are not compared.
+        Finds articles with the text of an earlier one, and leaves them out or marks them; by default, texts are not
+        compared.
     batch_size
-        Documents of a file of scored mentions that are read ahead.
+        Number of documents of a file of scored mentions that are read ahead.
 
     Attributes
     ----------
     paths, kind_of
-        The files, globs expanded, and the kind of each.
+        Paths of the files, with globs expanded, and kind of each file by its path.
     total_bytes, bytes_read
-        Size of all files, and how many bytes were read; standard input counts 0.
+        Size of all files in bytes, and number of bytes read so far; standard input counts 0.
     skipped
-        Mentions of annotated corpora that no document has, counted by reason, so far.
+        Number of mentions of annotated corpora read so far that are in no document, by reason.
 
     Raises
     ------
     InputError, ParameterError
-        At once, if a file is missing or has another ending, or an option breaks its rule.
+        If a file is missing or has an unknown ending, or if an option is invalid; before the first document is read.
     """
 
     inputs: PathLike | Iterable[PathLike]

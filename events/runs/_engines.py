@@ -42,14 +42,14 @@ class Engine:
     Attributes
     ----------
     workers
-        Processes on this machine; None or 1: this process alone.
+        Number of processes on this machine; with None or 1, this process does the work.
     scheduler
-        Address of an existing Dask scheduler, instead.
+        Address of an existing Dask scheduler, whose workers do the work instead of processes of this machine.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or Dask is missing.
+        If both are given, if the address is not a URL, or if Dask is not installed.
     """
 
     workers: int | None = None
@@ -74,7 +74,7 @@ class Engine:
 
     @property
     def threads(self) -> int | None:
-        """Threads of each worker, which share the processors of a machine; None: all."""
+        """Number of threads of each worker; None if this process does the work and may use all processors."""
         return None if self.is_here else max(1, processors() // self.workers) if self.workers else 1
 
     def results(
@@ -92,18 +92,18 @@ class Engine:
         Parameters
         ----------
         function
-            Importable by other processes.
+            Function that computes a task; other processes must be able to import it.
         tasks
-            Taken one by one; a single task is computed in this process, unless there is a scheduler.
+            Tasks, taken one by one. A single task is computed in this process, unless there is a scheduler.
         here
-            The same function for this process; None: `function`.
+            Function that computes a task in this process; by default, `function`.
         are_small
-            Whether all tasks may wait in memory at the same time.
+            True if all tasks may wait in memory at the same time.
 
         Raises
         ------
         OutputError
-            If the scheduler cannot be reached, or workers keep dying.
+            If the scheduler cannot be reached, or if workers keep dying.
         """
         tasks = iter(tasks)
         first = list(islice(tasks, 2))

@@ -31,9 +31,9 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
     Parameters
     ----------
     pictures
-        A function that draws, for each name without ending.
+        Function that draws each picture, by name without ending.
     file
-        Returns the path of a file of the results.
+        Function that returns the path of a file of the results.
 
     Raises
     ------

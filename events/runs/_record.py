@@ -22,7 +22,7 @@ _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Size in bytes and SHA-256 of each input; None for standard input. Of a URL the entity tag, if it has one."""
+    """Size in bytes and SHA-256 of each input (None for standard input); the entity tag of a URL that has one."""
     records = {path: Source.of(path).to_record() for path in paths}
     return [records[path] for path in paths]
 
@@ -41,7 +41,7 @@ def run_record(
     started
         Seconds since the epoch.
     more
-        What only this command records.
+        Entries that only this command records.
     """
     return {
         "corefsample": corefsample.__version__,
@@ -83,7 +83,8 @@ def require_documents(
 ) -> None:
     """Raise InputError if a run has no good document: none for which the conditions hold, or none at all.
 
-    Also if more documents were set aside than `max_quarantined`, a number or below 1 a share of all.
+    Raise InputError also if more documents were set aside than `max_quarantined`: a share of all documents if it is
+    below 1, otherwise a number.
     """
     n_all, most = n_documents + len(rejected), max_quarantined
     if most is not None and len(rejected) > (most * n_all if most < 1.0 else most):
@@ -116,7 +117,7 @@ def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
     Raises
     ------
     ParameterError
-        If one of them is a folder, or a file and `overwrite` is false.
+        If an output is a folder, or if it is a file and `overwrite` is false.
     """
     for name in (path, path + record_suffix):
         require_free(name, overwrite=overwrite)

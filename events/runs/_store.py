@@ -1,4 +1,4 @@
-"""A store of results under content keys: a part that is there and intact is done, and nothing else is known of it."""
+"""Store of results under content keys: a part whose folder is complete and intact need not be computed again."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ class Source:
     Attributes
     ----------
     path, absolute
-        Path as given, and from the root of the file system; a URL is both.
+        Path as the user wrote it, and absolute path; both are the same for a URL.
     n_bytes
         Size in bytes.
     changed
-        What changes with the content: the time of the last change in nanoseconds; for a URL its entity tag, or time.
+        Value that changes with the file: the time of the last change in nanoseconds; for a URL, its entity tag or time.
     content
-        Checksum of the content; for a URL with a tag the tag; of standard input a random text, as it never comes again.
+        SHA-256 of the file; for a URL with an entity tag, the tag; for standard input, a random text, because its
+        content cannot be read again.
     """
 
     path: str
@@ -53,7 +54,7 @@ class Source:
 
     @classmethod
     def of(cls, path: str, remembered: Mapping[str, Any] | None = None) -> Source:
-        """Describe a file; it is not read if its size and time are those that are remembered by its absolute path."""
+        """Describe a file, without reading it if `remembered` has the same size and time for its absolute path."""
         if path == STANDARD_INPUT:
             return cls(path, path, 0, 0, secrets.token_hex(32))
         place, version = absolute(path), file_version(path)
@@ -65,11 +66,11 @@ class Source:
 
     @property
     def place(self) -> str:
-        """The path as given where it leads to the file, which it need not on another machine."""
+        """Path as the user wrote it if it leads to the file from the current folder; otherwise the absolute path."""
         return self.path if absolute(self.path) == self.absolute else self.absolute
 
     def require_unchanged(self) -> None:
-        """Raise InputError unless the file is there with the same size and time."""
+        """Raise InputError unless the file exists with the same size and time of change."""
         if self.path == STANDARD_INPUT:
             return
         try:
@@ -83,7 +84,7 @@ class Source:
             raise InputError(rule, place=self.path, hint="the same command counts it as it is now")
 
     def to_record(self) -> dict[str, Any]:
-        """Path, size and checksum for the record of a run; nothing but the path of standard input."""
+        """Path, size and checksum for the record of a run; for standard input, only the path."""
         if self.path == STANDARD_INPUT:
             return {"path": self.path, "bytes": None, "sha256": None}
         if self.content == self.changed:
@@ -92,7 +93,7 @@ class Source:
 
 
 class StoredPart(NamedTuple):
-    """The folder of a part, and its record: at least the number of `documents` and the `rejected` ones."""
+    """Folder of a part, and its record, which has at least the number of `documents` and the `rejected` ones."""
 
     folder: Path
     record: dict[str, Any]
@@ -118,7 +119,7 @@ class PartStore:
     path: Path
 
     def key(self, *content: Any) -> str:
-        """SHA-256 of this version, and of JSON values on which a result depends."""
+        """SHA-256 of the versions of this package and of the store, and of JSON values on which a result depends."""
         text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -128,11 +129,12 @@ class PartStore:
         Parameters
         ----------
         key
-            From `key`.
+            Content key of the part, from `key`.
         verify
-            Whether to compare the checksums of its files too, not only their sizes, and to remove what is damaged.
+            If true, which is the default, checksums of the files are compared, not only sizes, and damaged parts are
+            removed.
         stops
-            Whether the first bad document is an error, so that a part with rejected documents is none.
+            True if the first bad document is an error, so that a part with rejected documents cannot be used.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
@@ -146,7 +148,7 @@ class PartStore:
 
     @contextmanager
     def adding(self, key: str) -> Iterator[StoredPart]:
-        """Add a part, whose folder and record the block fills; after an error nothing is left of it."""
+        """Add a part whose folder and record the block fills; after an error, the part is removed."""
         part = StoredPart(self.path / f"{key}-{secrets.token_hex(8)}", {})
         part.folder.mkdir()
         try:
@@ -173,18 +175,18 @@ class PartStore:
             raise
 
     def n_complete(self) -> int:
-        """Number of complete parts that have documents, whoever uses them; their files are not read."""
+        """Number of parts with a record and with documents; their files are not verified."""
         records = (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}"))
         return sum(record is not None and bool(record["documents"]) for record in records)
 
     def sources(self, paths: Iterable[str]) -> list[Source]:
-        """Describe input files, and remember their checksums: a file of the same size and time is not read again."""
+        """Describe input files, and remember their checksums: an unchanged file (size, time) is not read again."""
         remembered = read_sealed(self.path / _SOURCES) or {}
         sources = [Source.of(path, remembered) for path in paths]
-        known = {each.absolute: [each.n_bytes, each.changed, each.content] for each in sources}
-        known.pop(STANDARD_INPUT, None)
-        if not known.items() <= remembered.items():
-            write_sealed(self.path / _SOURCES, {**remembered, **known})
+        checksums = {each.absolute: [each.n_bytes, each.changed, each.content] for each in sources}
+        checksums.pop(STANDARD_INPUT, None)
+        if not checksums.items() <= remembered.items():
+            write_sealed(self.path / _SOURCES, {**remembered, **checksums})
         return sources
 
 
@@ -204,26 +206,27 @@ def _is_intact(folder: Path, files: Mapping[str, Any], verify: bool) -> bool:
 def opened_store(path: Path, out: str) -> Iterator[PartStore]:
     """Make or open the store of a run, and keep other runs out.
 
-    After an error it is removed unless it has a complete part with documents, and so are the folders that were made.
+    After an error, the store is removed unless it has a complete part with documents. Folders that were made for it and
+    are empty are removed too.
 
     Parameters
     ----------
     path
         Folder of the store.
     out
-        Output of the run, for messages.
+        Output of the run, which error messages name.
 
     Raises
     ------
     ParameterError
-        If another run works there.
+        If another run works in the same folder.
     OutputError
-        If something cannot be written.
+        If a file or folder of the run cannot be written.
     KeyboardInterrupt
-        With a message about the parts that an interrupted run left.
+        If the run is interrupted; the message says how many complete parts are left.
     """
     path = path.resolve()
-    made = [each for each in (path, *path.parents) if not each.exists()]
+    new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     store = PartStore(path)
     try:
         with _output_errors(path, out):
@@ -246,9 +249,9 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                         raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
-        for each in made:
+        for folder in new_folders:
             with suppress(OSError):
-                each.rmdir()
+                folder.rmdir()
         raise
 
 
@@ -266,7 +269,7 @@ def _locked(path: Path, out: str) -> Iterator[None]:
         except BlockingIOError:
             rule = "folder must not be in use by another run, got one that works there"
             raise ParameterError(rule, place=out, hint="wait for it, or stop it", obstacle="Locked") from None
-        except OSError:  # of a file system without locks
+        except OSError:  # a file system without locks
             pass
         yield
 
@@ -295,7 +298,7 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 def read_sealed(path: Path) -> dict[str, Any] | None:
     """Content of a file that `write_sealed` wrote; None if it is missing or damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return {name: value for name, value in content.items() if name != "sha256"} if is_sealed(content) else None
+    return {name: value for name, value in record.items() if name != "sha256"} if is_sealed(record) else None

@@ -70,15 +70,16 @@ def read_conll2012(
     inputs
         Files, plain or gzip, globs, or "-" for standard input.
     on_crossing_sentences
-        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`, "keep"
-        keeps it.
+        Treatment of a mention that closes in another sentence than it opens: "skip" (the default) leaves it out and
+        counts it in `AnnotatedDocument.skipped`, "keep" keeps it.
     on_rejected
-        Called with each bad document, which is then left out. By default the first one raises.
+        Function that is called with each invalid document, which is then left out. By default the first invalid
+        document raises InputError.
 
     Raises
     ------
     ParameterError
-        If an option has another value.
+        If `on_crossing_sentences` is neither "skip" nor "keep".
     InputError
         At the first bad document, with file, line, doc_id and sentence: brackets that do not match, rows of one
         sentence that differ in columns, parse bits that are no tree, a document without an end, rows outside of
@@ -112,23 +113,24 @@ def write_conll2012(
     Parameters
     ----------
     documents
-        Any iterable; it is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored` make
-        documents of any clustering.
+        Documents to write; any iterable is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored`
+        make documents with any clustering.
     path
-        Gzip if it ends in .gz. The file appears when it is complete.
+        Path of the new file, compressed with gzip if it ends in .gz. The file appears when it is complete.
     singletons
-        Whether entities of one mention are written; OntoNotes has none.
+        True (the default) if entities of one mention are written; OntoNotes has none.
     on_unwritable
-        Mentions that the format cannot represent, because they cross the bounds of a sentence or another mention of
-        their entity: "refuse" raises, "skip" leaves them out (the later of two) and counts them in the result.
+        Treatment of mentions that the format cannot represent, because they cross the bounds of a sentence or another
+        mention of their entity: "refuse" (the default) raises ParameterError, "skip" leaves them out (the later of two)
+        and counts them in the result.
     overwrite
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced; by default it may not.
 
     Raises
     ------
     ParameterError
-        If an option has another value, the file exists and `overwrite` is false, or the format cannot represent a
-        document.
+        If `on_unwritable` is neither "refuse" nor "skip", the file exists and `overwrite` is false, or the format
+        cannot represent a document.
     OutputError
         If the file cannot be written.
     """

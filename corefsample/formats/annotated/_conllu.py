@@ -77,7 +77,7 @@ class ConlluRows:
     Attributes
     ----------
     has_zeros
-        Whether empty nodes that are pronouns, or have Entity=, are tokens of their own: see `has_zeros`.
+        True if empty nodes that are pronouns, or have Entity=, are tokens: see the function `has_zeros`.
     sentences
         Name of each sentence, for messages.
     notes
@@ -251,13 +251,13 @@ def conllu_lines(
     Parameters
     ----------
     document
-        What to write; it must have a token.
+        Document to write; it has at least one token.
     declared
-        The value of ``# global.Entity``.
+        Value of ``# global.Entity``.
     entities
-        The value of Entity= of each token, "" for none.
+        Value of Entity= of each token; "" for a token without it.
     header
-        Further comments of the document.
+        Further comment lines of the document. By default there are none.
     """
     if not len(document.tokens):
         place = f"doc_id {document.doc_id!r}"

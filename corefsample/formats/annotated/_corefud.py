@@ -7,7 +7,7 @@ in the format is written as its percent code (``-`` as ``%2D``).
 
 The head of a mention is the word that the field ``head`` names by its number in the span. If that field is not
 declared, is missing, or names an empty node, the head is the first word of the span whose syntactic head lies outside
-it (as that of a sentence's root does). A ``minspan`` stays an attribute: it contains the words that a system must find,
+it (a root's head counts as outside). A ``minspan`` stays an attribute: it contains the words that a system must find,
 which may be several, and in a span without a single head it often ends in another word.
 
 Words are the tokens; other empty nodes and multiword tokens are kept separately, to be written back. In a document
@@ -63,18 +63,19 @@ def read_corefud(
     inputs
         Files, plain or gzip, globs, or "-" for standard input.
     entity_fields
-        Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". None: such a file
-        is rejected.
+        Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". By default such a
+        file is rejected.
     on_crossing_sentences
-        A mention that closes in another sentence than it opens: "skip" counts it in `AnnotatedDocument.skipped`, "keep"
-        keeps it.
+        Treatment of a mention that closes in another sentence than it opens: "skip" (the default) leaves it out and
+        counts it in `AnnotatedDocument.skipped`, "keep" keeps it.
     on_rejected
-        Called with each bad document, which is then left out. By default the first one raises.
+        Function that is called with each invalid document, which is then left out. By default the first invalid
+        document raises InputError.
 
     Raises
     ------
     ParameterError
-        If an option has another value.
+        If `on_crossing_sentences` is neither "skip" nor "keep", or `entity_fields` is invalid.
     InputError
         At the first bad document, with file, line, doc_id and sentence: brackets that do not match, a row without ten
         columns, ids out of order, heads that are no words of the sentence or form a cycle, ``Entity=`` without a
@@ -114,25 +115,25 @@ def write_corefud(
     Parameters
     ----------
     documents
-        Any iterable; it is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored` make
-        documents of any clustering.
+        Documents to write; any iterable is consumed as a stream. `AnnotatedDocument.with_clustering` and `.from_scored`
+        make documents with any clustering.
     path
-        Gzip if it ends in .gz. The file appears when it is complete.
+        Path of the new file, compressed with gzip if it ends in .gz. The file appears when it is complete.
     entity_fields
         Fields of ``Entity=``: eid or GRP for the entity, head for the head's number in the span, others for
-        attributes. None: those of the documents, or "eid-etype-head-other". They are the same in a whole file. Without
-        head among them, a reader finds heads by its own rule.
+        attributes. By default those of the first document, or "eid-etype-head-other". They are the same in the whole
+        file. If head is not among them, a reader determines heads by its own rule.
     singletons
-        Whether entities of one mention are written.
+        True (the default) if entities of one mention are written.
     on_unwritable
-        As of `write_conll2012`.
+        Treatment of documents and annotation that the format cannot represent: see `write_conll2012`.
     overwrite
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced; by default it may not.
 
     Raises
     ------
     ParameterError
-        If an option has another value, the file exists and `overwrite` is false, or the format cannot represent a
+        If an option is invalid, the file exists and `overwrite` is false, or the format cannot represent a
         document.
     OutputError
         If the file cannot be written.
@@ -155,7 +156,7 @@ class CorefudLines:
     Parameters
     ----------
     entity_fields
-        Fields of ``Entity=``; None: those of the first document.
+        Fields of ``Entity=``. None stands for those of the first document.
     """
 
     def __init__(self, entity_fields: str | None) -> None:
@@ -257,7 +258,7 @@ def _opened(
 
 
 def _dated(document: AnnotatedDocument) -> tuple[AnnotatedDocument, list[str]]:
-    """Return the document with its date in the comment that contains it, or a new comment if there is none."""
+    """Return the document with its date in its date comment, and the comment lines to add if it has no such comment."""
     if document.date is None:
         return document, []
     iso = document.date.isoformat()

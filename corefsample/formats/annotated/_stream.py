@@ -117,14 +117,14 @@ _WRITABLE = {
 
 @dataclass(slots=True)
 class Written:
-    """What a writer wrote.
+    """Counts of what a writer wrote and left out.
 
     Attributes
     ----------
     n_documents, n_mentions
-        How many of each.
+        Number of documents and of mentions in the file.
     left_out
-        Mentions of the documents that the file lacks, counted by reason: "singletons", "crossing_sentences",
+        Number of mentions of the documents that the file lacks, by reason: "singletons", "crossing_sentences",
         "crossing_mentions" (of one entity).
     """
 

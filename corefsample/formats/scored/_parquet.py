@@ -34,14 +34,14 @@ class ParquetReader(ReadProgress):
     Parameters
     ----------
     path
-        The file.
+        Path of the file.
     groups
-        The row groups to read; None for all.
+        Row groups to read. By default all are read.
 
     Attributes
     ----------
     bytes_read
-        How far the file is read, in bytes of the file, estimated from its rows.
+        Number of bytes of the file that were read so far, estimated from its rows.
     """
 
     def __init__(self, path: str, groups: range | None = None) -> None:

@@ -47,34 +47,35 @@ class DocumentStream(FileSeries):
     inputs
         Files, globs, or "-" for standard input.
     needs
-        Fields that every document must have: "date", "tokens", "gold".
+        Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
     on_rejected
-        Called with each document that breaks a rule, which is then left out, and with the rest of a damaged file; None:
-        the first one raises InputError.
+        Function that is called with each document that breaks a rule, which is then left out, and with the rest of a
+        damaged file. By default the first such document raises InputError.
     batch_size
-        Largest number of documents in a batch.
+        Largest number of documents in a batch, at least 1.
     row_groups
-        Of Parquet files, the row groups to read; None for all.
+        Row groups to read of Parquet files. By default all are read.
     parses
-        Whether documents with several parses are accepted; otherwise they are rejected with a reason.
+        True if documents with several parses are accepted; by default they are rejected with a reason.
     selected
-        Called with the doc_id and the metadata of each document; those for which it is false are left out; folders
-        such as year=2001 in the path of a file are metadata of its documents. None: all are read. A folder such as
-        date=2001-09-11 is the date of documents that have none.
+        Function of the doc_id and the metadata of a document; documents for which it is false are left out. By default
+        all are read. Folders such as year=2001 in the path of a file are metadata of its documents, and a folder such
+        as date=2001-09-11 is the date of documents without a date.
     ahead
-        Whether a thread reads and checks the next batch while one is used; it takes the memory of one more batch.
+        True if a thread reads and checks the next batch while one is used, which takes the memory of one more batch. By
+        default batches are read when they are needed.
 
     Attributes
     ----------
     paths
-        The files, globs expanded.
+        Paths of the files; globs are expanded.
     total_bytes, bytes_read
-        Size of all files, and how far they are read; standard input counts 0.
+        Size of all files, and number of bytes read so far; standard input counts 0.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `inputs` are not names of files, `needs` has another field, or `batch_size` is below 1.
     InputError
         If a file is missing or has another ending.
     """
@@ -201,16 +202,17 @@ def read_documents(
     inputs
         Files (.jsonl, .jsonl.gz, .parquet), folders of these, globs, or "-" for JSON Lines on standard input.
     needs
-        Fields that every document must have: "date", "tokens", "gold".
+        Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
     on_rejected
-        Called with each bad document, which is then left out. By default the first one raises.
+        Function that is called with each invalid document, which is then left out. By default the first invalid
+        document raises InputError.
 
     Raises
     ------
     ParameterError
-        If `inputs` are not names of files, or `needs` names no such field; at the call, not at the first document.
+        At the call, if `inputs` are not names of files or `needs` contains another name.
     InputError
-        At the call if a file is missing; at the first bad document, with its place (file, line or row, doc_id).
+        At the call if a file is missing; at the first invalid document, with its location (file, line or row, doc_id).
     """
     stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, parses=True)
     return (batch.document(row) for batch in stream for row in range(len(batch)))

@@ -45,13 +45,13 @@ def write_documents(
     Parameters
     ----------
     documents
-        Any iterable; it is consumed as a stream.
+        Documents to write; any iterable is consumed as a stream.
     path
-        Ends in .jsonl, .jsonl.gz or .parquet. The file appears when it is complete.
+        Path of the new file, which ends in .jsonl, .jsonl.gz or .parquet. The file appears when it is complete.
     overwrite
-        Whether an existing file may be replaced.
+        True if an existing file may be replaced; by default it may not.
     batch_size
-        Documents in memory at a time.
+        Number of documents in memory at a time, at least 1.
 
     Raises
     ------
@@ -113,14 +113,15 @@ def quarantine_file(
 ) -> Iterator[QuarantineFile | None]:
     """Make the file `beside`.quarantine.jsonl for rejected documents; yield None if `on_error` is "stop".
 
-    It appears if the context ends without an error and a document was rejected. One of an earlier run is then removed.
+    The file appears if the context ends without an error and a document was rejected. If none was rejected, the file of
+    an earlier run is removed.
 
     Raises
     ------
     ParameterError
-        If `on_error` is neither "stop" nor "quarantine", or there is a file already and `overwrite` is false.
+        If `on_error` is neither "stop" nor "quarantine", or the file exists and `overwrite` is false.
     OutputError
-        If it cannot be written, or the folder of `beside` cannot: at the beginning, before hours of work.
+        If the file or the folder of `beside` cannot be written; this is checked at the beginning, before hours of work.
     """
     choice("on_error", on_error, ON_ERROR)
     require_writable(beside)
@@ -134,12 +135,12 @@ def quarantine_file(
 
 
 def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> Iterator[DocumentBatch]:
-    """Copy the documents of Parquet files that `write_documents` made, and which are not checked again.
+    """Copy the documents of Parquet files that `write_documents` made; they are not checked again.
 
     Yields
     ------
     DocumentBatch
-        What was copied; the file appears after the last one.
+        Batch that was copied; the new file appears after the last one.
     """
     with _new_documents(path, overwrite=overwrite) as write:
         for each in paths:
@@ -161,16 +162,17 @@ def convert(
     Parameters
     ----------
     inputs, on_rejected
-        As of `read_documents`.
+        Files to read, and the function that is called with each rejected document: see `read_documents`.
     path, overwrite
-        As of `write_documents`.
+        Path of the new file, and whether it may replace an existing one: see `write_documents`.
     on_progress
-        Called after each batch with the stream and the number of documents written.
+        Function that is called after each batch with the stream and the number of documents written. By default
+        progress is not reported.
 
     Raises
     ------
     InputError, ParameterError, OutputError
-        As `read_documents` and `write_documents`; then no file is left.
+        On the conditions of `read_documents` and `write_documents`; then no file is left.
     """
     stream = DocumentStream(inputs, on_rejected=on_rejected, parses=True)
     count = 0

@@ -95,12 +95,12 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            own = scheme or document_scheme(document)
-            whole = Reading(required_tokens(document), document.mentions, gold, own, language)
-            for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
-                doc = encoder.encode(each.tokens, each.mentions, scheme=each.scheme)
+            own_scheme = scheme or document_scheme(document)
+            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language)
+            for reading in readings(annotated, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
+                doc = encoder.encode(reading.tokens, reading.mentions, scheme=reading.scheme)
                 codes: dict[int | str, int] = {}
-                entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
+                entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
                 examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64)))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
@@ -166,7 +166,7 @@ def fit(
         Averaged weights after the pass that did best on the held-out documents, or after the last one without any, as
         a model file stores them.
     EpochReport
-        Of that pass.
+        Report on the pass whose weights are returned.
     """
     descents = [_Descent(examples, l2, options, number, start) for number in range(options.orders)]
     n_mentions = sum(example.n_annotated for example in examples)
@@ -284,16 +284,18 @@ def train(
     Parameters
     ----------
     documents
-        With tokens, mentions and annotated entities. Mentions without an entity are ignored, as in the likelihood of
-        `corefsample.recalibration`.
+        Documents with tokens, mentions and annotated entities. Mentions without an entity are ignored, as in the
+        likelihood of `corefsample.recalibration`.
     held_out
-        Documents to choose the penalty and the number of passes on, by their likelihood.
+        Documents whose likelihood determines the penalty and the number of passes. By default, there are none, and the
+        weights after the last pass are used.
     l2
-        The penalty, or several of which the held-out documents choose one. At least 0.
+        L2 penalty, at least 0; or several penalties, of which the one with the best likelihood of the held-out
+        documents is used.
     epochs
         Passes over the documents, at least 1; weights are averaged over the later ones.
     learning_rate
-        Of AdaGrad, above 0.
+        Learning rate of AdaGrad, above 0.
     costs
         Softmax-margin costs, at least 0, which training adds to the scores of wrong decisions: of a false anaphor (a
         first mention is linked), of a false NEW, and of a link to a mention of another entity. Durrett & Klein's system
@@ -310,27 +312,28 @@ def train(
         Runs, each with the documents in another order, whose weights are averaged: at least 1. Time is proportional to
         it; more orders reduce the random part of a single run.
     seed
-        Of the orders of documents.
+        Seed of the orders of documents.
     n_threads
-        At least 1; more than two have no effect.
+        Number of threads, at least 1; more than two have no effect.
     scheme
-        ud2, ud1 or clearnlp; None recognises it from the labels of each document.
+        Dependency scheme of the documents: ud2, ud1 or clearnlp. By default, it is recognised from the labels of each
+        document.
     mentions
-        "annotated": the document's own. "parse": those found in its parse, with the entity of the annotated mention of
-        the same span, or else of the same head; the others are of no entity but their own. "both": each document once
-        with either. Held-out documents likewise.
+        "annotated": the annotated mentions. "parse": mentions found in the parse, with the entity of the annotated
+        mention of the same span, or else of the same head; each other mention is an entity by itself. "both": each
+        document once with either. The same applies to held-out documents.
     windows
-        Whether to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
+        True to train on windows of 1 to 6 sentences, too, half of them with the document's first sentence in front.
     language
-        As of `load_language`, or its result.
+        Code or folder of a language for `load_language`, or the language that it returned.
     start
         "english": begin with the weights of the English model, whose features other languages share; "none": with
-        zeros. None: "english" for other languages, unless `bits` or `templates` are not those of that model, or it has
-        seen one of the documents.
+        zeros. By default, "english" for other languages, unless `bits` or `templates` differ from those of that
+        model, or it was trained on one of the documents.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
-        Called after each pass.
+        Function that is called with a report after each pass.
 
     Raises
     ------

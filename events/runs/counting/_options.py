@@ -33,29 +33,29 @@ class CountOptions(
     period
         year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Clusterings per document.
+        Number of sampled clusterings per document.
     level
-        Level of the credible intervals.
+        Probability of the credible intervals.
     interval
         quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
     seed
         Same seed, same samples.
     outcome
-        A union of events of the rules, which is counted too: police_action=arrest|kill:POLICE; may be
-        repeated. [default: none, but those of rule files]
+        A union of events of the rules that is also counted: police_action=arrest|kill:POLICE; may be repeated.
+        [default: none, but those of rule files]
     filled
-        Actors that count, of rules with default actors: named in the text, by default, or either.
+        For rules with default actors, which actors count: those named in the text, those by default, or either.
     coreference
         scored: entities by the scores; none: every mention is an entity of its own, to see what coreference brings.
     compare
         Compare the counts of two actors, by period.
     rule_error
-        Table of rules whose documents people read, for intervals of what readers would count; none: without these.
-        [default: the table in the package]
+        Table of rules whose documents people read, for intervals of what readers would count; none leaves these
+        intervals out. [default: the table in the package]
     reference
         Folder of an audit of like news, whose labels count as answers too; may be repeated. [default: none]
     part_size
-        Documents of a part of a Parquet file, about; the results do not depend on it.
+        Approximate number of documents of a part of a Parquet file; the results do not depend on it.
     """
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
@@ -122,30 +122,30 @@ class EventsResult(Result):
     Attributes
     ----------
     out
-        The folder.
+        Folder of the run.
     n_documents
-        Documents counted.
+        Number of documents counted.
     n_sampled
-        Documents in which an event is possible; only these are sampled.
+        Number of documents in which an event is possible; only these are sampled.
     n_with_events
-        Documents with P(event) > 0 for some event and actor.
+        Number of documents with P(event) > 0 for some event and actor.
     n_quarantined
-        Invalid documents set aside.
+        Number of bad documents set aside.
     n_undated
-        Documents without a date that are counted, in no period.
+        Number of documents without a date that are counted, in no period.
     n_not_selected
-        Documents that `CountOptions.where` leaves out.
+        Number of documents that `CountOptions.where` leaves out.
     n_ambiguous
-        Names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
+        Number of names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
     actors, periods
         Actors with any evidence, after the name of their event if there are several rules, and the first and the last
         period; "undated" if no document has a date.
     seconds
-        Wall time.
+        Wall time in seconds.
     n_parts, n_computed
-        Parts of the run, and those of them that this call computed; earlier ones had computed the others.
+        Number of parts of the run, and of those that this call computed; earlier calls computed the others.
     n_several_parses
-        Documents with several parses.
+        Number of documents with several parses.
     uncertainty
         "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
         recalibration was considered.
@@ -153,12 +153,12 @@ class EventsResult(Result):
         How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
         preset does not keep them apart.
     triggers
-        By rule, how many triggers the conditions of its preset leave out, as docs/file-formats.md says.
+        Number of triggers that the conditions of the preset leave out, by rule: see docs/file-formats.md.
     rule_error
         Summary of the reference class of rules (`RuleErrorModel.summary`), and the expected width of the largest
         total after an audit; None without the error of rules.
     counts, totals
-        The tables of counts.csv and totals.csv.
+        Tables of counts.csv and totals.csv.
     """
 
     out: str

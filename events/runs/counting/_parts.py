@@ -49,7 +49,7 @@ class Counting:
     Attributes
     ----------
     options
-        The options.
+        Options of the run: what is counted, and how.
     contents
         Checksums of the rules, the lexicon and the recalibration that the options name, as JSON.
     """
@@ -64,7 +64,7 @@ class Counting:
         Raises
         ------
         ParameterError, InputError
-            If an option, a rule, a lexicon or a recalibration breaks its rule.
+            If an option, a rule, a lexicon or a recalibration is invalid.
         """
         Calendar(options.period)
         records = [path for path in map(recalibration_file, options.records) if is_file(path)]
@@ -83,7 +83,7 @@ class Counting:
         return counting
 
     def settings(self, *without: str) -> dict[str, Any]:
-        """Everything but the documents on which results depend, as JSON values by name."""
+        """Everything on which results depend, except the documents, as JSON values by name."""
         options = self.options.chosen(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
         return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
@@ -92,7 +92,7 @@ class Counting:
         return _definitions(self.options, self.contents)
 
     def recalibration(self) -> CorpusRecalibration:
-        """What the documents are recalibrated with; its record is read once in each process."""
+        """Recalibration that all documents share; its record is read once in each process."""
         options = self.options
         name = named_recalibration(options.recalibration)
         record = None if name is None else _recalibration(name, self.contents)
@@ -107,19 +107,20 @@ class CountPart:
     Attributes
     ----------
     counting
-        What is counted.
+        What is counted, and how.
     source
-        The file.
+        Input file that has the documents.
     store
-        Where the result is kept.
+        Store that keeps the result.
     groups
-        First row group, and the one after the last; None: the whole file.
+        First row group of a Parquet file, and the one after the last; None for the whole file.
     share
-        Part of the rows of the file.
+        Share of the rows of the file that the part has, in (0, 1].
     excluded
-        Numbers of its lines or rows that are rejected, because an earlier part has their doc_id.
+        Numbers of lines or rows of the file that are rejected, because an earlier part has a document with the same
+        doc_id.
     urls
-        URLs with credentials by what is shown of them, for other processes.
+        URLs with credentials, by the URL that is shown, for other processes.
     """
 
     counting: Counting
@@ -136,13 +137,13 @@ class CountPart:
 
     @property
     def key(self) -> str:
-        """The content key."""
+        """Content key of the part: a checksum of everything on which its result depends."""
         settings = self.counting.settings(*_OF_TABLES)
         return self.store.key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
 
     @property
     def n_bytes(self) -> float:
-        """Bytes of its documents, about."""
+        """Approximate size of the part's documents in bytes."""
         return self.share * self.source.n_bytes
 
     def compute(self, *, threads: int | None = None) -> None:
@@ -151,12 +152,12 @@ class CountPart:
         Parameters
         ----------
         threads
-            Of the sampler; None: those of the options, or one per processor.
+            Number of threads of the sampler; by default, that of the options, or one per processor.
 
         Raises
         ------
         InputError
-            If the file has changed since, or a document is invalid.
+            If the file has changed since the part was made, or if a document is bad and the options stop at it.
         OSError
             If the result cannot be written.
         """
@@ -164,7 +165,7 @@ class CountPart:
         self.count(threads=threads)
 
     def count(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> EventCounter:
-        """Do the same, and return the counts, whose rows are in the store."""
+        """Count the documents as `compute` does, and return the counts, whose rows are in the store."""
         options = self.counting.options
         self.source.require_unchanged()
         with self.store.adding(self.key) as (folder, record):

@@ -55,16 +55,17 @@ def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None
     Parameters
     ----------
     inputs
-        Files, URLs, or globs.
+        Files, URLs or globs of scored mentions.
     folder
         Folder of the run.
     options
-        What to count: the same as of `run_events`.
+        What to count: the options that `run_events` will get.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        As `run_events`, before it counts.
+        If `run_events` would raise such an error before it counts: an option, a rule, a lexicon or the folder is
+        invalid, or a file is missing.
     """
     with opened_run(inputs, os.fspath(folder), options or CountOptions(), overwrite=True) as run:
         return [part for part in run.parts if run.found(part) is None]
@@ -140,13 +141,13 @@ class MergedCounts:
     Attributes
     ----------
     counter
-        The counts.
+        Counts of all parts so far.
     parts, ends
-        The parts, and the number of documents after each.
+        Parts that were added, and number of documents up to the end of each.
     records
-        Their stored results.
+        Stored results of the parts that were added.
     stored
-        All results that belong to the run: also those of parts before their repeated documents were left out.
+        All results that belong to the run, including those of parts before their repeated documents were left out.
     n_computed
         Number of parts that this call computed.
     """
@@ -264,9 +265,9 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
-        several = counts.of_rules
-        periods = [period.label for period in several[0].periods()] or [UNDATED]
-        actors = [(each.event, key.name) for each in several for key in each.events()]
+        of_rules = counts.of_rules
+        periods = [period.label for period in of_rules[0].periods()] or [UNDATED]
+        actors = [(each.event, key.name) for each in of_rules for key in each.events()]
         result = EventsResult(
             out=options.out,
             n_documents=counter.n_documents,
@@ -274,7 +275,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             n_with_events=counter.n_with_events,
             n_quarantined=len(rejected),
             n_ambiguous=counter.n_ambiguous,
-            actors=tuple(f"{event}: {name}" if len(several) > 1 else name for event, name in actors),
+            actors=tuple(f"{event}: {name}" if len(of_rules) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.parts),
@@ -291,7 +292,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             counts=tables.table,
             totals=tables.totals,
         )
-        codes = [code for each in several for key in each.events() for code in key if code]
+        codes = [code for each in of_rules for key in each.events() for code in key if code]
         codes += [outcome.name for outcome in definitions.outcomes if outcome.title]
         names = definitions.names
         folder.finish_record(

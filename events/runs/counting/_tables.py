@@ -47,18 +47,18 @@ def written_rows(
     Parameters
     ----------
     file
-        Returns the path of a file of the run.
+        Function that returns the path of a file of the run.
     rows
-        Of a counter with a folder, so that it has the documents with evidence.
+        Rows of a counter that has a folder; only such a counter has the documents with evidence.
     evidence
         Schema of the table of evidence.
     complete
-        Adds columns to it.
+        Function that adds columns to the table of evidence.
 
     Yields
     ------
     pa.Table
-        Of all documents: whether they have a trigger and a word of an actor's name, and their actors with P > 0.
+        For all documents: whether they have a trigger and a word of an actor's name, and their actors with P > 0.
     """
     with (
         TemporaryDirectory(dir=file(".")) as temporary,
@@ -80,7 +80,7 @@ def write_counts(
     samples: pa.Table,
     compared: pd.DataFrame | None,
 ) -> None:
-    """Write the table of counts, twice, those of totals and of counts by sample, and that of comparisons."""
+    """Write the tables of counts (CSV and Parquet), of totals, of counts by sample, and of comparisons."""
     pq.write_table(samples, file("count_samples.parquet"))
     escaped_frame(counts).to_csv(file("counts.csv"), index=False)
     escaped_frame(totals).to_csv(file("totals.csv"), index=False)
@@ -101,7 +101,7 @@ def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None,
 
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Write a file; after an error it is left as it is."""
+    """Open a Parquet file for writing; after an error, it is left as it is."""
     writer = pq.ParquetWriter(path, schema)
     try:
         yield writer
@@ -184,7 +184,7 @@ def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
 
 
 def _sizes(batch: pa.RecordBatch) -> list[int]:
-    """About the bytes of each document: of its candidates and tokens."""
+    """Approximate size in bytes of each document: of its candidates and tokens."""
     documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
     mentions, candidates = documents.mentions[0], documents.candidates[0]
     sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()

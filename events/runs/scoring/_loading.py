@@ -40,15 +40,15 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     Parameters
     ----------
     name
-        An installed package, or a folder.
+        Name of an installed package, or a folder.
     scheme
-        ud2, ud1 or clearnlp; None: detected from the labels.
+        Dependency scheme of the parser's labels: ud2, ud1 or clearnlp; by default, it is determined from the labels.
 
     Raises
     ------
     ParameterError
-        If there is no such pipeline, or it gives no parse, sentences, parts of speech or lemmas, or labels of no
-        scheme.
+        If there is no such pipeline, if its output lacks a parse, sentences, parts of speech or lemmas, or if its
+        labels fit no dependency scheme.
     """
     import spacy
 
@@ -132,9 +132,10 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        As for `chosen_recalibration`.
+        Choice of the recalibration, model, and kind of the mentions that are scored: see
+        `corefsample.recalibration._shipped.chosen_recalibration`.
     language
-        Of the model; None: not compared.
+        Code of the model's language, which the recalibration must have too; by default, languages are not compared.
 
     Raises
     ------
@@ -148,8 +149,8 @@ def load_recalibration(
     uncertain = read_recalibration(name)
     try:
         hint = ParameterHint("recalibration", "none leaves the scores as they are")
-        own = uncertain.language
-        require_same("recalibration", own, "the model", language, parameter="recalibration", hint=hint)
+        fit_language = uncertain.language
+        require_same("recalibration", fit_language, "the model", language, parameter="recalibration", hint=hint)
         uncertain.is_in("")
     except ParameterError as error:
         raise error.as_input_error(name) from None

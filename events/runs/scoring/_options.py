@@ -25,11 +25,11 @@ class Reading(Options):
     date_column
         Column with the date of each article.
     text_column
-        Column with its text.
+        Column with the text of each article.
     id_column
-        Column with its name, unique in the corpus.
+        Column with the name of each article, unique in the corpus.
     title_column
-        Column with its headline, if there is one.
+        Column with the headline of each article, if there is one.
     headline
         Parse the headline as the first paragraph.
     paragraphs
@@ -89,14 +89,14 @@ class ScoringOptions(
     Attributes
     ----------
     model
-        A trained model, or es: the Spanish one in the package. [default: the English one in the package]
+        Trained model, or es: the Spanish one in the package. [default: the English one in the package]
     mentions
-        Those of the file, or those found in the parse. [default: annotated; for news: parse]
+        Mentions to score: those of the file, or those found in the parse. [default: annotated; for news: parse]
     min_prob
-        Candidates below this probability are left out.
+        Candidates with a lower probability are left out.
     clusters
-        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents;
-        sample: one sampled clustering; others: the smallest expected loss of that name. [default: scores only]
+        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: one
+        sampled clustering; other names: the smallest expected loss of that name. [default: scores only]
     """
 
     model: str | None = option(default=None, metavar="FILE")
@@ -116,7 +116,7 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
     number_articles
         Name articles by file and number instead: news.csv#1.
     part_size
-        Documents of a part of the work; the results do not depend on it.
+        Number of documents of a part of the work; the results do not depend on it.
     folds
         Score annotated documents with gold by as many models, each trained like the model but without a part of the
         documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]

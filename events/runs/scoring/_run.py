@@ -56,7 +56,7 @@ _FREE = ("clusters", "on_error", "max_quarantined")
 
 
 def _settings(scorer: Scorer) -> dict[str, Any]:
-    """Everything but the documents on which scores depend, as JSON values by name."""
+    """Everything on which scores depend, except the documents, as JSON values by name."""
     options = dataclasses.asdict(scorer.options)
     content: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
     for name in _FREE:
@@ -76,13 +76,14 @@ class _Parts:
     Attributes
     ----------
     documents
-        The corpus.
+        Documents of the corpus, which are read once.
     store, settings, stops, size
-        Where scored parts are, what scores depend on, whether the first bad document is an error, and documents a part.
+        Store of scored parts; settings on which scores depend; whether the first bad document is an error; number of
+        documents of a part.
     scored
-        The scored parts by their number.
+        Scored parts, by number.
     n_resumed
-        Documents in those that an earlier run had scored.
+        Number of documents in the parts that an earlier run had scored.
     """
 
     documents: DocumentInputs
@@ -138,30 +139,30 @@ class ScoreResult(Result):
     Attributes
     ----------
     out, record
-        The file of scored documents, and the record of the run beside it.
+        Path of the file of scored documents, and of the record of the run beside it.
     tally
-        Documents written, their mentions, candidates kept and left out.
+        Number of documents written, of their mentions, and of candidates kept and left out.
     texts
-        Counts of their texts by what is wrong with them: no upper case, a wrong encoding.
+        Number of texts with faults, by fault: no upper case, a wrong encoding.
     n_resumed
         Number of the written documents that an earlier run had scored.
     n_not_selected
-        Documents that `ScoringOptions.where` leaves out.
+        Number of documents that `ScoringOptions.where` leaves out.
     n_repeated, duplicates
-        Articles whose text an earlier one has, and the file that lists them, or None.
+        Number of articles with the text of an earlier one; path of the file that lists them, or None.
     n_quarantined, reasons
         Number of bad documents, and the messages of the first three.
     skipped
-        Mentions of annotated corpora that are in no document, counted by reason.
+        Number of mentions of annotated corpora that are in no document, by reason.
     recalibration
-        Name or path of the recalibration that the scores had, or None.
+        Name or path of the recalibration that was applied to the scores; None without one.
     clusters, left_out
-        The file of the clustering that `ScoringOptions.clusters` chose, or None; and the mentions that it lacks, as
-        brackets cannot represent them, counted by reason.
+        Path of the file of the clustering that `ScoringOptions.clusters` chooses, or None; number of mentions that the
+        file lacks because brackets cannot represent them, by reason.
     workers
-        Number of processes; None: those of an existing scheduler.
+        Number of processes; None if an existing scheduler had the workers.
     seconds
-        Wall time.
+        Wall time in seconds.
     """
 
     out: str

@@ -54,13 +54,13 @@ class Task:
     Attributes
     ----------
     number
-        Of the part, from 1.
+        Number of the part, from 1.
     items
-        Documents read, and bad ones.
+        Documents read, and bad documents.
     key
         Content key of the part.
     bytes_read
-        Bytes of the inputs read so far.
+        Number of bytes of the inputs read so far.
     """
 
     number: int
@@ -88,7 +88,7 @@ class Scorer:
     Raises
     ------
     InputError, ParameterError
-        If the model, the pipeline or the recalibration cannot be used.
+        If the model, the pipeline or the recalibration is missing or cannot be used.
     """
 
     def __init__(self, options: ScoringOptions) -> None:
@@ -110,12 +110,12 @@ class Scorer:
         self.recalibrations = {source: load_recalibration(*given, source, language) for source in MENTION_SOURCES}
 
     def recalibration_of(self, mentions: MentionSource) -> dict[str, Any] | None:
-        """What the scores of such mentions are recalibrated with; None for nothing."""
+        """Recalibration of the scores of such mentions, as its record describes it; None without one."""
         change = self.recalibrations[mentions]
         return None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()}
 
     def described(self) -> dict[str, Any]:
-        """Everything but the options on which scores depend: version, model, pipeline, and recalibration."""
+        """Everything on which scores depend, except the options: version, model, pipeline, and recalibration."""
         options = self.options
         sampling = {}
         if options.parses is not None:
@@ -259,14 +259,14 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     Parameters
     ----------
     tokens
-        Words and sentences. Columns that the pipeline does not give are kept.
+        Words and sentences of the document. Columns that the pipeline does not give are kept.
     pipeline
-        As of `load_pipeline`.
+        spaCy pipeline that parses the words: see `load_pipeline`.
 
     Raises
     ------
     ParameterError
-        If the pipeline cannot parse them.
+        If the pipeline cannot parse the words.
     """
     with parsing("words"):
         parsed = tokens_of_doc(pipeline(doc_of_words(tokens, pipeline)))
@@ -305,9 +305,9 @@ def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_p
     Parameters
     ----------
     texts, doc_id
-        Paragraphs and name of the article.
+        Paragraphs of the article, and its name.
     sampler
-        As of `parse_sampler`.
+        Sampler of the pipeline's parses: see `parse_sampler`.
     n_parses
         Number of samples, at least 1.
 
@@ -319,10 +319,10 @@ def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_p
     """
     names = [f"{p} {doc_id}" for p in range(len(texts))]
     drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
-    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]
+    distinct = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:
@@ -359,17 +359,17 @@ def anywhere(options: ScoringOptions) -> ScoringOptions:
 
 
 def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) -> Scored:
-    """Score documents in a worker, whose scorer must have the same identity as that of the run."""
+    """Score documents in a worker, whose scorer must have the identity that the run's scorer has."""
     with _lock:
         if options not in _scorer_of:
             _scorer_of.clear()
             scorer = Scorer(options)
             _scorer_of[options] = scorer, scorer.identity()
-        scorer, found = _scorer_of[options]
+        scorer, identity_here = _scorer_of[options]
         for name, expected in identity.items():
-            if found[name] != expected:
+            if identity_here[name] != expected:
                 rule = f"a worker must have the same {name} as the process that began the run"
-                raise InputError(f"{rule}, got {found[name]!r}")
+                raise InputError(f"{rule}, got {identity_here[name]!r}")
         return scorer.score(task.items)
 
 

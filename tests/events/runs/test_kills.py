@@ -135,7 +135,8 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
                 helper.kill()
     assert job.returncode == 75  # try again
     (line,) = told(printed)
-    assert line == f"corefsample: {address}: scheduler must stay reachable, got no answer (the same command continues)"
+    assert line.startswith(f"corefsample: {address}: scheduler must stay reachable, got no answer (")
+    assert line.endswith("the same command continues)")
     case.run(out)
     assert case.content(out) == reference
 

@@ -1,6 +1,6 @@
 """Documents as the antecedent model reads them: their mentions as numbers, hashed by templates.
 
-Of a word by itself are known its columns of `corefsample.syntax._words.WordTable`.
+The columns of `corefsample.syntax._words.WordTable` describe each word by itself.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Encoder:
     def knows(self, hashes: Words32) -> Bools:
         """Whether the vocabulary has each of some words."""
         places = np.searchsorted(self.vocabulary, hashes)
-        known: Bools = np.append(self.vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
-        return known
+        in_vocabulary: Bools = np.append(self.vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
+        return in_vocabulary
 
     def _named(self, hashes: Words32, endings: Words32) -> Words32:
         """Hashes of the words in the vocabulary, and endings instead of the others."""
@@ -71,7 +71,7 @@ class Encoder:
         mentions
             int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
         scheme
-            ud2, ud1 or clearnlp; None recognises it from the labels.
+            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Raises
         ------
