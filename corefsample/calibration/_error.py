@@ -100,7 +100,7 @@ class CalibrationError(Result):
     debiased
         True if the sampling variance was subtracted.
     bins
-        The pairs summed by bin.
+        Pairs summed by bin.
     """
 
     estimate: float

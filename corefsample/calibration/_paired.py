@@ -47,7 +47,7 @@ class PairedDifference(ShortRepr):
         "calibration error" (without the part that chance adds), "log score" (mean of -log of the probability of the
         observed label, in nats) or "refinement".
     first, second
-        The measure of each scorer.
+        Value of the measure for the first and for the second scorer.
     difference
         second - first: negative if the second scorer is better.
     lower, upper

@@ -256,7 +256,7 @@ class DocumentBatch:
         return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
 
     def dated(self, day: str) -> DocumentBatch:
-        """The same documents, with this ISO date where they have none."""
+        """Batch of the same documents, in which documents without a date have this ISO date."""
         dates = self.table.column("date")
         if not dates.null_count:
             return self

@@ -174,22 +174,22 @@ def joined(folder: PathLike, name: str) -> str:
 
 
 def is_file(path: PathLike) -> bool:
-    """Whether there is a file under a path or URL."""
+    """True if a file exists at a path or URL."""
     return stored(os.fspath(path)) is not None if is_url(path) else os.path.isfile(path)
 
 
 def file_version(path: PathLike) -> tuple[int, int | str]:
-    """Size in bytes of a file, and what changes with its content.
+    """Size in bytes and version of a file; the version changes with the content.
 
-    That is the time of its last change in nanoseconds; for a URL the entity tag, else the time, or "" if the service
-    gives neither.
+    The version is the time of the last change in nanoseconds; for a URL it is the entity tag, else the time, or "" if
+    the service reports neither.
 
     Raises
     ------
     OSError
-        If there is no such file.
+        If the file does not exist.
     InputError
-        If the service of a URL cannot be asked.
+        If the service of a URL does not answer.
     """
     if not is_url(path):
         about = os.stat(path)
@@ -206,7 +206,7 @@ def open_binary(path: PathLike) -> Any:
 
 
 def parquet_source(path: str) -> Any:
-    """What pyarrow reads: a local path as it is, a file of a URL.
+    """Source from which pyarrow reads: a local path unchanged, or the opened file of a URL.
 
     Raises
     ------

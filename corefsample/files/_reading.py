@@ -23,7 +23,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class ReadProgress:
-    """How far a file is read, in bytes of the file; 0 for standard input."""
+    """Number of bytes of a file that were read so far; 0 for standard input."""
 
     def __init__(self) -> None:
         self.bytes_read = 0
@@ -41,7 +41,7 @@ class FileSeries:
     Parameters
     ----------
     paths
-        The files, in the order in which they are read.
+        Paths of the files, in the order in which they are read.
 
     Attributes
     ----------

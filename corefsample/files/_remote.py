@@ -45,7 +45,7 @@ _complete: dict[str, str] = {}  # URLs with credentials by what is shown of them
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether a name is a URL, not a local path."""
+    """True if a name is a URL and not a local path."""
     return _SCHEME.match(os.fspath(path)) is not None
 
 
@@ -55,7 +55,7 @@ def _scheme_of(url: str) -> str:
 
 
 def without_credentials(url: str) -> str:
-    """What is shown and recorded of a URL; this process can still open it. Anything else is returned as it is."""
+    """URL without its credentials, to be shown and recorded; this process can still open it. A path is unchanged."""
     if not is_url(url):
         return url
     shown = _SIGNATURE.sub(r"\1=...", _USER.sub("", url))
@@ -65,7 +65,7 @@ def without_credentials(url: str) -> str:
 
 
 def credentials() -> dict[str, str]:
-    """URLs with credentials by what is shown of them, for another process."""
+    """Complete URLs by their form without credentials, for another process."""
     return dict(_complete)
 
 

@@ -187,7 +187,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         return type(tokens).from_valid(**{**columns, "lemma": lemma, "upos": upos})
 
     def is_reflexive(self, word: str, feats: str | None = None) -> bool:
-        """Whether a word names the subject of its verb again: by its features, or by its ending ("herself")."""
+        """True if a word refers to the subject of its verb, by its features or its ending ("herself")."""
         if not self.lists_first and feats and ("Reflex=Yes" in feats or "PronType=Rcp" in feats):
             return True
         return word.lower().endswith(self.reflexive_endings)

@@ -184,7 +184,7 @@ def counts_of(
     singletons
         True if response entities of one mention count; `key` contains such entities only then.
     metrics
-        The metrics to count.
+        Metrics whose counts are returned. By default all metrics but the CoNLL average, which needs no further counts.
 
     Returns
     -------

@@ -90,9 +90,10 @@ class MentionCollector:
     column
         Name of the annotation in the file, for messages.
     on_crossing
-        Mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps them.
+        Treatment of mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps
+        them.
     sentences
-        Each sentence in words, for messages; it grows while the document is read.
+        Name of each sentence in messages; the list grows while the document is read.
     """
 
     column: str

@@ -282,11 +282,11 @@ class _RawDocument:
 
 
 def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
-    """How to split the rows of a document into cells.
+    """Function that splits a row of a document into cells.
 
-    Columns are between blanks. Where tabs separate them, the last cell may be empty. If it is so in some rows, it is
-    the coreference, and empty means none. If it is so in all rows, the column before it is the coreference, unless that
-    one has a star, as arguments of predicates and named entities do.
+    Columns are separated by blanks or tabs. If they are separated by tabs, the last cell may be empty. If it is empty
+    in some rows, it is the coreference, and an empty cell means none. If it is empty in all rows, the column before it
+    is the coreference, unless that column contains a star, as arguments of predicates and named entities do.
     """
     tabbed = [_cells_between_tabs(row) for row in rows]
     if not rows or not all(_has_full_cells(cells) for cells in tabbed) or all(cells[-1] for cells in tabbed):
@@ -301,7 +301,7 @@ def _cells_between_tabs(row: str) -> list[str]:
 
 
 def _has_full_cells(cells: list[str]) -> bool:
-    """Whether all cells are single words, apart from the last one, which may be empty."""
+    """True if all cells are single words, except that the last one may be empty."""
     return len(cells) >= _FEWEST and all(cells[:-1]) and not any(" " in cell for cell in cells)
 
 

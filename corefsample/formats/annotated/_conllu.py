@@ -35,9 +35,9 @@ def metadata_name(key: str) -> str:
 
 
 def has_zeros(rows: Iterable[str]) -> bool:
-    """Whether empty nodes are tokens in a document: where one of them is in a mention, or nothing is annotated.
+    """True if empty nodes are tokens in a document: one of them is in a mention, or nothing is annotated.
 
-    Other annotated corpora have empty nodes for ellipsis alone, which are no mentions.
+    In other annotated corpora, empty nodes stand for ellipsis only and are no mentions.
     """
     annotated = [row.partition("\t")[0] for row in rows if _ENTITY in row]
     return not annotated or any("." in each for each in annotated)
@@ -333,7 +333,7 @@ def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> Sen
 
 
 def _spaces(tokens: Tokens) -> Sequence[bool]:
-    """Whether a blank follows each token."""
+    """True for each token that is followed by a blank."""
     return tokens.extra.get("space_after", [True] * len(tokens))
 
 

@@ -62,7 +62,7 @@ class _RawDocument:
 
     @property
     def lines(self) -> Lines:
-        """Its lines, a blank one after each sentence."""
+        """Lines of the document, with a blank line after each sentence."""
         return [numbered for block in self.blocks for numbered in [*block, (block[-1][0] + 1, "")]]
 
     def document(self) -> AnnotatedDocument:

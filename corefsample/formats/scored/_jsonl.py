@@ -282,9 +282,9 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collect
     Parameters
     ----------
     text
-        The object, which is valid JSON.
+        JSON text of the object, which is valid.
     members
-        The members that a reader keeps, each value as it stands in the text.
+        Members that a reader keeps, with the JSON text of each value.
     known
         Keys whose values are lists or plain, or are checked elsewhere; the values of all others are searched as well.
     """

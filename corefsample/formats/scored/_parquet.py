@@ -115,7 +115,7 @@ class ParquetReader(ReadProgress):
             return replace(good, table=self._cast(good.table)), rejected
 
     def _canonical_parses(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
-        """The same for rows with a list of parses."""
+        """Cast rows with a list of parses to the schema, leaving out rows with a number that does not fit."""
         columns, counts, weights = parse_columns(table)
         reasons: dict[int, str] = {}
         for d in np.flatnonzero(counts == 0).tolist():
@@ -199,7 +199,7 @@ def _names(schema: pa.Schema) -> list[str]:
 
 
 def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a cast changes the width of the data alone, not its kind: text stays text, a number a number."""
+    """True if a cast keeps the kind of the data and changes only its width: text stays text, a number a number."""
     kinds = pa.types
     if kinds.is_dictionary(found):
         return _alike(found.value_type, wanted)
@@ -227,7 +227,7 @@ PARSES_SCHEMA = pa.schema(
 
 
 def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
-    """The documents of a batch in `PARSES_SCHEMA`; one without several parses has one of weight 1."""
+    """The documents of a batch in `PARSES_SCHEMA`; a document without several parses has one parse of weight 1."""
     parses = batch.parses
     if parses is None:
         parses = ParseRows.of(np.ones(len(batch), np.int64), np.ones(len(batch)), batch)
@@ -240,7 +240,7 @@ def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
 
 
 def parses_fault(schema: pa.Schema) -> str | None:
-    """What is wrong with the type of the column `parses` of a file, or None."""
+    """Describe how the type of a file's column `parses` is wrong, or return None if it is valid."""
     kind = schema.field("parses").type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
         return f"column parses must be a list of structs, got {kind}"
@@ -262,7 +262,7 @@ def parse_columns(table: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints, Floats]:
     Returns
     -------
     columns, counts, weights
-        Rows of parses, the number of parses of each document, and the weight of each parse, NaN where it has none.
+        Rows of parses, number of parses of each document, and weight of each parse (NaN if it is missing).
     """
     lists = table.column("parses")
     if pa.types.is_large_list(lists.type):

@@ -128,9 +128,9 @@ class DocumentStream(FileSeries):
         Parameters
         ----------
         valid, rejected
-            From `checked`.
+            Valid and rejected documents of a batch, from `checked`.
         reasons
-            Why other documents are rejected, by row, before their doc_ids count as used.
+            Reasons for rejecting further documents, by row; their doc_ids do not count as used. By default none.
         """
         kept = [row for row in range(len(valid)) if row not in reasons]
         repeated = [row for row in kept if not self._seen.add(valid.doc_ids[row])]
@@ -223,19 +223,19 @@ _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBatch, dict[int, Fault]]:
-    """Take out the documents that break a rule of the format.
+    """Separate the valid documents of a batch from those that break a rule of the format.
 
     Parameters
     ----------
     batch
-        Documents as they were read.
+        Decoded documents that are not checked yet.
     needs
-        Fields that must not be absent: "date", "tokens", "gold".
+        Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
 
     Returns
     -------
     batch, faults
-        The valid documents, and for each other row of the given batch the first rule that it breaks.
+        Batch of the valid documents, and the first fault of each other row of the original batch.
     """
     if batch.parses is not None:
         return _checked_parses(batch, batch.parses, tuple(needs))
@@ -275,7 +275,7 @@ def _checked_parses(
 
 
 def _together_fault(parses: ParseRows, rows: range) -> str | None:
-    """What is wrong with the weights or the words of the parses of one document."""
+    """Describe how the weights or the words of a document's parses break a rule; None if they are valid."""
     weights = parses.weights[rows.start : rows.stop].tolist()
     for k, weight in enumerate(weights):
         fault = weight_fault(weight)
