@@ -38,8 +38,8 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
     if array.ndim == 1 and array.dtype.kind in "OU":
         for k, value in enumerate(array.tolist()):
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
-                found = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
-                raise ParameterError(f"must be {rule}, got {found}", parameter=name)
+                actual = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
+                raise ParameterError(f"must be {rule}, got {actual}", parameter=name)
         array = np.array(array.tolist())
     if array.ndim != 1 or array.dtype.kind not in kinds:
         raise ParameterError(f"must be {rule} in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
@@ -118,11 +118,11 @@ def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints
 
 def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
     """Return ids in ascending order; raise if ids of different types cannot be ordered."""
-    given = list(ids)
+    elements = list(ids)
     try:
-        return tuple(sorted(given))
+        return tuple(sorted(elements))
     except TypeError:
-        kinds = ", ".join(sorted({type(each).__name__ for each in given}))
+        kinds = ", ".join(sorted({type(each).__name__ for each in elements}))
         raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
 
 
@@ -159,9 +159,9 @@ def predictions(name: str, values: npt.ArrayLike) -> Floats:
 
 def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q", "y")) -> tuple[Floats, Floats]:
     """Return predictions and labels as float64 arrays; raise unless predictions are in [0, 1] and labels 0 or 1."""
-    given, labels = pair_arrays(q, y, names)
-    require_pairs(given, labels, names)
-    return given + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
+    predicted, labels = pair_arrays(q, y, names)
+    require_pairs(predicted, labels, names)
+    return predicted + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
 
 
 def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Floats:
@@ -180,10 +180,10 @@ def checked_pairs(
     q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each; raise if invalid."""
-    given, labels = labelled(q, y)
-    weights = sample_weights(sample_weight, given.shape[0])
+    predicted, labels = labelled(q, y)
+    weights = sample_weights(sample_weight, predicted.shape[0])
     positive = weights > 0.0
-    return given[positive], labels[positive], weights[positive]
+    return predicted[positive], labels[positive], weights[positive]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

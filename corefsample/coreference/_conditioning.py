@@ -117,8 +117,8 @@ class Conditioned(ByValue):
         apart from it, by the pairs that are counted. Its share estimates the probability before conditioning.
     way
         "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent draw was repeated until it was
-        consistent, which is exact; "chain" if some are states of Markov chains, whose distribution comes close to the conditioned
-        one; "unsettled chain" if these chains, which start from different states, do not agree.
+        consistent, which is exact; "chain" if some samples are states of Markov chains, whose distribution comes close
+        to the conditioned one; "unsettled chain" if these chains, which start from different states, do not agree.
     inefficiency
         Number of samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
     """

@@ -48,11 +48,11 @@ class SeenIds:
     def _is_sorted_in(self, digest: bytes) -> bool:
         first, second = _HALVES.unpack(digest)
         firsts = self._firsts
-        place = bisect_left(firsts, first)  # on a view: a search of NumPy costs six times as much for one number
-        while place < len(firsts) and firsts[place] == first:
-            if int(self._second[place]) == second:
+        index = bisect_left(firsts, first)  # on a view: a search of NumPy costs six times as much for one number
+        while index < len(firsts) and firsts[index] == first:
+            if int(self._second[index]) == second:
                 return True
-            place += 1
+            index += 1
         return False
 
     def _sort_in(self) -> None:

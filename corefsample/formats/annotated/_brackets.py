@@ -137,9 +137,9 @@ class MentionCollector:
             first = min(unclosed, key=lambda bracket: bracket.order)
             rule = "an opening bracket must be closed before the document ends"
             raise self._fault(first.place, f"{rule}, got {shown(first.text)}")
-        parts = [parts[0][0] for pending in self._parts.values() for parts in pending]
-        if parts:
-            first = min(parts, key=lambda bracket: bracket.order)
+        openings = [openings[0][0] for pending in self._parts.values() for openings in pending]
+        if openings:
+            first = min(openings, key=lambda bracket: bracket.order)
             raise self._fault(first.place, f"a mention must have all its parts, got {shown(first.text)} alone")
         return sorted(self.found, key=lambda found: (found.start, -found.end, found.bracket.order))
 

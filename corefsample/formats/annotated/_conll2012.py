@@ -141,11 +141,11 @@ def write_conll2012(
 
 def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
     """Lines of one document with the mentions `kept`."""
-    name, part = _name_and_part(document)
+    name, number = _name_and_part(document)
     if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
         rule = "name must be one line without blanks at its ends to be written"
         raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
-    yield f"#begin document ({name});" + ("" if part is None else f" part {part}")
+    yield f"#begin document ({name});" + ("" if number is None else f" part {number}")
     tokens = document.tokens
     given = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
     given.setdefault("xpos", tokens.upos)
@@ -158,7 +158,7 @@ def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
         rows = [str(arguments[t]).split() for t in range(start, end)]
         width = max(map(len, rows))
         for t in range(start, end):
-            cells = [first_column, str(int(part or 0)), str(t - start), _cell(tokens.text[t])]
+            cells = [first_column, str(int(number or 0)), str(t - start), _cell(tokens.text[t])]
             cells += [_cell(column[t]) for column in columns]
             cells += rows[t - start] + ["*"] * (width - len(rows[t - start]))
             yield " ".join([*cells, coreference.get(t, "-")])
@@ -268,14 +268,14 @@ class _RawDocument:
             raise DocumentFaultError(self.lines[-1][0], "", f"{rule}, got {shown(self.lines[-1][1])} last")
         if sentence:
             rows.add(sentence)
-        found = rows.collector.finish()
+        mentions = rows.collector.finish()
         metadata = {"document": self.name} | ({} if self.part is None else {"part": self.part})
         genre = self.name.partition("/")[0]
         return AnnotatedDocument(
             doc_id=self.doc_id,
             tokens=rows.tokens(),
-            mentions=np.array([(f.start, f.end, rows.head(f.start, f.end)) for f in found], np.int32).reshape(-1, 3),
-            entities=[f.bracket.entity for f in found],
+            mentions=np.array([(f.start, f.end, rows.head(f.start, f.end)) for f in mentions], np.int32).reshape(-1, 3),
+            entities=[f.bracket.entity for f in mentions],
             metadata=metadata | ({"genre": genre} if genre != self.name else {}),
             skipped=dict(rows.collector.skipped),
         )

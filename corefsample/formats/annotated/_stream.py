@@ -194,9 +194,9 @@ def kept_mentions(
     for i, reason in reasons.items():
         if on_unwritable == "refuse":
             start, end, _ = document.mentions[i].tolist()
-            found = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
+            actual = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
             raise ParameterError(
-                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {found}",
+                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {actual}",
                 place=f"doc_id {document.doc_id!r}",
                 hint=ParameterHint("on_unwritable", "can skip it"),
             )

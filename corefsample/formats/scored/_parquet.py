@@ -95,8 +95,8 @@ class ParquetReader(ReadProgress):
             if n_read != expected:  # a page may be damaged so that it ends early
                 raise OSError(f"{n_read} of {expected} rows")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            place = f"{self.path}: row {row + 1}"
-            raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=place) from None
+            location = f"{self.path}: row {row + 1}"
+            raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=location) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
@@ -125,9 +125,9 @@ class ParquetReader(ReadProgress):
         except pa.ArrowInvalid:
             for d, start in enumerate((np.cumsum(counts) - counts).tolist()):
                 faults = ((k, self._misfit(columns, start + k)) for k in range(counts[d]))
-                found = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
-                if found is not None:
-                    reasons[d] = found
+                reason_of_parse = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
+                if reason_of_parse is not None:
+                    reasons[d] = reason_of_parse
         good = [d for d in range(table.num_rows) if d not in reasons]
         rows = np.flatnonzero(np.isin(np.repeat(np.arange(table.num_rows), counts), good))
         places = first + np.array(good, np.int64)
@@ -138,9 +138,9 @@ class ParquetReader(ReadProgress):
         return batch, [self._rejected(table, d, first, reason) for d, reason in sorted(reasons.items())]
 
     def _rejected(self, table: pa.RecordBatch, row: int, first: int, reason: str) -> Rejected:
-        content = table.slice(row, 1).to_pylist()[0]
-        doc_id = content["doc_id"] if isinstance(content["doc_id"], str) else ""
-        return Rejected(self.path, "row", first + row, doc_id, reason, json.dumps(content, default=str))
+        row_values = table.slice(row, 1).to_pylist()[0]
+        doc_id = row_values["doc_id"] if isinstance(row_values["doc_id"], str) else ""
+        return Rejected(self.path, "row", first + row, doc_id, reason, json.dumps(row_values, default=str))
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
@@ -157,8 +157,8 @@ class ParquetReader(ReadProgress):
         try:
             self._cast(alone)
         except pa.ArrowInvalid as error:
-            content = alone.to_pylist()[0]
-            faults = (_number_fault(content[field.name], field.type, field.name) for field in SCHEMA)
+            values = alone.to_pylist()[0]
+            faults = (_number_fault(values[field.name], field.type, field.name) for field in SCHEMA)
             return next(filter(None, faults), one_line(error))
         return None
 
