@@ -228,7 +228,7 @@ def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
     Raises
     ------
     ParameterError
-        With the path of the value.
+        If a value of the content cannot be written as JSON; the message has the path of the value.
     """
     import msgspec
 

@@ -61,7 +61,7 @@ def require_memory(n_bytes: int, *, parameter: str, what: str, hint: str | None 
     Raises
     ------
     ParameterError
-        With the size of the array and the memory that is available.
+        If the array does not fit; the message has its size and the memory that is available.
     """
     available = available_memory() if n_bytes >= _SMALL else None
     if available is not None and n_bytes > available:

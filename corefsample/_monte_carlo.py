@@ -33,9 +33,9 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int, inefficiency: floa
     Parameters
     ----------
     n_hits
-        int, any shape, in [0, n_samples].
+        int, any shape, in [0, n_samples]: number of samples in which something holds.
     n_samples
-        At least 1.
+        Number of samples, at least 1.
     inefficiency
         Number of samples that are worth one independent sample, at least 1: the autocorrelation time of a chain.
     """

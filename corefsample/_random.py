@@ -17,9 +17,9 @@ def document_key(seed: int, doc_id: str) -> int:
     Parameters
     ----------
     seed
-        In [0, 2**64).
+        Seed of the random draws, in [0, 2**64).
     doc_id
-        The document's identifier; UTF-8 in the digest.
+        Id of the document, which enters the digest as UTF-8.
     """
     if not isinstance(doc_id, str):
         raise ParameterError(f"must be a string, got {doc_id!r}", parameter="doc_id")

@@ -127,18 +127,18 @@ def calibrate_parses(
     Parameters
     ----------
     documents
-        For each document what `parse_pairs` returns.
+        Results of `parse_pairs`, one per document.
     level
-        Level of the intervals, in (0, 1).
+        Probability that each interval has, in (0, 1).
     n_resamples
-        Draws for each interval, at least 2.
+        Number of resamples of the documents for each interval, at least 2.
     seed
-        In [0, 2**64).
+        Seed of the resamples, in [0, 2**64).
 
     Raises
     ------
     InputError
-        If no property has ten pairs.
+        If no property has ten pairs with a probability of at least 0.01.
     """
     _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.whole("n_resamples", n_resamples, 2)
@@ -148,12 +148,12 @@ def calibrate_parses(
         pairs = [(d, row[name]) for d, row in enumerate(rows) if name in row]
         q, y = (np.concatenate([getattr(each, field) for _, each in pairs]) for field in ("q", "y"))
         document = np.concatenate([np.full(len(each.q), d) for d, each in pairs])
-        kept = q >= LEAST
-        if np.count_nonzero(kept) < N_BINS:
+        is_likely = q >= LEAST
+        if np.count_nonzero(is_likely) < N_BINS:
             continue
-        blocks = block_bin_pairs(q[kept], y[kept], document[kept], n_bins=N_BINS, strategy="uniform")
-        several = blocks.n_blocks > 1
-        interval = bootstrap_interval(blocks, level=level, n_resamples=n_resamples, seed=seed) if several else None
+        blocks = block_bin_pairs(q[is_likely], y[is_likely], document[is_likely], n_bins=N_BINS, strategy="uniform")
+        is_resampled = blocks.n_blocks > 1
+        interval = bootstrap_interval(blocks, level=level, n_resamples=n_resamples, seed=seed) if is_resampled else None
         n_gold, n_found = sum(each.n_gold for _, each in pairs), sum(each.n_found for _, each in pairs)
         results.append(
             PropertyCalibration(
@@ -161,7 +161,7 @@ def calibrate_parses(
                 binned_error(blocks.bins),
                 interval,
                 binned_error(blocks.bins, norm="max"),
-                ReliabilityCurve.of_bins(blocks if several else blocks.bins, level=level),
+                ReliabilityCurve.of_bins(blocks if is_resampled else blocks.bins, level=level),
                 blocks.n_blocks,
                 n_found / n_gold if n_gold else 1.0,
             )
@@ -178,15 +178,15 @@ class TemperatureFit(ShortRepr):
     Attributes
     ----------
     temperature
-        With the highest score.
+        Temperature with the highest score.
     lower, upper
-        Ends of a percentile bootstrap interval over documents, of level `level`; None with one document.
+        Ends of a percentile bootstrap interval over documents; None if there is only one document.
     level
-        In (0, 1).
+        Probability that the interval has, in (0, 1).
     temperatures
-        float64 (n_temperatures,): those that were tried.
+        float64 (n_temperatures,): temperatures that were tried.
     scores
-        float64 (n_temperatures,): their scores, summed over all documents; higher is better.
+        float64 (n_temperatures,): score of each temperature, summed over all documents; higher is better.
     """
 
     temperature: float
@@ -198,7 +198,7 @@ class TemperatureFit(ShortRepr):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the best is the lowest or highest that was tried, so that one beyond may be better."""
+        """True if the best of the tried temperatures is the lowest or highest, so that one beyond it may be better."""
         return int(np.argmax(self.scores)) in (0, len(self.temperatures) - 1)
 
 

@@ -154,10 +154,10 @@ class _Rules:
 
     def of_tokens(self, matches: Sequence[_Match], n_tokens: int) -> list[tuple[int, ...]]:
         """Numbers of the rules that annotate each token."""
-        found: list[tuple[int, ...]] = [()] * n_tokens
+        numbers: list[tuple[int, ...]] = [()] * n_tokens
         for number, _, start, end in matches:
-            found[range(start, end)[self.ruler.indices[number]]] += (number,)
-        return found
+            numbers[range(start, end)[self.ruler.indices[number]]] += (number,)
+        return numbers
 
 
 def _reads_labels_only(rule: Mapping[str, Any]) -> bool:

@@ -43,16 +43,16 @@ def properties_of(parses: Sequence[Tokens], schemes: Sequence[str]) -> dict[str,
         the L arcs from the token upwards; the last may be that of the root. "roles": role and governor of
         `corefsample.syntax._roles.NeutralParse`, of tokens whose role is not one of function words and other ones.
     """
-    found: dict[str, Ints] = {}
+    properties: dict[str, Ints] = {}
     if len(set(schemes)) == 1:
         heads = np.stack([tokens.head for tokens in parses]).astype(np.int64)
         names = [[_plain(label) for label in tokens.dep] for tokens in parses]
         labels = np.unique(names, return_inverse=True)[1].reshape(heads.shape)
-        found["arcs"] = heads + 1
-        found["labelled arcs"] = (heads + 1) * (labels.max(initial=0) + 1) + labels
-        found |= _paths(heads, found["labelled arcs"])
-    found["roles"] = np.stack([_roles(*parse) for parse in zip(parses, schemes, strict=True)])
-    return found
+        properties["arcs"] = heads + 1
+        properties["labelled arcs"] = (heads + 1) * (labels.max(initial=0) + 1) + labels
+        properties |= _paths(heads, properties["labelled arcs"])
+    properties["roles"] = np.stack([_roles(*parse) for parse in zip(parses, schemes, strict=True)])
+    return properties
 
 
 def role_path_ends(
@@ -109,11 +109,12 @@ class ParsePairs:
     Attributes
     ----------
     q
-        float64 (n_pairs,): share of the samples that have the property of a token, for each that some sample has.
+        float64 (n_pairs,): share of the samples that have a property of a token; one pair for each property that some
+        sample has.
     y
-        int64 (n_pairs,): 1 if the treebank has it, too, else 0.
+        int64 (n_pairs,): 1 if the treebank has the property, too, else 0.
     n_gold, n_found
-        Number of properties in the treebank, and of those that some sample has.
+        Number of properties in the treebank, and number of these that some sample has.
     """
 
     q: Floats
@@ -180,7 +181,8 @@ def gold_score(
     Parameters
     ----------
     gold, samples, schemes
-        As for `parse_pairs`. If the schemes are equal, labelled arcs are scored, else roles, where no role is one, too.
+        Parse of the treebank, sampled parses, and the schemes of both: see `parse_pairs`. If the schemes are equal,
+        labelled arcs are scored; otherwise roles, where having no role counts as a role.
     by
         "brier": the Brier score, with a negative sign: 2 p - sum of p_k**2 - 1 for the probability p of the treebank's
         and p_k of each; "likelihood": the logarithm of p, estimated as (c + 1/2) / (S + 1) from c of S samples.
@@ -188,7 +190,7 @@ def gold_score(
     Raises
     ------
     ParameterError
-        If there are fewer than 2 samples, the words differ, or `by` is another word.
+        If there are fewer than 2 samples, the words differ, or `by` is neither "brier" nor "likelihood".
 
     References
     ----------
@@ -212,11 +214,11 @@ def gold_score(
 
 def _pairs_of_tokens(keys: Ints) -> ParsePairs:
     n_tokens = keys.shape[1]
-    found, counts = _counts_of_tokens(keys[1:])
-    exists = found >= 0
-    found, counts = found[exists], counts[exists]
+    properties, counts = _counts_of_tokens(keys[1:])
+    exists = properties >= 0
+    properties, counts = properties[exists], counts[exists]
     gold = (keys[0] * n_tokens + np.arange(n_tokens))[keys[0] >= 0]
-    y = np.isin(found, gold).astype(np.int64)
+    y = np.isin(properties, gold).astype(np.int64)
     return ParsePairs(counts / (len(keys) - 1), y, len(gold), int(y.sum()))
 
 

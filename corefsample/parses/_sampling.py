@@ -158,9 +158,9 @@ class ParseSampler:
 
         words, spaces = [token.text for token in doc], [bool(token.whitespace_) for token in doc]
         new = NewDoc(self._nlp.vocab, words=words, spaces=spaces, user_data=dict(doc.user_data))
-        for token, given in zip(new, doc, strict=True):
-            if token.norm_ != given.norm_:  # the tokenizer's norm of "n't" is "not"
-                token.norm_ = given.norm_
+        for token, original in zip(new, doc, strict=True):
+            if token.norm_ != original.norm_:  # the tokenizer's norm of "n't" is "not"
+                token.norm_ = original.norm_
         new = self._later.run(self._parser.before, new)
         if self._keeps and len(new):
             source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
@@ -223,8 +223,8 @@ def parse_temperature(nlp: Language) -> float:
     if not isinstance(meta, dict):
         raise ParameterError(f"must be a spaCy pipeline, got {type(nlp).__name__}", parameter="nlp")
     name = f"{meta.get('lang')}_{meta.get('name')}"
-    for known, temperature in PARSE_TEMPERATURES.items():
-        if name == known or name.startswith(f"{known}_"):
+    for package, temperature in PARSE_TEMPERATURES.items():
+        if name == package or name.startswith(f"{package}_"):
             return temperature
     return OTHERS
 

@@ -59,22 +59,22 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
     >>> plot(credible_ball(dist), title="Two mentions").get_axes()[0].get_title("left")
     'Two mentions'
     """
-    several = list(result.values()) if isinstance(result, dict) else [result]
-    path, part = _drawn_by(several)
+    results = list(result.values()) if isinstance(result, dict) else [result]
+    path, method_name = _drawn_by(results)
     module, _, name = (path if path.startswith("events.") else f"corefsample.plots.{path}").rpartition(".")
-    drawn: Any = getattr(result, part) if part else result
-    found = getattr(import_module(module), name)(drawn() if callable(drawn) else drawn, **options)
-    figure: Figure | SubFigure = found.figure if hasattr(found, "get_xlim") else found  # of axes
+    drawn: Any = getattr(result, method_name) if method_name else result
+    drawing = getattr(import_module(module), name)(drawn() if callable(drawn) else drawn, **options)
+    figure: Figure | SubFigure = drawing.figure if hasattr(drawing, "get_xlim") else drawing  # of axes
     return figure
 
 
 def _drawn_by(results: list[object]) -> tuple[str, str]:
     names = [f"{each.__module__}.{each.__qualname__}" for each in type(results[0]).__mro__] if results else []
-    known = next((name for name in names if name in _DRAWN_BY), None)
-    if known is not None and all(type(each) is type(results[0]) for each in results):
-        return _DRAWN_BY[known]
+    type_name = next((name for name in names if name in _DRAWN_BY), None)
+    if type_name is not None and all(type(each) is type(results[0]) for each in results):
+        return _DRAWN_BY[type_name]
     is_document = bool(results) and hasattr(results[0], "mentions")
     hint = "corefsample.summaries.document_links(document) makes one" if is_document else None
     kinds = ", ".join(sorted(name.rpartition(".")[2] for name in _DRAWN_BY))
-    found = " and ".join(dict.fromkeys(type(each).__name__ for each in results)) or "none"
-    raise ParameterError(f"must be one of {kinds}, got {found}", parameter="result", hint=hint)
+    type_names = " and ".join(dict.fromkeys(type(each).__name__ for each in results)) or "none"
+    raise ParameterError(f"must be one of {kinds}, got {type_names}", parameter="result", hint=hint)

@@ -143,14 +143,14 @@ class CorpusRecalibration:
         if not self.takes_alike or self.first is not None:
             return self
         applied = Recalibration.applied_to(metadata)
-        known = known_recalibration(applied)
-        if known is None and self.chosen is not None:
+        shipped = known_recalibration(applied)
+        if shipped is None and self.chosen is not None:
             rule = "needs a recalibration, or scores that had that of a model of the package"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
-        if known is None and applied:
+        if shipped is None and applied:
             _log_unknown(applied)
-        return replace(self, source=known, first=applied)
+        return replace(self, source=shipped, first=applied)
 
     def for_scores(self, metadata: Mapping[str, Any]) -> DrawnRecalibration | None:
         """Draws of the recalibration for one document, or None if its scores are used unchanged.
@@ -189,9 +189,9 @@ def _log_unknown(applied: str) -> None:
 def unlike_scores(applied: str, first: str) -> ParameterError:
     """Error for a corpus in which some scores had the recalibration of a model of the package, and others had not."""
     rule = "must all have had the recalibration of a model of the package, or none of them"
-    found = f"got {described(applied)}, and at first {described(first)}"
+    difference = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
-    return ParameterError(f"{rule}, {found}", parameter="scores", hint=hint)
+    return ParameterError(f"{rule}, {difference}", parameter="scores", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -390,11 +390,11 @@ class PosteriorSamples:
         n_counted
             Number of pairs, from the first, for which draws that join the two mentions are counted. By default, all.
         """
-        own, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
+        weighted, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
         samples = np.flatnonzero(self.parses == parse)
-        pairs = None if apart is None else Apart.of_pairs(apart, own.antecedents.n_mentions, n_counted)
-        labels, conditioned = np.zeros((own.antecedents.n_mentions, 0), np.int32), None
-        likely = own.antecedents
+        pairs = None if apart is None else Apart.of_pairs(apart, weighted.antecedents.n_mentions, n_counted)
+        labels, conditioned = np.zeros((weighted.antecedents.n_mentions, 0), np.int32), None
+        likely = weighted.antecedents
         stream: dict[str, Any] = {
             "seed": self.seed,
             "doc_id": self.posterior.doc_id,
@@ -402,12 +402,12 @@ class PosteriorSamples:
             "apart": pairs,
         }
         if recalibrated is not None:
-            likely = recalibrated.recalibration.apply(own.antecedents, own.kinds)
+            likely = recalibrated.recalibration.apply(weighted.antecedents, weighted.kinds)
         if recalibrated is not None and samples.size:
-            given = recalibrated.mixed, own.antecedents, own.kinds, samples, self.n_samples
-            labels, conditioned = mixture_labels(*given, **stream)
+            arguments = recalibrated.mixed, weighted.antecedents, weighted.kinds, samples, self.n_samples
+            labels, conditioned = mixture_labels(*arguments, **stream)
         elif samples.size:
-            drawn = sample_clusterings(own.antecedents, n_samples=samples.size, **stream)
+            drawn = sample_clusterings(weighted.antecedents, n_samples=samples.size, **stream)
             labels, conditioned = drawn.labels.T, drawn.conditioned
         return ParseSamples(samples, labels, map_clustering(likely), conditioned)
 

@@ -27,7 +27,7 @@ _ROUNDS = 300  # of the estimation of the domains' variances
 
 @dataclass(frozen=True, slots=True)
 class DomainEffect:
-    """How far the parameters of a recalibration by kind move from one domain (such as a genre) to another.
+    """Differences between the parameters of a recalibration by kind in different domains, such as genres.
 
     A domain's parameters are normal around those of all domains, with one standard deviation for each group of
     parameters.
@@ -35,9 +35,9 @@ class DomainEffect:
     Attributes
     ----------
     log_temperature, new_bias, new_offsets, link_offsets
-        Standard deviations, at least 0.
+        Standard deviation between domains of each group of parameters, at least 0.
     n_domains
-        Domains that they are estimated from.
+        Number of domains from which the standard deviations are estimated.
     """
 
     log_temperature: float
@@ -82,11 +82,11 @@ def estimated_domains(
         raise ParameterError(f"must be at least {FEWEST_DOMAINS} to estimate how domains differ, got {len(names)}")
     slopes, curvatures = [], []
     for domain in names:
-        own = weights * (domains == domain)
-        step = quadratic_minimum(there, point, weights - own, precision) - point
-        _, slope, curvature = there.total(own)
+        domain_weights = weights * (domains == domain)
+        step = quadratic_minimum(there, point, weights - domain_weights, precision) - point
+        _, slope, curvature = there.total(domain_weights)
         slope = slope + curvature @ step
-        scale = overdispersion(there, own)
+        scale = overdispersion(there, domain_weights)
         slopes.append(slope / scale)
         curvatures.append(_positive(curvature) / scale)
     return _em(slopes, curvatures)

@@ -118,12 +118,12 @@ class RecalibrationFitter:
         )
 
     def domain_effect(self) -> DomainEffect:
-        """How far the parameters of the form "kinds" move from domain to domain.
+        """Standard deviations of the parameters of the form "kinds" between domains.
 
         Raises
         ------
         ParameterError
-            If the form is another, there are no domains, or fewer than three; and as for `fit`.
+            If the form is not "kinds", there are fewer than three domains, or the objective has no minimum.
         """
         if not isinstance(self._search, KindSearch) or self._domains is None:
             raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
@@ -135,7 +135,7 @@ class RecalibrationFitter:
         Parameters
         ----------
         n_folds
-            From 2 to the number of documents with gold.
+            Number of folds, from 2 to the number of documents with gold.
         seed
             Seed of folds and bootstrap, in [0, 2**64).
         n_resamples
@@ -144,7 +144,7 @@ class RecalibrationFitter:
         Raises
         ------
         ParameterError
-            As for `fit`, and if n_folds, seed or n_resamples is outside its range.
+            If the objective has no minimum, or `n_folds`, `seed` or `n_resamples` is outside its range.
         """
         n_folds = _checks.whole("n_folds", n_folds, 2)
         if n_folds > self.n_documents:
@@ -187,9 +187,9 @@ class RecalibrationFitter:
         Parameters
         ----------
         n_resamples
-            At least 1.
+            Number of refits, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the resamples, in [0, 2**64).
         """
         _checks.whole("n_resamples", n_resamples, 1)
         return self._refits(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])[0]
@@ -198,8 +198,8 @@ class RecalibrationFitter:
         """Assign the documents to folds in an order that depends only on seed and doc_ids."""
         keys = [(document_key(seed, doc_id), doc_id) for doc_id in self.gold.doc_ids]
         folds = np.empty(self.n_documents, np.int64)
-        for place, d in enumerate(sorted(range(self.n_documents), key=keys.__getitem__)):
-            folds[d] = place % n_folds
+        for position, d in enumerate(sorted(range(self.n_documents), key=keys.__getitem__)):
+            folds[d] = position % n_folds
         return folds
 
     def _refits(self, n_resamples: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
@@ -240,7 +240,7 @@ def fit_recalibration(
     Parameters
     ----------
     documents, objective, missing, unannotated, form, domains
-        As for `RecalibrationFitter`.
+        Documents with gold, and options of the fit: see `RecalibrationFitter`.
 
     Returns
     -------

@@ -32,7 +32,7 @@ class GoldCounts:
     n_mentions
         Mentions of the documents with gold.
     n_unannotated
-        Those of them without a gold entity.
+        Mentions of the documents with gold that have no gold entity.
     n_new
         Mentions that are the first annotated one of their entity.
     n_linked
@@ -40,7 +40,7 @@ class GoldCounts:
     n_missing
         Mentions with earlier mentions of their gold entity, none of them among the candidates.
     n_floored
-        Those of them that have a term because of the rule "floor"; the others have none.
+        Mentions counted in `n_missing` that have a term because of the rule "floor"; the others have no term.
     """
 
     n_documents: int
@@ -64,13 +64,14 @@ class GoldSet:
     Attributes
     ----------
     documents
-        Those with an annotated mention.
+        Documents with an annotated mention.
     counts
         Counts of annotated documents and mentions.
     bounds, indptr, scores
-        Where the mentions of each document begin, where the candidates of each mention begin, and their scores.
+        Index of the first mention of each document, index of the first candidate of each mention, and scores of the
+        candidates.
     base
-        Recalibrations that all their scores have had already: see `Recalibration.applied_to`.
+        Fingerprints of the recalibrations of all documents' scores: see `Recalibration.applied_to`.
     kinds, candidates
         uint8: the gold antecedent of each mention, and each candidate according to gold; see
         `corefsample.recalibration._kernels` for the numbers.

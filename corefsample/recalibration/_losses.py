@@ -41,13 +41,13 @@ class DocumentObjective:
     name
         Name for summaries.
     parallel
-        Whether several threads may call it at once.
+        True if several threads may call the objective at once.
     sampled
-        Whether the loss has sampling noise; the search is then smoother.
+        True if the loss has sampling noise; the search is then smoother.
     has_derivatives, has_gradient
-        Whether `derivatives` or `gradient` is defined; fits by kind need one of them.
+        True if `derivatives` or `gradient` is defined; fits by kind need one of them.
     adds_likelihood
-        Whether -log of the probability of gold antecedents is added to the loss.
+        True if -log of the probability of gold antecedents is added to the loss.
     """
 
     name = "objective"
@@ -94,7 +94,7 @@ class LinkScore(DocumentObjective):
         "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
         candidates make some gold pairs impossible.
     unannotated
-        As for `gold_codes`.
+        Treatment of mentions without a gold entity: see `gold_codes`.
     """
 
     parallel = True
@@ -154,11 +154,12 @@ class Derivatives:
     Attributes
     ----------
     losses
-        float64 (n_documents,).
+        float64 (n_documents,): loss of each document.
     gradients
-        float64 (n_documents, n_parameters).
+        float64 (n_documents, n_parameters): first derivatives of each loss.
     hessians
-        float64 (n_documents, n_parameters, n_parameters), symmetric; of some objectives an approximation.
+        float64 (n_documents, n_parameters, n_parameters), symmetric: second derivatives of each loss; approximations
+        for some objectives.
     """
 
     losses: Floats
@@ -208,7 +209,8 @@ class Likelihood(Losses):
     gold
         The documents.
     by_kind
-        Whether the parameters are all of `Recalibration.vector`, for which documents need tokens, or the first two.
+        True if the parameters are all of `Recalibration.vector`, for which documents need tokens; False if they are
+        the first two.
     """
 
     name = "likelihood"
@@ -358,11 +360,11 @@ class Quadratics(Losses):
     Parameters
     ----------
     losses
-        What they approximate.
+        Losses to approximate.
     point
-        float64 (N_PARAMETERS,).
+        float64 (N_PARAMETERS,): parameters around which the losses are approximated.
     there
-        Its derivatives at the point.
+        Derivatives of the losses at the point.
     """
 
     def __init__(self, losses: Losses, point: Floats, there: Derivatives) -> None:

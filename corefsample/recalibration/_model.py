@@ -95,8 +95,8 @@ def _by_kind(values: Iterable[Any]) -> dict[str, Any]:
 def json_fields(parameter: str, content: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
     """Values of the fields of a JSON object in this order; raise if one is missing, or there are others."""
     if not isinstance(content, Mapping) or set(content) - set(optional) != set(names):
-        found = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
-        raise ParameterError(f"must have the fields {', '.join(names)}, got {found or 'none'}", parameter=parameter)
+        fields = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+        raise ParameterError(f"must have the fields {', '.join(names)}, got {fields or 'none'}", parameter=parameter)
     return tuple(content[name] for name in names)
 
 
@@ -131,17 +131,17 @@ def no_minimum(name: str) -> NoMinimumError:
 
 
 def after(applied: str, fingerprint: str) -> str:
-    """Fingerprints once another recalibration has been applied."""
+    """Fingerprints of scores after one more recalibration was applied."""
     return f"{applied} {fingerprint}".strip()
 
 
 def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
-    """Metadata of a document whose scores have had one more recalibration.
+    """Metadata of a document after one more recalibration was applied to its scores.
 
     Raises
     ------
     ParameterError
-        If they have had it already.
+        If the scores have this recalibration already.
     """
     applied = Recalibration.applied_to(metadata)
     if not fingerprint:
@@ -153,7 +153,7 @@ def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
 
 
 def described(applied: str) -> str:
-    """Fingerprints in a message."""
+    """Text for messages that describes the recalibrations of scores."""
     return f"scores with the recalibration {applied}" if applied else "scores without a recalibration"
 
 
@@ -169,16 +169,16 @@ class Recalibration(HtmlTable):
     Attributes
     ----------
     temperature
-        Above 0, finite.
+        Divisor of the scores, above 0 and finite. With 1, the default, scores are not divided.
     new_bias
-        Finite, in natural-log units.
+        Number that is subtracted from the scores, finite, in natural-log units. 0 by default.
     offsets
-        Offsets by kind of mention and of antecedent, or None. With them, kinds of mentions are needed.
+        Offsets by kind of mention and of antecedent, which need the kinds of mentions. By default, there are none.
 
     Raises
     ------
     ParameterError
-        On construction, if one is outside its range.
+        On construction, if an attribute is outside its range.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class Recalibration(HtmlTable):
         Parameters
         ----------
         antecedents
-            The distribution.
+            Distribution to recalibrate.
         kinds
             int (n_mentions,): kind of each mention, from `mention_kinds`; required if there are offsets by kind, and
             not used otherwise.
@@ -238,13 +238,13 @@ class Recalibration(HtmlTable):
         Raises
         ------
         ParameterError
-            If the field is no text.
+            If the field `recalibration` of the metadata is not a text.
         """
-        found = metadata.get(RECALIBRATION_FIELD, "")
-        if not isinstance(found, str):
+        fingerprints = metadata.get(RECALIBRATION_FIELD, "")
+        if not isinstance(fingerprints, str):
             rule = f"metadata.{RECALIBRATION_FIELD} must be the fingerprints of recalibrations as a text"
-            raise ParameterError(f"{rule}, got {found!r}")
-        return found
+            raise ParameterError(f"{rule}, got {fingerprints!r}")
+        return fingerprints
 
     def apply_document(self, document: ScoredDocument) -> ScoredDocument:
         """Return the document with recalibrated scores, and with the fingerprint of the recalibration in its metadata.
@@ -254,7 +254,7 @@ class Recalibration(HtmlTable):
         Raises
         ------
         ParameterError
-            If a score would overflow, the scores have had this recalibration already, or there are offsets by kind and
+            If a score would overflow, the scores have this recalibration already, or there are offsets by kind and
             the document has no tokens.
         """
         _checks.instance("document", document, ScoredDocument)
@@ -279,9 +279,9 @@ class Recalibration(HtmlTable):
         s / T + o by the temperature T / T' and the offsets o - o' T' / T.
         """
         ratio = applied.temperature / self.temperature
-        vector, other = self.vector(), applied.vector()
-        relative = vector - ratio * other
-        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - other[LOG_TEMPERATURE]
+        vector, applied_vector = self.vector(), applied.vector()
+        relative = vector - ratio * applied_vector
+        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - applied_vector[LOG_TEMPERATURE]
         by_kind = self.offsets is not None or applied.offsets is not None
         return Recalibration.from_vector(relative if by_kind else relative[:N_GLOBAL])
 

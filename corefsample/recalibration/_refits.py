@@ -142,7 +142,7 @@ class RecalibrationDraws(Result):
         Raises
         ------
         ParameterError
-            As for `shrinkage`.
+            If there are fewer than three draws, or their covariance is singular.
         """
         weight = self.shrinkage(recalibration)
         return Recalibration(recalibration.temperature**weight, weight * recalibration.new_bias)

@@ -146,9 +146,9 @@ class KindSearch:
         return estimated_domains(solution.there, solution.point, weights, domains, precision)
 
     def _solution(self, weights: Floats) -> _Solution:
-        for known in (self._first, self._last):
-            if known is not None and np.array_equal(known.weights, weights):
-                return known
+        for cached in (self._first, self._last):
+            if cached is not None and np.array_equal(cached.weights, weights):
+                return cached
         if self._first is None:
             self._first = self._searched(weights)
             return self._first

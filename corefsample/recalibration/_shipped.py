@@ -82,9 +82,9 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
         If the file cannot be read, or is not a record of a recalibration.
     """
     name = recalibration_file(path)
-    content = read_json(name, _MOST_MIB)
+    record = read_json(name, _MOST_MIB)
     try:
-        return UncertainRecalibration.from_json(content)
+        return UncertainRecalibration.from_json(record)
     except ParameterError as error:
         raise error.as_input_error(name) from None
 

@@ -68,8 +68,8 @@ class UncertainRecalibration:
 
     def domain_of(self, metadata: Mapping[str, Any]) -> str:
         """Domain that the metadata of a document name; "" if they do not name one."""
-        found = metadata.get(self.domain_field)
-        return "" if found is None else str(found)
+        domain = metadata.get(self.domain_field)
+        return "" if domain is None else str(domain)
 
     def is_in(self, applied: str) -> bool:
         """True if this recalibration was applied to the scores already.
@@ -185,20 +185,20 @@ def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
     widths = {"temperature": (), "new_bias": (), **offsets}
     every = content if isinstance(content, Mapping) else ()
     _model.json_fields("draws", content, tuple(widths), set(every) - set(widths))
-    parts: dict[str, Floats] = {}
+    columns: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
             values = np.asarray(content[name])
         except ValueError:  # lists of different lengths
             values = np.empty(0, object)
-        shape = (*parts.get("temperature", values).shape[:1], *width)
+        shape = (*columns.get("temperature", values).shape[:1], *width)
         if values.shape != shape or not values.size or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
             rule = f"must be finite numbers in the shape {shape}"
             raise ParameterError(f"{rule}, got {_checks.shown(content[name])}", parameter=f"draws.{name}")
-        parts[name] = values.astype(np.float64)
-    if not (parts["temperature"] > 0).all():
-        raise ParameterError(f"must be above 0, got {parts['temperature'].min()}", parameter="draws.temperature")
-    return RecalibrationDraws(parts["temperature"], parts["new_bias"], 0, parts.get("offsets"))
+        columns[name] = values.astype(np.float64)
+    if not (columns["temperature"] > 0).all():
+        raise ParameterError(f"must be above 0, got {columns['temperature'].min()}", parameter="draws.temperature")
+    return RecalibrationDraws(columns["temperature"], columns["new_bias"], 0, columns.get("offsets"))
 
 
 class MixedRecalibrations:
@@ -290,15 +290,15 @@ def mixture_labels(
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
     places = None if recalibrations.tables is None else _model.places_of(antecedents, kinds)
-    parts = []
+    blocks = []
     conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
     for start in range(0, len(used), at_once):
-        chosen = used[start : start + at_once]
-        changed = recalibrations.scores(chosen, antecedents.scores, places)
-        first = first_sample + int(bounds[chosen[0]])
-        given = antecedents, changed, sizes[chosen], apart
-        labels, own = sample_rescored(*given, seed=seed, doc_id=doc_id, first_sample=first)
-        parts.append(labels)
-        conditioned = own if conditioned is None or own is None else conditioned + own
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), conditioned
+        block = used[start : start + at_once]
+        changed = recalibrations.scores(block, antecedents.scores, places)
+        first = first_sample + int(bounds[block[0]])
+        arguments = antecedents, changed, sizes[block], apart
+        labels, conditioning = sample_rescored(*arguments, seed=seed, doc_id=doc_id, first_sample=first)
+        blocks.append(labels)
+        conditioned = conditioning if conditioned is None or conditioning is None else conditioned + conditioning
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), conditioned

@@ -39,15 +39,16 @@ class ScoringTally:
     n_documents, n_mentions, n_candidates
         Documents, their mentions, candidates kept.
     n_dropped
-        Candidates left out.
+        Number of candidates that were left out.
     dropped_mass
-        Their probability, summed over mentions; `mean_dropped_mass` is the mean over mentions.
+        Probability of the candidates that were left out, summed over mentions; `mean_dropped_mass` is the mean over
+        mentions.
     n_without_gold
         Mentions that were found in the parse of an annotated document and have no annotated entity.
     n_words, n_known_words
-        Words of letters, and those of them that the model knows.
+        Number of words of letters, and number of these that the model knows.
     n_seen
-        Documents that the model was trained on.
+        Number of documents on which the model was trained.
     """
 
     n_documents: int = 0
@@ -101,7 +102,7 @@ def score_documents(
     Parameters
     ----------
     scorer
-        The scorer.
+        Scorer of antecedents.
     documents
         `ScoredDocument` or `AnnotatedDocument`; their annotated entities, dates and metadata are carried over.
     mentions
@@ -156,8 +157,8 @@ def document_scheme(document: MentionDocument) -> str | None:
     if document.tokens is None:
         return None
     labels = document.tokens.dep
-    own = SchemeChoice.declared(document.metadata, labels).name
-    return own or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
+    declared = SchemeChoice.declared(document.metadata, labels).name
+    return declared or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(
@@ -168,9 +169,9 @@ def score_parses(
     Parameters
     ----------
     scorer
-        The scorer.
+        Scorer of antecedents.
     parses
-        The same words with different parses.
+        Parses of the same words.
     min_prob, scheme
         See `AntecedentScorer.score`.
 
@@ -182,7 +183,7 @@ def score_parses(
     Raises
     ------
     ParameterError
-        If the labels of a parse fit no scheme or are ambiguous, or there are none.
+        If a parse has no labels, or its labels fit no scheme or are ambiguous.
     """
     spans = [mentions_from_parse(tokens, scheme=scheme, language=scorer.language) for tokens in parses]
     return list(zip(spans, score_mentions(scorer, parses, spans, min_prob, scheme), strict=True))
@@ -211,10 +212,10 @@ def score_mentions(
 
 def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
     """Raise ParameterError if the metadata of a document, or the name of its file, say another language."""
-    other = scorer.language.other_of(metadata, path)
-    if other is not None:
-        rule = f"must be of the language of the document ({other}), got a model of {scorer.language.code}"
-        raise ParameterError(rule, parameter="model", hint=other_scorer(other))
+    other_language = scorer.language.other_of(metadata, path)
+    if other_language is not None:
+        rule = f"must be of the language of the document ({other_language}), got a model of {scorer.language.code}"
+        raise ParameterError(rule, parameter="model", hint=other_scorer(other_language))
 
 
 def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, seen: bool = False) -> dict[str, Any]:
@@ -222,9 +223,9 @@ def scored_metadata(scorer: AntecedentScorer, metadata: Mapping[str, Any], *, se
 
     The new scores have not been recalibrated.
     """
-    kept = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
-    kept = scorer.language.declared_in(kept)
-    return {**kept, SEEN_FIELD: True} if seen else kept
+    remaining = {name: value for name, value in metadata.items() if name not in (RECALIBRATION_FIELD, SEEN_FIELD)}
+    remaining = scorer.language.declared_in(remaining)
+    return {**remaining, SEEN_FIELD: True} if seen else remaining
 
 
 def document_checksum(tokens: Tokens | None) -> str:

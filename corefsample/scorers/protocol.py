@@ -69,18 +69,18 @@ class AntecedentScorer(Protocol):
         mentions
             int (n_mentions, 3) for each text: start, end (exclusive) and head, sorted by start, then longest first.
         min_prob
-            In [0, 1): candidates with a lower probability are left out.
+            Candidates of a lower probability are left out; in [0, 1).
         scheme
-            ud2, ud1 or clearnlp; None recognises the dependency scheme from the labels.
+            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Returns
         -------
         list of Pruned
-            For each text the distribution, with scores relative to NEW, and what was left out.
+            One result per text: the distribution, with scores relative to NEW, and what was left out.
         """
 
     def knows(self, words: Sequence[str]) -> Bools:
-        """Whether the scorer knows each of some words in lower case; it knows few where the language is another."""
+        """True for each word, in lower case, that the scorer knows; few are known in texts of another language."""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write a file that `corefsample.scorers.load_scorer` reads."""
@@ -93,7 +93,7 @@ class HeldOutFigures:
     Attributes
     ----------
     n_mentions
-        Annotated mentions.
+        Number of annotated mentions.
     loss
         Mean -log P(gold antecedents) per mention, in nats.
     link_loss
@@ -112,9 +112,9 @@ class EpochReport:
     Attributes
     ----------
     l2
-        The penalty being tried.
+        L2 penalty with which the model is trained.
     epoch, n_epochs
-        From 1, and how many there are.
+        Number of this pass, from 1, and number of all passes.
     loss
         Mean training loss per mention, in nats, costs included, while the weights moved; mean over the orders.
     held_out

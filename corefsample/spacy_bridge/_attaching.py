@@ -54,7 +54,7 @@ def set_posterior(
     Parameters
     ----------
     doc
-        With the words that were scored; tokens of whitespace are ignored. A parse is not needed.
+        Doc with the words that were scored; tokens of whitespace are ignored. It needs no parse.
     scored
         A document, as read from a file or made by `corefsample.adapters`; samples then depend on its doc_id, and are
         those in which events are counted. Or a distribution, with `mentions`; samples then depend on
@@ -63,14 +63,15 @@ def set_posterior(
         The mentions of a distribution: spans of `doc`, or rows of start, end and head in offsets of its words; by
         start, then longest first.
     n_samples, seed, sample_groups
-        As for the component.
+        Number of clusterings to draw, seed of the draws in [0, 2**64), and number of sampled clusterings that are
+        written as groups of spans.
     spans_key
-        As for the component; None writes no groups.
+        Prefix of the names of the groups of spans that are written. If None, no groups are written.
 
     Returns
     -------
     DocPosterior
-        From now on also ``doc._.coref``.
+        Posterior of the Doc, which is also available as ``doc._.coref``.
 
     Raises
     ------

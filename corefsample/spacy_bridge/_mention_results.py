@@ -30,10 +30,11 @@ class JoinProbability(ShortRepr):
     Attributes
     ----------
     probability
-        In [0, 1].
+        Probability that the mention joins the cluster, in [0, 1].
     mc_se
-        Monte Carlo standard error; 0 where the probability is exact. Where all samples agree it is a bound: the
-        distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n_samples), about 3 / n_samples.
+        Monte Carlo standard error of the probability; 0 where the probability is exact. Where all samples
+        agree, it is a bound: the distance to the 95% one-sided confidence limit, 1 - 0.05 ** (1 / n_samples), about
+        3 / n_samples.
     n_samples
         Number of samples behind the probability; 0 where it is exact.
     """
@@ -44,7 +45,7 @@ class JoinProbability(ShortRepr):
 
     @property
     def exact(self) -> bool:
-        """Whether the probability was computed without sampling."""
+        """True if the probability was computed without sampling."""
         return self.n_samples == 0
 
     def __float__(self) -> float:
@@ -62,9 +63,9 @@ class SpanAntecedents:
     spans
         Its candidate antecedents.
     mentions
-        int32 (n_candidates,), read-only: numbers of the candidates.
+        int32 (n_candidates,), read-only: number of each candidate among the mentions of the Doc.
     probs
-        float64 (n_candidates,) in [0, 1], read-only: P(antecedent).
+        float64 (n_candidates,) in [0, 1], read-only: probability of each candidate.
     new_prob
         P(NEW): the probability that the mention is the first of its entity.
     """

@@ -101,7 +101,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         if isinstance(mention, numbers.Integral) and not isinstance(mention, bool):
             index = int(mention)
@@ -160,7 +160,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If one is not a mention of this Doc.
+            If `a` or `b` is not a mention of this Doc.
         """
         return float(self.link_marginals[self.number(a), self.number(b)])
 
@@ -170,7 +170,7 @@ class DocPosterior(HtmlTable):
         Raises
         ------
         ParameterError
-            If it is not a mention of this Doc.
+            If `mention` is not a mention of this Doc.
         """
         return _mention_results.span_antecedents(self.distribution, self.number(mention), self.mentions)
 
@@ -218,11 +218,11 @@ class DocPosterior(HtmlTable):
         """
         from corefsample.documents._scored import Parse
 
-        own = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
-        weights, documents = [0], [own]
+        usual = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
+        weights, documents = [0], [usual]
         for n_samples, doc in self._content.drawn_parses(self.doc):
             document = posterior_of(doc).scored_document()
-            if own.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
+            if usual.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
                 weights[0] += n_samples
             else:
                 weights.append(n_samples)
@@ -231,14 +231,14 @@ class DocPosterior(HtmlTable):
             Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
             for weight, each in zip(weights, documents, strict=True)
         ]
-        return cs.ScoredDocument.of_parses(own.doc_id, parses, date=own.date, metadata=own.metadata)
+        return cs.ScoredDocument.of_parses(usual.doc_id, parses, date=usual.date, metadata=usual.metadata)
 
     @property
     def _recalibrations(self) -> dict[str, str]:
         from corefsample.documents._scored import RECALIBRATION_FIELD
 
-        had = self._content.state.get("recalibration", "")
-        return {RECALIBRATION_FIELD: had} if had else {}
+        applied = self._content.state.get("recalibration", "")
+        return {RECALIBRATION_FIELD: applied} if applied else {}
 
     # --- clusterings ---------------------------------------------------------------------------------------
 
@@ -394,10 +394,10 @@ class DocPosterior(HtmlTable):
         """Write spans as a group, whose attribute "clustering" is a name or a sample's number; absent for an array."""
         from spacy.tokens import SpanGroup
 
-        own: dict[str, Any] = {}
+        attrs: dict[str, Any] = {}
         if isinstance(clustering, str) or np.ndim(clustering) == 0:
-            own["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
-        self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=own | attributes)
+            attrs["clustering"] = clustering if isinstance(clustering, str) else int(clustering)
+        self.doc.spans[key] = SpanGroup(self.doc, name=key, spans=spans, attrs=attrs | attributes)
         group: SpanGroup = self.doc.spans[key]
         return group
 

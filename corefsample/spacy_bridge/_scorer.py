@@ -27,14 +27,15 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     """Score the likeliest antecedents' clusterings, and the posterior of the CoNLL average.
 
     The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are the
-    same if they have the same characters, whitespace aside. Entities of one mention do not count, as groups have none.
+    same if they have the same characters, ignoring whitespace. Entities of one mention do not count, because groups do
+    not contain them.
 
     Parameters
     ----------
     examples
-        With a scored Doc as `predicted`.
+        Examples whose `predicted` is a scored Doc.
     spans_key
-        Prefix of the names of groups, and of the scores.
+        Prefix of the names of the groups of spans, and of the names of the scores.
 
     Returns
     -------
@@ -47,7 +48,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
     Raises
     ------
     ParameterError
-        If a predicted Doc is not scored.
+        If the predicted Doc of an example is not scored.
     """
     prefix = f"{spans_key}_clusters_"
     examples = list(examples)
@@ -73,8 +74,8 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
         if posterior.n_samples >= _FEWEST_SAMPLES:
             # Samples of equal texts must be independent.
             is_repeated = posterior.doc_id in doc_ids
-            content = content_of(example.predicted)
-            samples = content.sampled(f"{posterior.doc_id} {number}") if is_repeated else content.samples
+            state = content_of(example.predicted)
+            samples = state.sampled(f"{posterior.doc_id} {number}") if is_repeated else state.samples
             doc_ids.add(posterior.doc_id)
             posteriors.append(
                 cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
@@ -88,13 +89,15 @@ def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -
     from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
     corpus = corpus_scores(documents).corpus if documents else None
-    whole = corpus_posterior(posteriors).corpus if posteriors else None
-    found: dict[str, float | None] = {}
+    posterior = corpus_posterior(posteriors).corpus if posteriors else None
+    scores: dict[str, float | None] = {}
     for metric in ("conll", *METRICS):
-        for short, part in _PARTS.items():
+        for short, measure in _PARTS.items():
             name = short if metric == "conll" else f"{metric}_{short}"
-            found[name] = None if corpus is None else float(getattr(getattr(corpus, metric), part))
-    return found | {f"f_{name}": None if whole is None else getattr(whole, name) for name in ("mean", "lower", "upper")}
+            scores[name] = None if corpus is None else float(getattr(getattr(corpus, metric), measure))
+    return scores | {
+        f"f_{name}": None if posterior is None else getattr(posterior, name) for name in ("mean", "lower", "upper")
+    }
 
 
 def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:

@@ -207,9 +207,9 @@ class CorefComponent(Pipe):
         from corefsample.languages._language import code_of, require_same
 
         if self._nlp is not None:
-            found = code_of(self._nlp.lang or "")
-            hint = f"a model of {found} is made by `corefsample train`"
-            require_same("model", language, "the pipeline", found, parameter="model", hint=hint)
+            pipeline_language = code_of(self._nlp.lang or "")
+            hint = f"a model of {pipeline_language} is made by `corefsample train`"
+            require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
 
     @property
     def recalibration(self) -> cs.Recalibration | None:
@@ -223,8 +223,8 @@ class CorefComponent(Pipe):
         settings, uncertain = self.settings, self._uncertain
         if uncertain is not None:
             return uncertain.recalibration
-        own = cs.Recalibration(settings.temperature, settings.new_bias)
-        return None if own == cs.Recalibration() else own
+        configured = cs.Recalibration(settings.temperature, settings.new_bias)
+        return None if configured == cs.Recalibration() else configured
 
     @property
     def _uncertain(self) -> UncertainRecalibration | None:
@@ -294,8 +294,8 @@ class CorefComponent(Pipe):
 
         if self._counts[0] >= ENOUGH_WORDS:
             return
-        known = known_words(self.antecedent_model, tokens)
-        self._counts = [self._counts[0] + known[0], self._counts[1] + known[1]]
+        counts = known_words(self.antecedent_model, tokens)
+        self._counts = [self._counts[0] + counts[0], self._counts[1] + counts[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
             logger("spacy_bridge").warning("of the first Docs, %s", few_known)

@@ -140,18 +140,19 @@ def tokens_of_doc(doc: Doc) -> Tokens:
     Parameters
     ----------
     doc
-        With a parse, sentences, universal parts of speech and lemmas. An empty one has no tokens.
+        Doc with a parse, sentences, universal parts of speech and lemmas. An empty Doc is allowed.
 
     Returns
     -------
     Tokens
-        Without the tokens of whitespace, as described at the top of this module; further columns are xpos, feats ("_"
-        where there are none) and space_after.
+        Words of the Doc without the tokens of whitespace, as described at the top of this module. Further columns are
+        xpos, feats ("_" where a word has no features) and space_after.
 
     Raises
     ------
     ParameterError
-        If `doc` is not a Doc, lacks one of these, or has a word without a dependency label.
+        If `doc` is not a Doc, lacks a parse, sentences, parts of speech or lemmas, or has a word without a dependency
+        label.
     """
     require_parsed(doc)
     offsets = word_offsets(doc)
@@ -267,18 +268,19 @@ def scored_document_of_doc(
     Parameters
     ----------
     doc
-        As for `tokens_of_doc`.
+        Parsed Doc, as `tokens_of_doc` requires.
     mentions
         Spans of `doc`, or rows of start, end and head in offsets of its words; by start, then longest first.
     antecedents
         Distribution over the antecedents of these mentions, in this order.
     doc_id, date, gold, metadata
-        As for `ScoredDocument`.
+        Id, date, annotated entities of the mentions, and metadata of the document: see `ScoredDocument`.
 
     Raises
     ------
     ParameterError
-        As for `tokens_of_doc` and `ScoredDocument`, and if a span has no word or is of another Doc.
+        If `doc` breaks a rule of `tokens_of_doc`, the document breaks a rule of `ScoredDocument`, or a span has no word
+        or belongs to another Doc.
     """
     tokens = tokens_of_doc(doc)
     return cs.ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
@@ -293,16 +295,16 @@ def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
     Parameters
     ----------
     tokens
-        With one root per sentence: spaCy's sentences are the trees of its parse. Of the further columns, xpos, feats
-        and space_after are used; without the last, a blank follows every word.
+        Words and their parse, with one root per sentence: spaCy's sentences are the trees of its parse. Of the further
+        columns, xpos, feats and space_after are used. Without space_after, a blank follows every word.
     vocab
         Vocabulary of the pipeline to which the Doc will belong.
 
     Raises
     ------
     ParameterError
-        If spaCy cannot represent it: an empty word, a part of speech that is not universal, feats not written as
-        name=value, sentences that are not the trees.
+        If spaCy cannot represent the tokens: an empty word, a part of speech that is not universal, feats not written
+        as name=value, or sentences that are not the trees.
     """
     from spacy.tokens import Doc
 
@@ -337,7 +339,7 @@ def doc_of_scored_document(document: ScoredDocument, vocab: Vocab) -> Doc:
     Raises
     ------
     ParameterError
-        If the document has no tokens, and as `doc_of_tokens`.
+        If the document has no tokens, or spaCy cannot represent them: see `doc_of_tokens`.
     """
     if document.tokens is None:
         raise ParameterError("tokens are required for a Doc", place=f"doc_id {document.doc_id!r}")

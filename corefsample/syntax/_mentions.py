@@ -67,7 +67,7 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
     tokens = language.adapted(tokens)
     parse = NeutralParse.of(tokens, scheme)
     words = [text.lower() for text in tokens.text]
-    found = np.empty((len(tokens), 3), np.int32)
+    mentions = np.empty((len(tokens), 3), np.int32)
     n_waiting, ready, low, high = np.zeros((4, len(tokens)), np.int32)
     _kernels.subtrees(parse.head, n_waiting, ready, low, high)
     text = _kernels.ParsedText(
@@ -82,18 +82,18 @@ def mentions_from_parse(tokens: Tokens, *, scheme: str | None = None, language: 
         closing=np.array([word in _CLOSING for word in words], np.bool_),
         bracketed=_bracketed(words),
     )
-    found = found[: _kernels.phrases(text, np.zeros(len(tokens), np.bool_), found)]
+    mentions = mentions[: _kernels.phrases(text, np.zeros(len(tokens), np.bool_), mentions)]
     if language.possessive_determiners:
-        own = _possessive_determiners(tokens, words, language)
-        found = np.concatenate([found, own[~np.isin(own[:, 2], found[:, 2])]])
-    return found[np.lexsort((-found[:, 1], found[:, 0]))]
+        determiners = _possessive_determiners(tokens, words, language)
+        mentions = np.concatenate([mentions, determiners[~np.isin(determiners[:, 2], mentions[:, 2])]])
+    return mentions[np.lexsort((-mentions[:, 1], mentions[:, 0]))]
 
 
 def _bracketed(words: list[str]) -> Bools:
     """Mark the words that stand alone in brackets."""
-    found = np.zeros(len(words), np.bool_)
-    found[1:-1] = [before == "(" and after == ")" for before, after in zip(words, words[2:], strict=False)]
-    return found
+    is_bracketed = np.zeros(len(words), np.bool_)
+    is_bracketed[1:-1] = [before == "(" and after == ")" for before, after in zip(words, words[2:], strict=False)]
+    return is_bracketed
 
 
 def _relative_pronouns(words: list[str], parse: NeutralParse, language: Language) -> Bools:
@@ -188,8 +188,8 @@ def mentions_apart(
         pairs.update((i, j) for i in same for j in same if i != j and _is_inside(mentions, j, i))
     named = _named_countries(tokens, head, parse, language)
     pairs.update((i, j) for (i, own), (j, other) in combinations(named.items(), 2) if own.isdisjoint(other))
-    found = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
-    return found.reshape(-1, 2)
+    rows = np.array(sorted({(max(pair), min(pair)) for pair in pairs}), np.int32)
+    return rows.reshape(-1, 2)
 
 
 _LONGEST_NAME = 5  # words
@@ -199,7 +199,7 @@ def _named_countries(
     tokens: Tokens, heads: Ints32, parse: NeutralParse, language: Language
 ) -> dict[int, frozenset[str]]:
     """Codes of the countries that mentions may name: by the longest listed words that end with the last of a name."""
-    found = {}
+    countries = {}
     is_name, words = parse.upos == Upos.PROPN, [text.lower() for text in tokens.text]
     for i, head in enumerate(heads.tolist()):
         for start in range(max(head + 1 - _LONGEST_NAME, 0), head + 1) if is_name[head] else ():
@@ -207,9 +207,9 @@ def _named_countries(
             if codes is not None and tokens.sent[start] == tokens.sent[head]:
                 is_part = start > 0 and is_name[start - 1] and parse.head[start - 1] == head  # Michael Jordan
                 if codes and not is_part:
-                    found[i] = codes
+                    countries[i] = codes
                 break
-    return found
+    return countries
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:

@@ -121,12 +121,12 @@ class NeutralParse:
         tokens
             Words with their parse in UD v2, UD v1 or ClearNLP.
         scheme
-            ud2, ud1 or clearnlp; None recognises it from the labels.
+            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Raises
         ------
         ParameterError
-            If the labels fit no scheme, or several that read them differently.
+            If the labels fit no scheme, or several schemes that read them differently.
         """
         names = SchemeChoice(scheme).names(() if tokens.is_unparsed else tokens.dep)
         parse, *others = (cls(*_parse(tokens, name)) for name in names)

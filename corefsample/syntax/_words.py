@@ -267,18 +267,18 @@ def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
     """Features of the tokens; a zero without any is a pronoun that agrees with its verb, or the verb's auxiliary."""
     if EMPTY_COLUMN not in tokens.extra:
         return feats
-    found, agreeing = list(feats), dict[int, list[str]]()
-    for t, own in enumerate(feats):
-        if "Person=" in own and tokens.upos[t] in ("AUX", "VERB"):
-            known = [each for each in own.split("|") if each.startswith(_AGREEING)]
-            agreeing[t] = known
+    completed, agreeing = list(feats), dict[int, list[str]]()
+    for t, features in enumerate(feats):
+        if "Person=" in features and tokens.upos[t] in ("AUX", "VERB"):
+            agreement = [each for each in features.split("|") if each.startswith(_AGREEING)]
+            agreeing[t] = agreement
             if tokens.upos[t] == "AUX":
-                agreeing.setdefault(int(tokens.head[t]), known)
+                agreeing.setdefault(int(tokens.head[t]), agreement)
     for t, form in enumerate(tokens.extra[EMPTY_COLUMN]):
         if form and "PronType" not in feats[t]:
-            known = [] if "=" in feats[t] else agreeing.get(int(tokens.head[t]), [])
-            found[t] = "|".join(["PronType=Prs", *known, feats[t]])
-    return found
+            agreement = [] if "=" in feats[t] else agreeing.get(int(tokens.head[t]), [])
+            completed[t] = "|".join(["PronType=Prs", *agreement, feats[t]])
+    return completed
 
 
 _AGREEING = ("Person=", "Number=", "Gender=")

@@ -29,7 +29,7 @@ class BestSequences(Result):
     Attributes
     ----------
     tags
-        int32 (k, n), read-only.
+        int32 (k, n), read-only: code of each tag of each sequence.
     log_probs
         float64 (k,), read-only, never rising: natural log of each sequence's probability.
     """
@@ -147,7 +147,7 @@ class LinearChain(HtmlTable):
         Raises
         ------
         ParameterError
-            If they do not fit into memory; `pair_marginal_blocks` needs little.
+            If the result does not fit into memory; `pair_marginal_blocks` needs less.
         """
         hint = "pair_marginal_blocks computes them block by block"
         n_cells = (self.n - 1) * self.n_tags**2
@@ -210,17 +210,17 @@ class LinearChain(HtmlTable):
         Parameters
         ----------
         k
-            At least 1. Where fewer sequences are allowed, all of them are returned.
+            Number of sequences, at least 1. If fewer sequences are allowed, all of them are returned.
 
         Returns
         -------
         BestSequences
-            Best first. Sequences of equal score come in lexicographic order of tags.
+            Sequences, best first. Sequences of equal score come in lexicographic order of tags.
 
         Raises
         ------
         ParameterError
-            If k is below 1, or its tables do not fit into memory.
+            If `k` is below 1, or the tables for `k` sequences do not fit into memory.
         """
         k = _checks.whole("k", k, 1)
         _checks.at_most("k", k, (2**31 - 1) // self.n_tags)
@@ -231,8 +231,8 @@ class LinearChain(HtmlTable):
     def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
-        found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
-        return tags[:found], scores[:found]
+        n_found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
+        return tags[:n_found], scores[:n_found]
 
     def entropy(self) -> float:
         """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
@@ -257,18 +257,18 @@ class LinearChain(HtmlTable):
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         doc_id
-            Gives each sentence or document a random stream of its own.
+            Id of the sentence or document, which gives it a random stream of its own.
         first_sample
             Index of the first sample, for drawing more later.
 
         Returns
         -------
         array of shape (n_samples, n), int32 in [0, n_tags)
-            A transposed view: the samples of one token are contiguous.
+            Code of each tag of each sample. The array is a transposed view: the samples of one token are contiguous.
 
         Raises
         ------
@@ -328,7 +328,7 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     Raises
     ------
     ParameterError
-        As for `LinearChain.from_scores`.
+        If scores break a rule of `LinearChain.from_scores`.
 
     References
     ----------
@@ -342,10 +342,10 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
            [0.667, 0.333]])
     """
     matrix = _passes.valid_scores("pairwise", pairwise, (2,))
-    found: list[Floats] = []
+    marginals: list[Floats] = []
     for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix)):
-        found += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
-    return found
+        marginals += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
+    return marginals
 
 
 def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> Iterator[tuple[Floats, Floats]]:
@@ -366,8 +366,8 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     Raises
     ------
     ParameterError
-        As for `LinearChain.from_scores`: shapes are validated at once, the scores of a sentence before it is reached.
-        Also if the pair marginals of the longest sentence do not fit into memory.
+        If scores break a rule of `LinearChain.from_scores`: shapes are validated at once, the scores of a sentence
+        before it is reached. Also if the pair marginals of the longest sentence do not fit into memory.
 
     Examples
     --------
@@ -387,12 +387,12 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
 def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
     n_tags, transitions = len(pairwise), Transitions.of(pairwise)
     for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions):
-        whole = Messages(probs, arrays, transitions)
+        messages = Messages(probs, arrays, transitions)
         for c, (a, b) in enumerate(neighbours(bounds)):
             pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)
             if c in by_logs:
                 by_logs[c].fill_pairs(rows[a:b], pairwise[None], 0, pair_probs)
             else:
-                whole.fill_pairs(rows, pairwise[None], a, pair_probs)
+                messages.fill_pairs(rows, pairwise[None], a, pair_probs)
             pair_probs.flags.writeable = False
             yield probs[a:b], pair_probs

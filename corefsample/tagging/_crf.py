@@ -156,12 +156,12 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        given = _sentences.checked_sentences(sentences)
-        found = read_crfsuite(self._trained(given))
-        missing = set(_sentences.tagset(given)) - set(found.tags)
+        training = _sentences.checked_sentences(sentences)
+        weights = read_crfsuite(self._trained(training))
+        missing = set(_sentences.tagset(training)) - set(weights.tags)
         if missing:
             raise ParameterError(f"must keep every tag, got none of {min(missing)!r} trained", parameter="sentences")
-        return self._with(found)
+        return self._with(weights)
 
     def _trained(self, sentences: Sequence[TaggedSentence]) -> bytes:
         """Content of the CRFsuite model file."""

@@ -37,11 +37,11 @@ class EventPairs(Result):
     y
         float64 (n_pairs,): 1 where the gold tags are the event, else 0.
     codes
-        int32 (n_pairs,): event, an index into `events`.
+        int32 (n_pairs,): event of each pair, an index into `events`.
     documents
-        int32 (n_pairs,): document, an index into `doc_ids`.
+        int32 (n_pairs,): document of each pair, an index into `doc_ids`.
     events
-        A tag, or a pair of tags, each.
+        Events: a tag or a pair of tags each.
     doc_ids
         Names of the documents, in the order of the sentences.
     """
@@ -63,9 +63,14 @@ class EventPairs(Result):
         for event in events:
             if event not in self.events:
                 raise ParameterError(f"must be among {shown(self.events)}, got {event!r}", parameter="events")
-        chosen = np.isin(self.codes, [self.events.index(event) for event in events])
+        is_selected = np.isin(self.codes, [self.events.index(event) for event in events])
         return EventPairs(
-            self.q[chosen], self.y[chosen], self.codes[chosen], self.documents[chosen], self.events, self.doc_ids
+            self.q[is_selected],
+            self.y[is_selected],
+            self.codes[is_selected],
+            self.documents[is_selected],
+            self.events,
+            self.doc_ids,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -101,7 +106,7 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     Raises
     ------
     ParameterError
-        If an event is unknown, or there is no pair, as for pairs of tags in sentences of one word.
+        If an event is unknown, or there is no pair, such as a pair of tags in sentences of one word.
 
     Examples
     --------
@@ -237,8 +242,8 @@ class SampledEvents(Result):
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sentence: doc_id, hits_a, hits_b, q, y."""
         doc_id = pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids)))
-        own = {"hits_a": self.hits_a, "hits_b": self.hits_b, "q": self.q, "y": self.y.astype(np.int64)}
-        return pd.DataFrame({"doc_id": doc_id, **own})
+        columns = {"hits_a": self.hits_a, "hits_b": self.hits_b, "q": self.q, "y": self.y.astype(np.int64)}
+        return pd.DataFrame({"doc_id": doc_id, **columns})
 
 
 def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
@@ -267,8 +272,8 @@ def followed_by(tags: Sequence[str], first: str, second: str) -> TagQuery:
             raise ParameterError(f"must be one of {shown(', '.join(tags))}, got {tag!r}", parameter=name)
 
     def query(sequences: Ints32) -> npt.NDArray[np.bool_]:
-        found = (sequences[:, :-1] == code[first]) & (sequences[:, 1:] == code[second])
-        return np.asarray(found.any(axis=1))
+        is_match = (sequences[:, :-1] == code[first]) & (sequences[:, 1:] == code[second])
+        return np.asarray(is_match.any(axis=1))
 
     return query
 
@@ -303,8 +308,8 @@ def sampled_events(
     n_of_document: dict[str, int] = {}
     rows = []
     for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
-        place = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
-        samples = item.chain.sample(total, seed=seed, doc_id=f"{item.doc_id}#{place}")
+        number_in_document = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
+        samples = item.chain.sample(total, seed=seed, doc_id=f"{item.doc_id}#{number_in_document}")
         hits, gold = _answers(query, samples), _answers(query, item.gold[None, :])
         number = numbers.setdefault(item.doc_id, len(numbers))
         rows.append((hits[: total // 2].sum(), hits[total // 2 :].sum(), gold[0], number))
@@ -324,6 +329,6 @@ def sampled_events(
 def _answers(query: TagQuery, sequences: Ints32) -> npt.NDArray[np.bool_]:
     answers = np.asarray(query(sequences))
     if answers.dtype != np.bool_ or answers.shape != (sequences.shape[0],):
-        found = f"{answers.dtype} of shape {answers.shape}"
-        raise ParameterError(f"must return bool ({sequences.shape[0]},), got {found}", parameter="query")
+        description = f"{answers.dtype} of shape {answers.shape}"
+        raise ParameterError(f"must return bool ({sequences.shape[0]},), got {description}", parameter="query")
     return answers

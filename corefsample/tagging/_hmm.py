@@ -18,20 +18,20 @@ from corefsample.tagging._sentences import TaggedSentence, TrainedModel
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HmmCounts:
-    """What a hidden Markov model counts in its sentences; K tags, V known words.
+    """Counts of a hidden Markov model in its training sentences; K tags, V known words.
 
     Attributes
     ----------
     tags
-        In ascending order.
+        Names of the tags, in ascending order.
     words
         Known words, in ascending order; the row after them is that of unknown words.
     starts, ends
-        int64 (K,): sentences that begin, and that end, with each tag.
+        int64 (K,): number of sentences that begin, and that end, with each tag.
     transitions
-        int64 (K, K): pairs of neighbours, row before column.
+        int64 (K, K): number of pairs of neighbours, row before column.
     indptr, emitted_by, emissions
-        int64 (V + 2,), (n,), (n,): tags of each word (or of unknown words, the last row), ascending, and how often.
+        int64 (V + 2,), (n,), (n,): tags of each word (or of unknown words, the last row), ascending, and their counts.
     """
 
     tags: tuple[str, ...]

@@ -55,15 +55,15 @@ def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> No
     Raises
     ------
     ParameterError
-        If the model is not fitted, is of no kind known here, or the file exists and `overwrite` is false.
+        If the model is not fitted or not a tagger of this package, or the file exists and `overwrite` is false.
     OutputError
         If the file cannot be written.
     """
     name = next((name for name, kind in KINDS.items() if type(model) is kind), None)
     if name is None:
-        known = ", ".join(kind.__name__ for kind in KINDS.values())
-        raise ParameterError(f"must be one of {known}, got {shown(model)}", parameter="model")
-    content = model._fitted()
+        kinds = ", ".join(kind.__name__ for kind in KINDS.values())
+        raise ParameterError(f"must be one of {kinds}, got {shown(model)}", parameter="model")
+    parameters = model._fitted()
     names, arrays = _fields(type(model))
     header = {
         "format": FORMAT,
@@ -72,15 +72,15 @@ def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> No
         "features": FEATURES_VERSION,
         "parameters": model._parameters(),
     }
-    texts = {field: getattr(content, field) for field in names}
-    parts = {"header.json": _json(header), "names.json": _json(texts)}
+    texts = {field: getattr(parameters, field) for field in names}
+    files = {"header.json": _json(header), "names.json": _json(texts)}
     for each in arrays:
-        values = np.ascontiguousarray(getattr(content, each.name), _TYPES[str(each.type)])
-        parts[f"{each.name}.npy"] = npy_bytes(values.reshape(-1))
-    if len(parts["names.json"]) > _LARGEST_TEXTS or sum(map(len, parts.values())) > _LARGEST:
+        values = np.ascontiguousarray(getattr(parameters, each.name), _TYPES[str(each.type)])
+        files[f"{each.name}.npy"] = npy_bytes(values.reshape(-1))
+    if len(files["names.json"]) > _LARGEST_TEXTS or sum(map(len, files.values())) > _LARGEST:
         rule = f"must have at most {_LARGEST >> 20} MiB of numbers and {_LARGEST_TEXTS >> 20} MiB of texts"
         raise ParameterError(f"{rule}, got more", parameter="model")
-    write_archive(path, parts, overwrite=overwrite)
+    write_archive(path, files, overwrite=overwrite)
 
 
 def _json(content: dict[str, Any]) -> bytes:

@@ -33,13 +33,13 @@ class Transitions(NamedTuple):
     Attributes
     ----------
     weights
-        (n_tags, w): a tag and the next; what would underflow is rounded up.
+        (n_tags, w): weight of a tag and the next one; values that would underflow are rounded up.
     lower
-        (w, w): the same, but what would underflow is 0.
+        (w, w): the same weights, but values that would underflow are 0.
     transposed
         (w, w): `weights` with the next tag first.
     shift
-        What was subtracted from the scores.
+        Number that was subtracted from the scores.
     """
 
     weights: Floats
@@ -67,7 +67,7 @@ class PassArrays(NamedTuple):
     emissions
         (n, w): exponentials of unary scores.
     shifts
-        (n,): what was subtracted from each row of scores.
+        (n,): number that was subtracted from each row of scores.
     forward
         (n, w): forward weights, scaled to a maximum of 1 in each row.
     scales
@@ -96,11 +96,11 @@ class Messages:
     Attributes
     ----------
     probs
-        float64 (n, n_tags), read-only: marginals.
+        float64 (n, n_tags), read-only: marginals of the tags of each token.
     arrays
-        What the passes filled: weights, or where there are no `transitions` logarithms of weights.
+        Arrays that the passes filled: weights, or logarithms of weights if there are no `transitions`.
     transitions
-        Those of all places, or None.
+        Transitions of all places, or None.
     """
 
     probs: Floats
@@ -254,19 +254,19 @@ def _padded(n_tags: int) -> int:
 
 def valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
     """Return scores as a contiguous, read-only float64 array; raises ParameterError if they are invalid."""
-    given = _checks.regular_array(name, values)
-    if given.ndim not in dimensions or (given.size and given.dtype.kind not in "iuf"):
+    array = _checks.regular_array(name, values)
+    if array.ndim not in dimensions or (array.size and array.dtype.kind not in "iuf"):
         rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"
-        described = f"{given.ndim} dimension{'s' * (given.ndim != 1)} of {given.dtype}"
+        described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
         raise ParameterError(f"{rule}, got {described}", parameter=name)
-    kept = given.dtype == np.float64 and given.flags.c_contiguous and not given.flags.writeable
-    scores: Floats = given if kept else np.array(given, np.float64, order="C")
+    is_usable = array.dtype == np.float64 and array.flags.c_contiguous and not array.flags.writeable
+    scores: Floats = array if is_usable else np.array(array, np.float64, order="C")
     if _chain_kernels.count_invalid(scores.reshape(-1)):
         with np.errstate(invalid="ignore"):
             valid = (np.abs(scores) <= _chain_kernels.LARGEST_SCORE) | (scores == -np.inf)
-        place = np.argwhere(~valid)[0].tolist()
+        index = np.argwhere(~valid)[0].tolist()
         rule = f"must be -inf or a number of at most {_chain_kernels.LARGEST_SCORE:g} in size"
-        raise ParameterError(f"{rule}, got {float(scores[tuple(place)])}", parameter=f"{name}{place}")
+        raise ParameterError(f"{rule}, got {float(scores[tuple(index)])}", parameter=f"{name}{index}")
     scores.flags.writeable = False
     return scores
 

@@ -21,7 +21,7 @@ _LEAST = -745.0  # log of the smallest positive float: marginals that underflow 
 
 @dataclass(frozen=True, slots=True)
 class ChainRecalibration:
-    """A change of a chain's potentials: each is divided by the temperature; what is forbidden stays so.
+    """A change of a chain's potentials: each is divided by the temperature, and forbidden tags stay forbidden.
 
     The order of sequences by probability does not change. A temperature above 1 reduces confidence, one below 1
     increases it.
@@ -29,7 +29,7 @@ class ChainRecalibration:
     Attributes
     ----------
     temperature
-        Above 0, finite.
+        Divisor of the potentials, above 0 and finite.
 
     Examples
     --------
@@ -64,14 +64,14 @@ class ChainRecalibrationFit(ShortRepr):
     Attributes
     ----------
     recalibration
-        The fit.
+        Fitted recalibration.
     objective
         Name of the minimised loss.
     loss_before, loss_after
         Mean loss per token, in nats, on the same sentences, before and after recalibration. The second is too
         optimistic for other sentences.
     n_sentences, n_tokens
-        What the fit used.
+        Number of sentences, and of their tokens, in the fit.
     """
 
     recalibration: ChainRecalibration
@@ -92,7 +92,7 @@ def fit_chain_recalibration(
     chains
         The distribution of each sentence's tags; no chain may be one that was used to train the tagger.
     gold
-        For each chain its gold tags, (n,) from 0 to n_tags - 1.
+        Codes of the gold tags of each chain, (n,) from 0 to n_tags - 1.
     objective
         "likelihood": minus the log probability of the gold sequence, which is convex in 1 / temperature.
         "marginals": minus the summed log marginals of the gold tags; probabilities too small for a float count as the
@@ -101,13 +101,13 @@ def fit_chain_recalibration(
     Returns
     -------
     ChainRecalibrationFit
-        With a temperature from 0.01 to 100; one of these ends if the loss falls beyond it.
+        Fit with a temperature from 0.01 to 100; the temperature is one of these ends if the loss falls beyond it.
 
     Raises
     ------
     ParameterError
         If there is no chain, chains and gold differ in number or length, a gold tag is unknown or forbidden by its
-        chain, or the objective has another name.
+        chain, or the objective is neither "likelihood" nor "marginals".
 
     References
     ----------
@@ -137,8 +137,8 @@ def fit_chain_recalibration(
         return math.fsum(_loss(chain, tags, objective) for chain, tags in pairs) / n_tokens
 
     low, high = math.log(LIMITS[0]), math.log(LIMITS[1])
-    found = minimize_scalar(mean_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
-    best = min((low, float(found.x), high, 0.0), key=mean_loss)
+    minimum = minimize_scalar(mean_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})
+    best = min((low, float(minimum.x), high, 0.0), key=mean_loss)
     after = mean_loss(best)
     recalibration = ChainRecalibration(math.exp(best))
     return ChainRecalibrationFit(recalibration, objective, mean_loss(0.0), after, len(chains), n_tokens)

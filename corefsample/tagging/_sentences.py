@@ -24,16 +24,16 @@ class TaggedSentence:
     Attributes
     ----------
     words
-        At least one.
+        Words of the sentence, at least one.
     tags
-        As many, none of them empty.
+        Gold tag of each word, not empty.
     doc_id
         Document of the sentence; intervals of calibration errors resample documents.
 
     Raises
     ------
     ParameterError
-        If the sentence is empty, numbers of words and tags differ, or one is not text.
+        If the sentence is empty, the numbers of words and tags differ, or a word or tag is not text.
 
     Examples
     --------
@@ -118,8 +118,8 @@ class TrainedModel(ABC, Generic[Content]):
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags, in the order of a chain's; raises before `fit`."""
-        found: Any = self._fitted()
-        return tuple(found.tags)
+        fitted: Any = self._fitted()
+        return tuple(fitted.tags)
 
     @abstractmethod
     def posterior(self, words: Sequence[str]) -> LinearChain:
@@ -222,10 +222,10 @@ class LabelledChain:
             raise ParameterError(f"must be one tag per word ({chain.n}), got {len(gold)}", parameter="gold")
         codes = np.array([code.get(tag, OUTSIDE) for tag in gold], np.int32)
         if unknown == "raise" and (codes == OUTSIDE).any():
-            place = int(np.argmin(codes))
-            known = shown(", ".join(tags))
+            index = int(np.argmin(codes))
+            names = shown(", ".join(tags))
             raise ParameterError(
-                f"must be tags of the model, {known}, got {gold[place]!r} at [{place}]",
+                f"must be tags of the model, {names}, got {gold[index]!r} at [{index}]",
                 parameter="gold",
                 hint="unknown='outside' counts such tags as events that no model predicts",
             )

@@ -24,14 +24,14 @@ _LARGEST = 1e300  # sums over the arcs of a tree are finite
 def checked_scores(values: npt.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         rule = "must be numbers in 2 dimensions, got rows of different lengths"
         raise ParameterError(rule, parameter="scores") from None
-    if given.ndim != 2 or given.dtype.kind not in "iuf":
-        rule = f"must be numbers in 2 dimensions, got {given.ndim} of {given.dtype}"
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        rule = f"must be numbers in 2 dimensions, got {array.ndim} of {array.dtype}"
         raise ParameterError(rule, parameter="scores")
-    scores = given.astype(np.float64)
+    scores = array.astype(np.float64)
     n = scores.shape[0]
     if n < 1 or scores.shape[1] != n + 1:
         raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")
@@ -162,7 +162,8 @@ class ArcDistribution(HtmlTable):
         Returns
         -------
         float
-            -inf for heads that are no single-root tree, or have an arc that is not allowed.
+            Natural logarithm; -inf for heads that are not a tree with a single root, or have an arc that is not
+            allowed.
         """
         tree = checked_heads(heads, self.n)
         if not is_tree(tree):
@@ -203,16 +204,17 @@ class ArcDistribution(HtmlTable):
         Parameters
         ----------
         n_samples
-            At least 1.
+            Number of samples, at least 1.
         seed
-            In [0, 2**64).
+            Seed of the samples, in [0, 2**64).
         doc_id, sentence
-            Give each sentence of a corpus a random stream of its own; sentence is at least 0.
+            Id of the document and number of the sentence in it, at least 0, which give each sentence of a corpus a
+            random stream of its own.
 
         Returns
         -------
         int32 (n_samples, n)
-            Heads, -1 for the root.
+            Head of each token in each sample, -1 for the root.
 
         References
         ----------

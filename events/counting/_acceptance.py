@@ -1,4 +1,4 @@
-"""Which documents can be counted: their date, tokens, language, doc_id and the kind of their scores."""
+"""Validation of documents before counting: date, tokens, language, doc_id and the recalibration of their scores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _AT_ONCE = 64  # documents that come one by one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """Which documents can be counted together with those before them.
+    """Conditions that a document must meet to be counted together with the documents before it.
 
     Attributes
     ----------
     needs
-        Fields that a document must have: "date", "tokens", "gold".
+        Names of the fields that a document must have, out of "date", "tokens" and "gold".
     purpose
-        What these fields are required for, in messages.
+        Noun that says in error messages what these fields are required for.
     language
-        Code of the language of rules and lexicon, None for any.
+        Code of the language of the rules and the lexicon; with None, documents of every language are accepted.
     """
 
     needs: tuple[str, ...] = ("date", "tokens")
@@ -49,20 +49,20 @@ class Acceptance:
         Parameters
         ----------
         batch
-            Documents.
+            The documents to check.
         recalibration
-            Says which scores the documents must have; None accepts all scores.
+            Recalibration of the corpus, which determines the scores that are valid; by default all scores are.
         counted
-            The doc_ids before them.
+            The doc_ids of the documents that were counted before.
         repeated
-            The doc_ids that another file has: all documents with them are rejected.
+            The doc_ids that another input file contains too; all documents with them are rejected.
         invalid
-            Rows that are rejected for another reason, so that they take no doc_id.
+            Rows that are rejected for another reason; a later document may have the doc_id of such a row.
 
         Raises
         ------
         InputError
-            If the scores of all documents must be alike, and these are not: then no document is wrong, but the corpus.
+            If all scores of the corpus must have the same kind of recalibration, and those of a document do not.
         """
         faults = self._missing(batch)
         seen = set[str]()
@@ -150,7 +150,7 @@ def batches_of(documents: Iterable[ScoredDocument] | Iterable[DocumentBatch]) ->
 
 
 def _batch(waiting: list[ScoredDocument]) -> Iterator[DocumentBatch]:
-    """The waiting documents, if there are any, which then wait no longer."""
+    """Yield the waiting documents as one batch, if there are any, and empty the list."""
     if waiting:
         batch = DocumentBatch.of(waiting)
         waiting.clear()

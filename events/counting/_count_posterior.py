@@ -28,23 +28,24 @@ class CountDistribution(HtmlTable):
     Attributes
     ----------
     actor, period
-        Which count: "YUG", "1999Q2"; "IRQ>KWT" for two roles.
+        Code of the actor, such as "YUG", or "IRQ>KWT" for two roles; label of the period, such as "1999Q2".
     n_docs
-        Documents of the period.
+        Number of documents in the period.
     pmf
         float64 (n + 1,) in [0, 1], read-only: entry k is P(count = k), for n documents with evidence.
     mean, sd
-        Of the count.
+        Posterior mean and standard deviation of the count, in documents.
     lower, upper
-        Ends of the credible interval; those of "normal" are not whole numbers, and can be negative.
+        Ends of the credible interval, in documents; a "normal" interval has ends that are not integers and may be
+        negative.
     level, interval
-        Of the credible interval: see `EventCounts`.
+        Probability of the credible interval, in (0, 1), and its kind: see `EventCounts`.
     one_best
-        The count by the likeliest antecedents alone.
+        Number of documents with the event if every mention has its likeliest antecedent.
     event
         Name of the rule.
     columns
-        Columns of its roles in tables.
+        Names of the columns that hold the codes of the rule's roles in tables.
     """
 
     actor: str
@@ -92,16 +93,18 @@ def count_posterior(
     Parameters
     ----------
     counts
-        From `events.EventCounter.counts`.
+        Posterior counts, as `events.EventCounter.counts` returns them.
     actor, period
-        Which count: "YUG", "1999Q2". A known actor without evidence has a count of zero.
+        Code of the actor, such as "YUG", and label of the period, such as "1999Q2". An actor of the lexicon without
+        evidence has a count of zero.
     level, interval
-        Of the credible interval; by default as in `counts`.
+        Probability of the credible interval, in (0, 1), and its kind: see `EventCounts`. By default those of `counts`.
 
     Raises
     ------
     ParameterError
-        If actor or period is unknown, or level or interval breaks its rule.
+        If `counts` is not an `EventCounts`, the actor cannot be counted, the counts have no such period, `level` is not
+        in (0, 1), or `interval` is not a kind of interval.
     """
     _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
     options: dict[str, Any] = {"level": level, "interval": interval}
@@ -115,23 +118,25 @@ def read_count_posterior(
 ) -> CountDistribution:
     """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
 
-    If documents share the uncertainty of a recalibration, it is that of the counts by sample, count_samples.parquet.
+    If the documents share the uncertainty of a recalibration, the posterior is the distribution of the sampled counts
+    in count_samples.parquet.
 
     Parameters
     ----------
     run
-        The folder that `corefsample events` wrote.
+        Path of the folder that `corefsample events` wrote.
     actor, period
-        Which count: a row of its table of counts.
+        Code of the actor and label of the period, as in a row of the run's table of counts.
     event
-        Name of the rule; needed if the run has several.
+        Name of the rule; required if several rules of the run have counts of this actor and period.
 
     Raises
     ------
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If the table of counts has no such row.
+        If the table of counts has no row of the actor, the period and the event, or has rows of several events and
+        `event` is None.
     """
     counts = run_table(run, "counts", same={"period": period})
     if event is not None:
@@ -159,13 +164,13 @@ def read_count_posterior(
 
 
 def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
-    """Whether the columns of roles, of which a rule may leave some empty, have the codes of a key."""
+    """Whether the codes in the columns of roles, some of which may be empty, are those of a key."""
     filled = tuple(code for code in codes if code)
     return filled == tuple(code for code in key if code)
 
 
 def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountDistribution:
-    """Posterior with the values of the one row of a table of counts."""
+    """Posterior of a count, made from its distribution and the single row of a table of counts."""
     row: dict[Any, Any] = rows.to_dict("records")[0]
     values = {field.name: row[field.name] for field in dataclasses.fields(CountDistribution) if field.name in row}
     return CountDistribution(

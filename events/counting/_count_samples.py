@@ -30,21 +30,21 @@ class CountSamples(HtmlTable):
     Attributes
     ----------
     counts
-        int32 (n_samples, n_actors, n_periods).
+        int32 (n_samples, n_actors, n_periods): number of documents with the event in each draw.
     actors
-        Codes of the actors, or pairs of them.
+        Codes of the actors, or pairs such as "IRQ>KWT" for two roles, in the order of the second axis.
     periods
-        Labels of the periods, "1999Q2".
+        Labels of the periods, such as "1999Q2", in the order of the third axis.
     period_starts
-        datetime64[D] (n_periods,): first days.
+        datetime64[D] (n_periods,): first day of each period.
     n_docs
-        int64 (n_periods,): documents of each period.
+        int64 (n_periods,): number of documents in each period.
     one_best
-        int64 (n_actors, n_periods): counts by the likeliest antecedents alone.
+        int64 (n_actors, n_periods): number of documents with the event if every mention has its likeliest antecedent.
     event
         Name of the rule.
     columns
-        Columns of its roles in tables.
+        Names of the columns that hold the codes of the rule's roles in tables.
     """
 
     counts: Ints32
@@ -99,14 +99,16 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     Parameters
     ----------
     counts
-        From `events.EventCounter.counts`. The array takes 4 bytes for each draw, actor and period.
+        Posterior counts, as `events.EventCounter.counts` returns them. The result takes 4 bytes for each draw, actor
+        and period.
     actors
-        Actors in the order of the result; by default all with evidence, sorted.
+        Codes of the actors, in the order of the result; by default all actors with evidence, sorted.
 
     Raises
     ------
     ParameterError
-        If an actor is unknown or named twice.
+        If `counts` is not an `EventCounts`, `actors` is a single text, or an actor cannot be counted or is listed
+        twice.
     """
     _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
     _require_list(actors)
@@ -134,18 +136,19 @@ def read_count_samples(
     Parameters
     ----------
     run
-        The folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
+        Path of the folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
     actors
-        As of `count_samples`.
+        Codes of the actors, in the order of the result; by default all actors in the table of counts, sorted.
     event
-        Name of the rule; needed if the run has several.
+        Name of the rule; required if the run has counts of several rules.
 
     Raises
     ------
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If an actor is not in the table of counts or named twice, or the event is not, or is missing.
+        If `actors` is a single text, an actor is not in the table of counts or is listed twice, `event` is not in the
+        table, or `event` is None and the table has several events.
 
     Examples
     --------
@@ -183,7 +186,7 @@ def _collected(
     n_samples: int,
     columns: tuple[str, ...],
 ) -> CountSamples:
-    """Samples of some actors of a table of counts of one event, by the name of an actor and the label of a period."""
+    """Samples of the counts of some actors, from one event's table of counts and its draws by (actor, period)."""
     periods = counts.drop_duplicates("period")
     labels = tuple(periods["period"])
     cells = {(name, label): (c, t) for c, name in enumerate(actors) for t, label in enumerate(labels)}
@@ -212,5 +215,5 @@ def _require_list(actors: Sequence[str] | None) -> None:
 
 
 def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:
-    """Names of the actors of each row."""
+    """Name of the event's key in each row of a table, such as "IRQ>KWT"."""
     return [EventKey(row).name for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]

@@ -1,4 +1,4 @@
-"""Counting events: documents are accepted, events found in them, and added up; counters are merged."""
+"""The event counter, which validates documents, finds their events and sums them; counters can be merged."""
 
 from __future__ import annotations
 
@@ -43,55 +43,62 @@ class EventCounter(CountedEvents):
     Parameters
     ----------
     rule
-        Definition of the event, or of several events with different names, which are then counted in one pass; by
-        default the shipped rule `attack`, preset `asserted`. `Definitions` were checked before.
+        Definition of the event, or a list of definitions with different names, which are counted in one pass; by
+        default the shipped rule `attack`, preset `asserted`. A `Definitions` object, which was checked when it was
+        made, stands for rules, lexicon and outcomes together.
     lexicon
-        Names of actors; by default the shipped lexicon of countries.
+        Names of the actors; by default the shipped lexicon of countries in the language of the rules.
     predicate
-        The user's own predicate on clusterings, instead of rule and lexicon: see `PredicateFinder`. If it returns whole
-        numbers, the counts are their sums over documents, and the probabilities of the evidence those of a number
-        above 0.
+        Function of clusterings that decides which events a document has, in place of rule and lexicon: see
+        `PredicateFinder`. If it returns integers, the counts are their sums over documents, and the probability in a
+        row of evidence is that of a number above 0.
     scheme
-        Dependency scheme of the documents, or None to recognise each document's from its labels.
+        Name of the dependency scheme of all documents; by default each document's scheme is recognised from its labels.
     period
-        year, quarter, month, week, day, or a pandas alias.
+        Length of a period: year, quarter, month, week, day, or a pandas alias such as "W-SUN".
     n_samples
-        Sampled clusterings per document, at least 1.
+        Number of clusterings that are sampled per document, at least 1.
     seed
-        In [0, 2**64).
+        Seed of the random draws, in [0, 2**64).
     recalibration
-        Applied to the scores of each document, from `corefsample.recalibration.read_recalibration`; or a
-        `CorpusRecalibration`. None: the scores as they are, with the uncertainty of the recalibration of a model of the
-        package if it is the one that they had, as those of `corefsample score`.
+        Recalibration that is applied to the scores of each document: the result of
+        `corefsample.recalibration.read_recalibration`, or a `CorpusRecalibration`. By default, scores are used
+        unchanged. If a model of this package recalibrated them, as `corefsample score` does, the uncertainty of that
+        recalibration is included.
     uncertainty
-        "none", "fit" or "domain": of the recalibration, which all documents share; None: all that it has.
+        Sources of uncertainty to draw from: "none", "fit" (the fitted parameters of the recalibration) or "domain" (the
+        fit and the difference between domains). By default, every source that the recalibration records. A
+        `CorpusRecalibration` states its uncertainty itself.
     undated
-        What is done with documents without a date: "reject" them as bad documents, or "keep" them: they are counted
-        in no period, in rows whose period is "undated".
+        Treatment of documents without a date: "reject" treats them as invalid documents; "keep" counts them apart
+        from all periods, in rows whose period is "undated".
     coreference
-        "scored": entities by the antecedent probabilities of the documents; "none": every mention is an entity of its
-        own, for a comparison that shows what coreference brings.
+        "scored" samples entities from the antecedent probabilities of the documents; "none" makes every mention a
+        separate entity, as a baseline that shows the effect of coreference.
     compared
-        The events that will be compared; None: any.
+        Names of the events between which documents are compared later; by default any two events can be compared.
     filled
-        Which actors count, of rules with default actors: those that the text "named", those by "default", or "either".
-        An event of nobody is the same in all three.
+        Actors that rules with default actors count: "named" for actors in the text, "default" for default actors,
+        "either" for both. An event without an actor counts in all three cases.
     outcomes
-        Unions of events that are counted beside those of the rules: "police_action=arrest|kill:POLICE", as
-        docs/rules.md says.
+        Unions of events that are counted in addition to the rules' events, written as
+        "police_action=arrest|kill:POLICE": see docs/rules.md.
     folder
-        An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
+        Path of an existing folder to which rows of evidence and documents are written, which bounds memory; by default
+        they stay in memory.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If a parameter has an invalid type or value, a predicate is combined with a rule, a lexicon or
+        `coreference="none"`, or an outcome is not valid for the rules.
     InputError
-        If an inline example of a rule fails.
+        If an inline example of a rule fails, rules and lexicon are of different languages, or a class or a default
+        actor of a rule is in no lexicon.
 
     Notes
     -----
-    Several rules share the sampled clusterings of a document, and their counts are those of a counter of each.
+    Several rules share the sampled clusterings of a document. Their counts equal those of one counter per rule.
 
     Examples
     --------
@@ -182,12 +189,13 @@ class EventCounter(CountedEvents):
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
         """Add one document; return its events, or None if no clustering of it can have one.
 
-        Of several rules these are the events of the first that can have one; `add_to_each` returns those of all.
+        With several rules, the result is that of the first rule that can have an event; `add_to_each` returns the
+        events of all rules.
 
         Raises
         ------
         ParameterError, InputError
-            As of `add_to_each`.
+            In the cases in which `add_to_each` raises them.
         """
         return next(iter(self.add_to_each(document)), None)
 
@@ -199,8 +207,9 @@ class EventCounter(CountedEvents):
         ParameterError
             If `document` is not a ScoredDocument.
         InputError
-            If the document has no date (unless undated ones are kept) or no tokens, its labels fit no scheme, its
-            doc_id was added before, or its date makes the periods more than 100,000. Then the document is not counted.
+            If the document has no date (unless `undated` is "keep") or no tokens, its labels fit no scheme, its
+            language is not that of the rules, its scores lack the recalibration of the corpus, its doc_id was added
+            before, or its date would extend the periods to more than 100,000. The document is then not counted.
         """
         batches = self._checked(DocumentBatch.of([require_document(document)]))
         return tuple(events for several in self._added(batches) for events in several)
@@ -218,21 +227,23 @@ class EventCounter(CountedEvents):
         Parameters
         ----------
         documents
-            Documents, batches of documents with dates and tokens, or the stream of a file's, which is the fastest way.
-            Of a stream, bad documents are rejected as it says.
+            Documents, batches of documents with dates and tokens, or the `DocumentStream` of a file, which is fastest.
+            A stream handles invalid documents itself: it raises, or sets them aside.
         threads
-            That sample batches while the next are read and matched; documents are added in any case in their order.
+            Number of threads that sample batches while the next batches are read and matched, at least 1. Documents
+            are added in their order for any number of threads.
         repeated
-            Numbers of the lines or rows of a stream that are rejected, because another file has their doc_id.
+            Numbers of the lines or rows of a stream that are rejected because another file has their doc_id.
         on_batch
-            Called after each batch.
+            Function without arguments that is called after each batch.
 
         Raises
         ------
         ParameterError
             If `documents` is not an iterable of documents; read a file with `corefsample.read_documents` first.
         InputError
-            As `add` does; the documents before the invalid one are counted, and of a stream most of them.
+            In the cases in which `add` raises it. The documents before the invalid one are counted; of a stream, most
+            of them.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
             shown = _checks.shown(documents)
@@ -248,7 +259,7 @@ class EventCounter(CountedEvents):
                 on_batch()
 
     def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
-        """The documents of a stream, which sees to its own doc_ids, and what is found in each."""
+        """Batches of valid documents of a stream, which checks that its doc_ids are unique, and their matches."""
         counted = self.ids if self.n_documents else ()
         again = set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
@@ -265,13 +276,16 @@ class EventCounter(CountedEvents):
         repeated: Collection[str] = (),
         invalid: Collection[int] = (),
     ) -> dict[int, Fault]:
-        """Why documents of a batch cannot be counted, by row; the first document of all decides about scores."""
+        """Faults of documents that cannot be counted, by row; the first document fixes the scores that are valid."""
         if len(batch):
             self._recalibration = self._recalibration.decided(batch.metadata(0))
         return self._acceptance.faults(batch, self._recalibration, counted, repeated, invalid)
 
     def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
-        """The documents of a batch; if one is invalid one by one, so that those before it are counted."""
+        """Batches of valid documents and their matches: the batch as a whole, or single documents if one is invalid.
+
+        Single documents let those before the invalid one be counted.
+        """
         try:
             require_none(batch, self._faults(batch, self.ids))
             matches, faults = self._finder.match(batch)
@@ -328,7 +342,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[T]):
-    """Work that a thread may do; who needs the result does it unless another has begun it."""
+    """Work that a thread of the pool may do; the thread that asks for the result does it if no other has begun."""
 
     _work: Callable[[], T]
     _future: Future[T] | None
@@ -341,9 +355,9 @@ class Task(Generic[T]):
 
 
 class Threads:
-    """A number of threads, of which the caller's is one: more than processors would only take Python's lock from it.
+    """A pool of threads that includes the calling thread, so that `n_threads` threads work in all.
 
-    Use as a context manager: after an error what is not begun is left out.
+    Use as a context manager. After an error, work that has not begun is cancelled.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -357,7 +371,7 @@ class Threads:
             self._pool.shutdown(cancel_futures=error is not None)
 
     def begin(self, work: Callable[[], T]) -> Task[T]:
-        """Give work to the threads."""
+        """Submit work to the pool; with one thread, the work is done when its result is requested."""
         return Task(work, None if self._pool is None else self._pool.submit(work))
 
 

@@ -38,42 +38,43 @@ INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 class EventCounts:
     """Posterior of the number of documents with an event, by actor and period.
 
-    The uncertainty is that of coreference (which mentions belong to one entity) and, as `uncertainty` says, of the
-    recalibration of the scores. Parses, lexicon, rule and the choice of documents are taken as given, and the intervals
-    assume that the antecedent probabilities are calibrated.
+    The uncertainty is that of coreference (which mentions belong to one entity) and, depending on `uncertainty`, of the
+    recalibration of the scores. Parses, lexicon, rule and the choice of documents are assumed to be correct, and the
+    intervals assume that the antecedent probabilities are calibrated.
 
-    Of a predicate that returns numbers, the count is the sum of the documents' numbers.
+    If the events come from a predicate that returns numbers, the count is the sum of the documents' numbers.
 
-    An actor is named by its code; for two roles by "AAA>BBB" or the codes in a tuple, with "-" or "" for no actor.
+    Methods take the code of an actor; for two roles they take "AAA>BBB" or a tuple of two codes, with "-" in the text
+    or "" in the tuple for no actor.
 
     Attributes
     ----------
     tally
-        The sums.
+        Sums over documents by period and actor.
     calendar
-        The length of periods.
+        Calendar that divides time into periods of one length.
     level
-        Of the credible intervals, in (0, 1).
+        Probability that each credible interval has, in (0, 1).
     interval
         "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
         deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
     known
-        Codes of the actors that can be requested; empty if any name can.
+        Codes of the actors that can be requested; if empty, any name can be requested.
     event
         Name of the rule.
     columns
-        Columns of its roles in tables.
+        Names of the columns that hold the codes of the rule's roles in tables.
     uncertainty
-        Of the recalibration while counting: "none", "fit" or "domain"; None: the scores as they are. With "fit" and
-        "domain" the samples of all documents share draws of the recalibration: documents are not independent, so
-        distributions are those of the counts by sample.
+        Uncertainty of the recalibration that the samples include: "none", "fit" or "domain"; None if scores were
+        used without the uncertainty of a recalibration. With "fit" and "domain", all documents share the draws of the
+        recalibration and are not independent, so distributions are those of the sampled counts.
     has_defaults
-        Whether roles can be filled by default actors: then the table has the column `mean_named`.
+        Whether default actors can fill roles; the table then has the column `mean_named`.
 
     Raises
     ------
     ParameterError
-        On construction, if level or interval breaks its rule.
+        On construction, if `level` is not in (0, 1) or `interval` is not a kind of interval.
     """
 
     tally: CountTally
@@ -111,7 +112,7 @@ class EventCounts:
         return f"<p>{title}; the largest:</p>{self._largest().to_html(index=False, border=0)}"
 
     def _largest(self) -> pd.DataFrame:
-        """Rows of `to_frame` with the largest means, none of them 0, in its order; whole numbers as such."""
+        """Rows of `to_frame` with the largest means above 0, in its order, rounded to three decimals."""
         table = self.to_frame()
         rows = table[table["mean"] > 0.0].nlargest(_SHOWN_ROWS, "mean", keep="first").sort_index()
         shown = rows[[*self.columns, "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]].round(3)
@@ -130,8 +131,9 @@ class EventCounts:
             count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
             recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
             squares, where a bound replaces an error of zero); lower, upper, level and interval of the
-            credible interval; n_samples; one_best (the count by the likeliest antecedents alone); of rules with default
-            actors mean_named (the mean of the documents in which the text names the actor, or nobody has the event).
+            credible interval; n_samples; one_best (the count by the likeliest antecedents alone); for rules with
+            default actors mean_named (the mean count of documents in which the text names the actor, or in which the
+            event has no actor).
         """
         return self.rows(self.tally.keys(), self.all_periods())
 
@@ -166,7 +168,7 @@ class EventCounts:
         return pd.DataFrame(rows, columns=names)
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
-        """The rows of `to_frame` of some events, which need no evidence, and of some periods."""
+        """Rows of `to_frame` for the events with these keys, with or without evidence, in these periods."""
         roles = [key.values(self.columns) for key in keys]
         column = {period.number: t for t, period in enumerate(periods)}
         n_rows = len(keys) * len(periods)
@@ -192,7 +194,7 @@ class EventCounts:
         return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
     def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
-        """The values of `_OF_CELLS`."""
+        """Values of the columns `_OF_CELLS` for one actor and period."""
         lower, upper = self._ends(cell)
         sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
         return cell.mean, self._mean_error(cell), sd, lower, upper, cell.one_best, cell.mean_named
@@ -203,7 +205,7 @@ class EventCounts:
         return self.uncertainty in ("fit", "domain")
 
     def _mean_error(self, cell: Cell) -> float:
-        """Monte Carlo standard error of a mean; with shared draws by the means of the draws, which differ more."""
+        """Monte Carlo standard error of a mean; with shared draws, the means of the draws must be considered too."""
         error = math.sqrt(cell.variance_of_mean)
         n_draws = min(N_DRAWS, self.tally.n_samples)
         if not self._is_shared or n_draws < 2:
@@ -222,7 +224,7 @@ class EventCounts:
         return self._ends_of(cell.by_sample, lambda: self._pmf(cell))
 
     def _ends_of(self, by_sample: npt.NDArray[np.integer], pmf: Callable[[], Floats]) -> tuple[float, float]:
-        """Ends of the interval of a count, by its samples or its distribution."""
+        """Ends of the credible interval of a count: "normal" uses its samples, other kinds its distribution."""
         if self.interval == "normal":
             from scipy.special import ndtri
 
@@ -241,7 +243,7 @@ class EventCounts:
         return self.calendar.periods(self.tally.periods())
 
     def all_periods(self) -> list[Period]:
-        """The periods, and the one that stands for documents without a date, if there are any."""
+        """Every period, followed by the period "undated" if there are documents without a date."""
         undated = self.calendar.periods([NO_PERIOD]) if self.tally.documents(NO_PERIOD) else []
         return [*self.periods(), *undated]
 
@@ -255,7 +257,7 @@ class EventCounts:
         return periods[label]
 
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
-        """Codes of an actor that is counted, or could be; raises ParameterError naming `parameter` for any other."""
+        """Key of an actor that can be counted; raises a ParameterError that names `parameter` for any other actor."""
         key = EventKey.of(actor) if self.columns else EventKey()
         if key.name in self.known:  # of an outcome
             return key
@@ -265,7 +267,7 @@ class EventCounts:
         return key
 
     def has(self, actor: str) -> bool:
-        """Whether the counts have a row for an actor, or could have one."""
+        """Whether an actor can be counted, with or without evidence."""
         key = EventKey.of(actor)
         if key.name in self.known:
             return True
@@ -277,7 +279,7 @@ class EventCounts:
         Raises
         ------
         ParameterError
-            If the actor is unknown, or the period is not between the first and the last.
+            If the actor cannot be counted, or the counts have no such period.
         """
         key = self.key(actor)
         return self._pmf(self.tally.cell(key, self.period(period).number))
@@ -296,7 +298,7 @@ class EventCounts:
         Raises
         ------
         ParameterError
-            If both are the same, or one is unknown.
+            If both actors are the same, or one of them cannot be counted.
         """
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
         names = tuple(key.name for key in keys)
@@ -321,9 +323,9 @@ class CountsOfRules:
     Attributes
     ----------
     of_rules
-        Of each rule.
+        Posterior counts of each rule.
     roles
-        Columns of the roles of all rules.
+        Names of the columns that hold the codes of roles, for all rules together.
     """
 
     of_rules: tuple[EventCounts, ...]
@@ -341,30 +343,30 @@ class CountsOfRules:
         return self._columns(rule_error=rule_error).arrow
 
     def to_frame(self) -> pd.DataFrame:
-        """Table of all counts; the actor is `*` in the rows of a rule without roles."""
+        """Table of the counts of all rules; the actor is `*` in the rows of a rule without roles."""
         return self._joined([counts.to_frame() for counts in self.of_rules], list(self._columns().types))
 
     def totals(self) -> pd.DataFrame:
-        """Table of all totals: see `EventCounts.totals`."""
+        """Table of the totals of all rules: see `EventCounts.totals`."""
         tables = [counts.totals() for counts in self.of_rules]
         return self._joined(tables, ["event", *self.roles, *tables[0].columns[1 + len(self.of_rules[0].columns) :]])
 
     def _joined(self, tables: Sequence[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
-        """The tables of the rules, one below the other, with the columns of the roles of all."""
+        """One table with the rows of all rules' tables, and the columns of the roles of all rules."""
         anybody = [{} if counts.columns else EventKey().cells((), self.roles) for counts in self.of_rules]
         filled = [table.assign(**roles) for table, roles in zip(tables, anybody, strict=True)]
         joined = pd.concat(filled, ignore_index=True).reindex(columns=columns)
         return joined.fillna(dict.fromkeys(self.roles, ""))
 
     def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
-        """Comparisons of two actors by the rules that have both; None if none are given."""
+        """Comparisons of two actors, for each rule that can count both; None if `actors` is empty."""
         if not actors:
             return None
         having = [each for each in self.of_rules if each.has(actors[0]) and each.has(actors[1])]
         return pd.concat([each.compare(*actors) for each in having], ignore_index=True)
 
     def samples(self) -> pa.Table:
-        """Sampled counts, of each actor and period with a document of P > 0.
+        """Sampled counts of each actor and period in which some document has an event with P > 0.
 
         Returns
         -------
@@ -406,9 +408,9 @@ def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int
     Parameters
     ----------
     pmf
-        float (n + 1,): P(count = k).
+        float (n + 1,): P(count = k), which must sum to 1.
     level
-        In (0, 1).
+        Least probability of the interval, in (0, 1).
     """
     pmf, level = _checked(pmf, level)
     tail = (1.0 - level) / 2.0
@@ -422,21 +424,21 @@ def quantile_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int
 
 
 def _rounding(tail: float) -> float:
-    """Distance within which a sum has reached a tail's probability, far smaller than the tail."""
+    """Tolerance for comparing a cumulative sum with a tail's probability, far smaller than that probability."""
     return min(_ROUNDING, 1e-6 * tail)
 
 
 def hdi_interval(pmf: npt.ArrayLike, level: float = 0.95) -> tuple[int, int]:
     """Shortest credible interval of a count: the fewest adjacent counts with a probability of at least `level`.
 
-    Of several with the same length, the one with the highest probability; then the lowest.
+    If several intervals are shortest, the result is the one with the highest probability, then the lowest one.
 
     Parameters
     ----------
     pmf
-        float (n + 1,): P(count = k).
+        float (n + 1,): P(count = k), which must sum to 1.
     level
-        In (0, 1).
+        Least probability of the interval, in (0, 1).
     """
     pmf, level = _checked(pmf, level)
     below = np.concatenate(([0.0], np.cumsum(pmf)))
@@ -484,7 +486,7 @@ def compare_counts(first_only: npt.ArrayLike, second_only: npt.ArrayLike, level:
     first_only, second_only
         float (n_documents,): P(the first event and not the second), P(the second and not the first).
     level
-        Of the interval of the difference, in (0, 1).
+        Probability of the credible interval of the difference, in (0, 1).
     """
     first, second = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
     n = first.shape[0]
@@ -501,7 +503,7 @@ def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparis
     differences
         int (n_samples,): the first count minus the second.
     level
-        Of the interval of the difference, in (0, 1).
+        Probability of the credible interval of the difference, in (0, 1).
     """
     found = _checks.integers("differences", differences)
     least = int(found.min())
@@ -510,7 +512,7 @@ def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparis
 
 
 def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:
-    """Comparison by the distribution of the difference, whose entry k is the probability of `least` + k."""
+    """Comparison of two counts from the distribution of their difference: entry k is P(difference = `least` + k)."""
     lower, upper = quantile_interval(pmf, level)
     signs = np.sign(np.arange(len(pmf)) + least)
     greater, equal, less = (min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1))

@@ -29,9 +29,9 @@ class Definitions:
     Attributes
     ----------
     rules
-        With different names.
+        Definitions of events, with different names.
     lexicon
-        The actors.
+        Names of the actors.
     outcomes
         Unions of events of the rules.
     """
@@ -47,16 +47,19 @@ class Definitions:
         lexicon: Lexicon | None = None,
         outcomes: Sequence[str | Outcome] = (),
     ) -> Self:
-        """Check rules, a lexicon and outcomes, beside those of the rules; None stands for the shipped ones.
+        """Check rules, a lexicon, and outcomes, to which the outcomes of the rules are added.
 
-        An event RULE.FRAME of an outcome is that of a rule of its own, which has one frame.
+        By default, the rule is the shipped rule `attack` and the lexicon the shipped one in the language of the rules.
+        If an outcome refers to an event RULE.FRAME, a rule with this single frame is added.
 
         Raises
         ------
         ParameterError
-            If one is of another type, there is no rule, two have one name, or an outcome breaks its rule.
+            If `rule` or `lexicon` has the wrong type, there is no rule, two rules have the same name, or an outcome is
+            invalid or does not fit the rules and the lexicon.
         InputError
-            If a rule has a class or a default actor that is unknown.
+            If rules and lexicon are of different languages, the lexicon has no actor of a class that a rule requires,
+            or the default actor of a rule is in no lexicon.
         """
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
         for each in rules:
@@ -88,7 +91,7 @@ class Definitions:
         return cls(rules, lexicon, tuple(read))
 
     def with_examples(self) -> Self:
-        """The same; raises InputError if an inline example of a rule fails."""
+        """Return these definitions; raises InputError if an inline example of a rule fails."""
         for rule in self.rules:
             check_examples(rule, self.lexicon)
         return self
@@ -103,24 +106,24 @@ class Definitions:
         *,
         examples: bool = True,
     ) -> Self:
-        """Load and check rules, their `examples` and a lexicon by their names or paths."""
+        """Load rules and a lexicon by their names or paths, and check them, by default with the rules' examples."""
         words = None if lexicon is None else load_lexicon(lexicon)
         loaded, of_files = rules_and_outcomes(rules, preset)
         definitions = cls.of(loaded, words, [*of_files, *outcomes])
         return definitions.with_examples() if examples else definitions
 
     def only(self, filled: Filled) -> Self:
-        """The same, for actors that are named, by default, or either."""
+        """Definitions whose rules count only "named" actors, only "default" actors, or "either"."""
         return replace(self, rules=tuple(replace(rule, filled=filled) for rule in self.rules))
 
     @property
     def language(self) -> str | None:
-        """Code of the language of rules and lexicon, None if no file says it."""
+        """Code of the language of rules and lexicon; None if no file declares a language."""
         return next((code for code in (*(rule.language for rule in self.rules), self.lexicon.language) if code), None)
 
     @property
     def texts(self) -> dict[str, str]:
-        """What identifies the rules and the lexicon: their names, presets and files, and checksums of what they say."""
+        """Texts that identify rules and lexicon: names, presets and files, with checksums of their definitions."""
         rules = ", ".join(f"{rule.name}, preset {rule.preset}" for rule in self.rules)
         return {
             "rule": f"{rules} [{_checksum(self.rules)}]",
@@ -129,12 +132,12 @@ class Definitions:
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
-        """Columns of the roles of each rule, by its name, and of the actors of each outcome."""
+        """Names of the columns of roles, by the name of the rule or the outcome."""
         return {rule.name: rule.columns for rule in self.rules} | {each.name: ACTOR for each in self.outcomes}
 
     @property
     def whole_rules(self) -> tuple[Rule, ...]:
-        """The rules without those of one frame that outcomes name."""
+        """The rules, without the single-frame rules that were added for outcomes."""
         return tuple(rule for rule in self.rules if "." not in rule.name)
 
     @property
@@ -144,19 +147,20 @@ class Definitions:
 
     @property
     def actors_of_outcomes(self) -> dict[str, list[str]]:
-        """By name of an outcome the actors with which it is declared."""
+        """Patterns of actors with which each outcome is declared, by the name of the outcome."""
         return {
             name: [each.actors for each in self.outcomes if each.name == name]
             for name in dict.fromkeys(each.name for each in self.outcomes)
         }
 
     def notes(self, documents: pa.Table) -> list[str]:
-        """Sentences about a lexicon that probably is not the one that the rules need.
+        """Warnings that the lexicon is probably not the one that the rules need.
 
         Parameters
         ----------
         documents
-            Of all documents of a run, whether they have a trigger and a word of an actor's name, and their `actors`.
+            Table with a row for each document of a run: `trigger` (whether it has a trigger), `actor` (whether it has a
+            word of an actor's name) and `actors` (list of the events in it).
         """
         events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
         found = {code for event in events for code in EventKey.of(event)}
@@ -184,7 +188,7 @@ class Definitions:
 
 
 def _content(lexicon: Lexicon) -> list[Any]:
-    """What a lexicon was made of, without what it remembers of the texts that it has matched."""
+    """Values of the fields from which a lexicon was made, without its cache of matched texts."""
     return [getattr(lexicon, field.name) for field in fields(lexicon) if field.init]
 
 
@@ -194,13 +198,16 @@ def _checksum(value: object) -> str:
 
 
 def _expected(rule: Rule) -> set[str]:
-    """Codes of actors that the examples of the preset expect; "-" stands for none."""
+    """Codes of the actors that the examples expect for the rule's preset."""
     events = [event for example in rule.examples for event in example.expect.get(rule.preset, ())]
     return {code for event in events for code in event.split(">")} - {"-", ""}
 
 
 def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
-    """Raise InputError if a default actor is in no lexicon: one of another shipped lexicon is left out instead."""
+    """Raise InputError if a default actor is neither in the lexicon nor in a shipped one.
+
+    A default actor that only another shipped lexicon has is ignored.
+    """
     for role, default in rule.defaults.items():
         if default.actor not in lexicon.kinds and not any(
             default.actor in load_lexicon(name).kinds for name in SHIPPED_LEXICONS
@@ -210,7 +217,7 @@ def _check_defaults(rule: Rule, lexicon: Lexicon) -> None:
 
 
 def _frames_of(outcomes: Sequence[Outcome], rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Rules of one frame each, which outcomes name RULE.FRAME."""
+    """Single-frame rules for the events that outcomes refer to as RULE.FRAME."""
     by_name = {rule.name: rule for rule in rules}
     names = dict.fromkeys(event for outcome in outcomes for event in outcome.events if event not in by_name)
     parts = [name.partition(".") for name in names]
@@ -218,7 +225,10 @@ def _frames_of(outcomes: Sequence[Outcome], rules: Sequence[Rule]) -> tuple[Rule
 
 
 def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:
-    """Raise ParameterError unless outcomes are of these rules and actors, and of rules with the same samples."""
+    """Raise ParameterError if an outcome refers to an unknown rule or actor, mixes sampling, or is repeated.
+
+    The rules of one outcome must all keep distinct actors apart, or none of them may.
+    """
     by_name = {rule.name: rule for rule in rules}
     for n, outcome in enumerate(outcomes):
         try:
@@ -256,7 +266,7 @@ def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> Non
 
 
 def check_classes(rule: Rule, lexicon: Lexicon) -> None:
-    """Raise InputError if a role of a rule is restricted to a class of which the lexicon has no actor."""
+    """Raise InputError if a rule restricts a role to a class and the lexicon has no actor of this class."""
     known = set(lexicon.kinds.values())
     for role, kinds in rule.classes.items():
         for kind in sorted(kinds - known):

@@ -1,4 +1,4 @@
-"""Values: the events of one document in each of its samples, and why they are not true in the others."""
+"""Results for one document: its events in each sample, and the reasons why they are not true in other samples."""
 
 from __future__ import annotations
 
@@ -32,18 +32,19 @@ class ParseEvents:
     matches
         Matches of the rule in this parse.
     hits
-        uint8 (n_keys, n): whether the event is true in the sample, for the keys of the matches: bits, as of
-        `DocumentEvents.ways`.
+        uint8 (n_keys, n): 0 if the event of a key is not true in the sample; otherwise the bits by which it is true,
+        see `DocumentEvents.ways`.
     one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering.
+        bool (n_keys,): whether each event is true in the likeliest-antecedent clustering.
     instance_hits
         int64 (n_instances, n_keys): samples in which an instance makes the event true.
     description_hits
         int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
     conditioned
-        What it took to keep distinct actors apart in these samples; None if they are not, or there is no sample.
+        How distinct actors were kept apart in these samples; None if they were not kept apart, or there is no sample.
     named_hits
-        `instance_hits` of the samples in which no class noun stands for an actor; None: the same.
+        int64 (n_instances, n_keys): `instance_hits` if class nouns are not allowed to stand for actors; None if no
+        class noun can, so that the numbers are the same.
     """
 
     parse: int
@@ -69,31 +70,34 @@ class DocumentEvents:
     Attributes
     ----------
     doc_id, date
-        The document.
+        Identifier and date of the document; the date is None if it has none.
     keys
-        The possible events: codes of actors, one for each role ("" for no actor), or the names of a predicate.
+        Keys of the possible events: codes of actors, one for each role ("" for no actor), or the names that a predicate
+        returned.
     hits
         uint8 (n_keys, n_samples): whether the event is true in the sample.
     one_best
-        bool (n_keys,): whether it is true in the likeliest-antecedent clustering of the first parse; of a predicate
-        that returns numbers int64, the numbers.
+        bool (n_keys,): whether the event is true in the likeliest-antecedent clustering of the first parse. For a
+        predicate that returns numbers, int64: its numbers for this clustering.
     event
         Name of the rule.
     parses
-        The events given each parse in which one is possible and that some sample has; none for a predicate.
+        Events in the samples of each parse in which an event is possible and that some sample has; empty for a
+        predicate.
     parse_counts
-        int64 (n_parses,): samples with each parse of the document; None stands for one parse.
+        int64 (n_parses,): number of samples with each parse of the document; None if the document has one parse.
     reasons
-        By number of the event what happens in the samples without it; of the events that some samples have.
+        Reasons why an event is not true, by the row of its key, for events that are true in some samples but not all.
     ways
-        uint8 (n_keys, n_samples): 1 where the event is true by actors that are named, or by nobody, 2 where it is by a
-        default actor, 3 where it is in both ways; 4 where it is only because a class noun stands for an actor; None if
-        every event is by named actors or nobody.
+        uint8 (n_keys, n_samples): 1 if the event is true with named actors or without an actor, 2 if it is true with a
+        default actor, 3 if both; 4 if it is true only because a class noun stands for an actor. None if every event is
+        true with named actors or without an actor only.
     parts
-        Of an outcome, for each of its events those that make it true: events of rules, and their numbers there. Its
-        parses are then those of any of them.
+        For an outcome, the events of rules that make each of its events true, and their rows there; `parses` are then
+        the parses of all these events. Empty for a rule and a predicate.
     numbers
-        int64 (n_keys, n_samples): what a predicate that returns numbers returned; `hits` says where it is above 0.
+        int64 (n_keys, n_samples): numbers that a predicate returned, which are above 0 where `hits` is 1; None if it
+        returned booleans.
     """
 
     doc_id: str
@@ -127,7 +131,7 @@ class DocumentEvents:
 
     @property
     def n_hits(self) -> Ints:
-        """int64 (n_keys,): samples in which each event is true."""
+        """int64 (n_keys,): number of samples in which each event is true."""
         counts = self._n_hits
         if counts is None:
             counts = np.count_nonzero(self.hits, axis=1).astype(np.int64, copy=False)
@@ -137,7 +141,7 @@ class DocumentEvents:
 
     @property
     def n_named(self) -> Ints:
-        """int64 (n_keys,): samples in which each event is true by actors that are named, or by nobody."""
+        """int64 (n_keys,): number of samples in which each event is true with named actors or without an actor."""
         if self.ways is None:
             return self.n_hits
         return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
@@ -157,7 +161,7 @@ class DocumentEvents:
 
     @property
     def mc_errors(self) -> Floats:
-        """float64 (n_keys,): see `monte_carlo_errors`; slightly too large for a document with several parses."""
+        """float64 (n_keys,): Monte Carlo standard errors; slightly too large for a document with several parses."""
         return monte_carlo_errors(self.n_hits, self.n_samples, self.inefficiency)
 
     @property
@@ -188,7 +192,7 @@ class VarianceParts:
     parse
         float64 (n_events,): variance over parses of P(event | parse).
     coreference
-        float64 (n_events,): mean over parses of the variance given the parse. Their sum is P (1 - P).
+        float64 (n_events,): mean over parses of the variance given the parse. `parse` + `coreference` is P (1 - P).
     """
 
     parse: Floats
@@ -196,7 +200,7 @@ class VarianceParts:
 
 
 def variance_parts(events: DocumentEvents) -> VarianceParts:
-    """Split the variance of each event into what the parse and what coreference contributes.
+    """Split the variance of each event into a part that parses contribute and a part that coreference contributes.
 
     P(event | parse) is the share of the samples with this parse, so chance adds to the parse's part: of K parses and n
     samples about (K - 1) / n of coreference's part. With one parse all variance is coreference's.

@@ -45,19 +45,19 @@ def evaluate_document(
     Parameters
     ----------
     posterior
-        Of the document.
+        Posterior of the document: its parses and antecedent distributions.
     matches
-        By number of the parse, the matches of the rules whose event is possible in it. Where a parse cannot have an
-        event, its samples have not.
+        Matches of the rules whose event is possible in a parse, by the number of the parse. In the samples of other
+        parses no event is true.
     date
-        Of the document.
+        Date of the document; None if it has none.
     n_samples, seed
-        As of `DocumentPosterior.sample`.
+        Number of samples, and seed of the random draws, in [0, 2**64).
 
     Returns
     -------
     list of DocumentEvents
-        Of each rule whose event is possible in some parse.
+        Events of each rule whose event is possible in some parse.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def evaluate_document(
 
 
 def _n_relevant(several: Sequence[MentionMatches]) -> int:
-    """Number of mentions up to the last that is described or fills a role: the others do not change the events."""
+    """Number of mentions up to the last one that can change an event: later mentions need not be sampled."""
     uncertain = [each for each in several if not _is_certain(each)]
     parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
     parts += [each.apart for each in uncertain if each.apart is not None]
@@ -96,7 +96,7 @@ def _n_relevant(several: Sequence[MentionMatches]) -> int:
 def _given_parse(
     parse: int, several: Sequence[MentionMatches], given: ParseSamples, draws: Floats
 ) -> list[tuple[ParseEvents, Ints32]]:
-    """Events of the rules in the samples with one parse, and the clusterings, with virtual mentions."""
+    """Events of the rules in the samples of one parse, with the clusterings, in which virtual mentions are included."""
     labels = dict.fromkeys(range(len(several)), given.labels)
     without: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
@@ -138,7 +138,7 @@ def _given_parse(
 def _of_all_parses(
     doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
-    """Events of one rule in all samples, from those of each parse with the clusterings."""
+    """Events of one rule in all samples, joined from its events and the clusterings in the samples of each parse."""
     parses = tuple(each for each, _ in given)
     rows: dict[EventKey, int] = {}
     for each in parses:
@@ -166,7 +166,7 @@ def _of_all_parses(
 
 
 def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
-    """Whether events are true, as 0 or 1, and in which ways if some are by default actors."""
+    """Events as 0 or 1, and the ways in which they are true; None if all are by named actors or without an actor."""
     if ways.max(initial=0) <= NAMED:
         return ways, None
     return (ways != 0).astype(np.uint8), ways
@@ -178,14 +178,14 @@ def evaluate_clustering(matches: MentionMatches, labels: npt.ArrayLike) -> tuple
     Parameters
     ----------
     matches
-        From `match_document`.
+        Matches of one rule in the document, as `match_document` returns them.
     labels
         int (n_mentions,): mentions with the same label form an entity.
 
     Returns
     -------
-    tuple of tuple of str
-        For each event its codes of actors, one for each role; sorted.
+    tuple of EventKey
+        Codes of the actors of each event, one for each role, in the order of the keys of `matches`.
     """
     clustering = matches.with_virtual_mentions(canonical_labels(labels)[:, None], None)
     (hits,) = KernelInputs.of([matches]).evaluated(clustering)
@@ -200,16 +200,16 @@ def _is_certain(matches: MentionMatches) -> bool:
 def outcome_events(
     several: Sequence[DocumentEvents], outcomes: Sequence[Outcome], kinds: Mapping[str, str]
 ) -> list[DocumentEvents]:
-    """Outcomes of one document as events, by name; a row for each of the actors with which one can be true.
+    """Outcomes of one document as events, one result per name, with a row for each pattern of actors that can be true.
 
     Parameters
     ----------
     several
-        Events of the document by rule, in the same samples. A rule that is not there has no event.
+        Events of each rule in the same samples of the document. A rule that is missing has no event in it.
     outcomes
-        What is counted.
+        Unions of events of the rules.
     kinds
-        Class of each actor of the lexicon.
+        Class of each actor of the lexicon, by the code of the actor.
     """
     by_rule = {events.event: events for events in several}
     found = []
@@ -227,7 +227,7 @@ def outcome_events(
 
 
 def _union(name: str, rows: Sequence[tuple[str, list[Part]]], document: DocumentEvents) -> DocumentEvents:
-    """Events of one name: the codes of their keys are the texts of the actors."""
+    """Events of the outcomes with one name, whose keys are the patterns of actors."""
     ways: Bytes = np.zeros((len(rows), document.n_samples), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
     parses: dict[int, ParseEvents] = {}
@@ -258,13 +258,13 @@ class RuleFinder:
     Attributes
     ----------
     screen
-        Selects the documents in which an event is possible, and matches the rules with their parses.
+        Screen that selects the documents in which an event is possible, and matches the rules with their parses.
     outcomes
         Unions of events of the rules.
     n_samples, seed
-        Of the samples of each document.
+        Number of samples per document, and seed of the random draws, in [0, 2**64).
     has_coreference
-        False if every mention is an entity of its own.
+        False if every mention is a separate entity; by default entities are sampled.
     """
 
     screen: Screen
@@ -274,7 +274,7 @@ class RuleFinder:
     has_coreference: bool = True
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
-        """What the rules find in each document of a batch, and why another is rejected."""
+        """Matches of the rules in the documents of a batch, and the faults of rejected documents, by row."""
         return self.screen.match(batch)
 
     def is_possible(self, matches: DocumentMatches) -> bool:
@@ -284,7 +284,7 @@ class RuleFinder:
     def events(
         self, batch: DocumentBatch, row: int, matches: DocumentMatches, recalibration: CorpusRecalibration
     ) -> list[DocumentEvents]:
-        """Events of one document, and its outcomes, by their names."""
+        """Events of the rules in one document, followed by its outcomes."""
         try:
             recalibrated = recalibration.for_scores(batch.metadata(row))
             posterior = DocumentPosterior.of_row(batch, row, recalibrated)
@@ -305,11 +305,11 @@ class PredicateFinder:
     Attributes
     ----------
     predicate
-        Called with a document of one parse and labels, int32 (n_samples, n_mentions); returns for each event name a
-        bool array (n_samples,), or whole numbers from 0 to 10,000, whose sums over documents are then counted. It is
+        Function of a document with one parse and of labels, int32 (n_samples, n_mentions). It returns for each event
+        name a bool array (n_samples,), or integers from 0 to 10,000, whose sums over documents are then counted. It is
         called once more with the likeliest-antecedent clustering, labels (1, n_mentions).
     n_samples, seed
-        Of the samples of each document.
+        Number of samples per document, and seed of the random draws, in [0, 2**64).
     """
 
     predicate: Predicate
@@ -317,14 +317,14 @@ class PredicateFinder:
     seed: int
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
-        """Nothing is found before sampling; documents with several parses are rejected."""
+        """Empty matches for all documents, which a predicate needs to see, and faults of those with several parses."""
         counts = {row: batch.n_parses(row) for row in range(len(batch))}
         rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
         faults = {row: Fault(f"{rule}, got {n}") for row, n in counts.items() if n > 1}
         return {row: DocumentMatches() for row in counts}, faults
 
     def is_possible(self, matches: DocumentMatches) -> bool:
-        """Any document can have an event."""
+        """True for every document, because only the predicate can tell whether an event is possible."""
         return True
 
     def events(

@@ -42,9 +42,9 @@ class EvidenceRow:
     Attributes
     ----------
     doc_id, date, period
-        The document, and the label of its period.
+        Identifier and date of the document, and label of its period.
     event, actors
-        Name of the rule, and the code of each role.
+        Name of the rule, and code of the actor in each role.
     probability, mc_se
         P(event) and its Monte Carlo standard error (`corefsample._monte_carlo.monte_carlo_errors`).
     one_best
@@ -60,21 +60,23 @@ class EvidenceRow:
     excluded
         Triggers of the event in this document that a condition excluded, with their tokens and the conditions.
     places
-        JSON: where these are in the document, for a report. ``instances`` are [token of the trigger, mentions (one per
-        role, -1 for none), probability], ``descriptions`` [mention, code, [first token, end] of its name, probability],
-        ``reasons`` [name, share, [mention, share] of the other actors].
-        With several parses, mentions are those of the first parse, -1 if it has none of these words, and
-        ``parses`` are [token of the trigger, words, share, probability].
+        JSON: positions of the evidence in the document, for a report. ``instances`` are [token of the trigger, mentions
+        (one per role, -1 for no mention), probability], ``descriptions`` [mention, code, [first token, end] of its
+        name, probability], ``reasons`` [name, share, [mention, share] of the other actors].
+        With several parses, mentions are those of the first parse, -1 if the first parse has no mention with these
+        words, and ``parses`` are [token of the trigger, words, share, probability].
     reasons
-        What happens in the samples without the event, by share; the shares add up to 1 - P. "another actor": the role's
-        entity names others only; "no actor": it names none; "several actors": it names others too, with the mentions
-        that do (at most eight) and their shares; "no event in the parse". At the end "conditioned samples did not
-        settle" if the Markov chains that keep distinct actors apart do not agree.
+        Reasons why the event is not true in the other samples, by share; the shares add up to 1 - P. "another actor":
+        the role's entity names other actors only; "no actor": it names no actor; "several actors": it names other
+        actors too, followed by the mentions that name them (at most eight) and their shares; "no event in the parse".
+        "conditioned samples did not settle" is added if the Markov chains that keep distinct actors apart disagree.
     filled
-        How the roles are filled: "named" in the text, by a "default" actor, or "both" (at different triggers); empty if
-        nobody fills them. In a table only if a rule has default actors.
+        How the roles are filled: "named" in the text, by a "default" actor, because a class noun "stands for" an actor,
+        or "both" (in several of these ways); empty if the event has no actor. Tables have this column only if a rule
+        has default actors.
     n_parses
-        Number of the document's parses. This and what follows is in a table only if some document has several.
+        Number of the document's parses. Tables have this column and the following ones only if some document has
+        several parses.
     parse_variance, coreference_variance
         Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
         mean variance given the parse (see `variance_parts`).
@@ -82,8 +84,8 @@ class EvidenceRow:
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.
     trigger_parses
-        For each trigger, what the parses have there (at most eight): labels and words that depend on the trigger,
-        share of the samples, P(event) given these.
+        The most frequent analyses of each trigger in the parses (at most eight): labels and words that depend on the
+        trigger, share of the samples, and P(event) given this analysis.
     """
 
     doc_id: str
@@ -112,9 +114,9 @@ _OF_PARSES = ("n_parses", "parse_variance", "coreference_variance", "parses", "t
 
 
 def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
-    """Schema of the table of evidence with the given columns of roles.
+    """Schema of the table of evidence with the columns of these roles.
 
-    With `parses` it has the columns about parses, with `defaults` the column `filled`.
+    With `parses` it includes the columns about parses, with `defaults` the column `filled`; by default neither.
     """
     return rows_schema(EvidenceRow, roles, (*(() if defaults else ("filled",)), *(() if parses else _OF_PARSES)))
 
@@ -128,18 +130,18 @@ class ParsedMentions(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentEvidence:
-    """What makes the events of one document true.
+    """Mentions and triggers that make the events of one document true.
 
-    Mentions of several parses with the same words are one, and have a number in the order in which they are needed.
+    Mentions of several parses with the same words count as one mention. Mentions are numbered when they are first used.
 
     Attributes
     ----------
     several
-        Events of the document, of one rule or several, and outcomes after the rules whose events they are.
+        Events of the document by one or more rules, followed by the outcomes, which are unions of these events.
     period
-        Label of its period.
+        Label of the document's period.
     parses
-        All parses of the document, in order; without tokens the texts are empty.
+        All parses of the document, in order; if the first has no tokens, the texts in the rows are empty.
     """
 
     several: Sequence[DocumentEvents]
@@ -167,7 +169,7 @@ class DocumentEvidence:
         return rows
 
     def trigger_rows(self) -> list[EventRow]:
-        """A row for each trigger and event of a rule; none without tokens, which a predicate does not need."""
+        """A row for each trigger and event of a rule; empty if the document has no tokens (a predicate needs none)."""
         rows: list[EventRow] = []
         tokens = self.parses[0].tokens
         if tokens is None:
@@ -194,7 +196,7 @@ class DocumentEvidence:
 
     @cached_property
     def tokens(self) -> Tokens:
-        """Tokens of the first parse, of a document that has any."""
+        """Tokens of the first parse, which must have them."""
         tokens = self.parses[0].tokens
         assert tokens is not None
         return tokens
@@ -205,12 +207,12 @@ class DocumentEvidence:
 
     @cached_property
     def _of_first(self) -> dict[tuple[int, int], int]:
-        """The first mention of the first parse with each span."""
+        """First mention of the first parse by its span, (start, end)."""
         spans = [*enumerate(self.parses[0].spans.tolist())]
         return {(start, end): mention for mention, (start, end, _) in reversed(spans)}
 
     def number(self, parse: int, mention: int) -> int:
-        """Number of a mention of a parse; below 0 for none."""
+        """Number of a mention of a parse; a negative `mention`, which stands for no mention, is returned unchanged."""
         if mention < 0:
             return mention
         start, end, head = self.parses[parse].spans[mention].tolist()
@@ -222,15 +224,15 @@ class DocumentEvidence:
         return number
 
     def in_first(self, number: int) -> int:
-        """Mention of the first parse with the words of a mention, -1 if there is none."""
+        """Mention of the first parse with the same words as a numbered mention; -1 if the first parse has no such."""
         return -1 if number < 0 else self._firsts[number]
 
     def sentence(self, number: int) -> str:
-        """Words of a sentence."""
+        """Text of a sentence."""
         return " ".join(self.tokens.written[slice(*self._bounds[number])])
 
     def mention(self, number: int) -> str:
-        """Words of a mention, with its token span."""
+        """Text of a numbered mention, shortened to 12 tokens, with its token span."""
         if number < 0:
             return _NOBODY[number]
         start, end, _ = self._spans[number]
@@ -239,13 +241,13 @@ class DocumentEvidence:
         return f"{' '.join(words)}{shortened} [{start}-{end}]"
 
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
-        """The sentences of the triggers and of the described mentions."""
+        """Text of the sentences that have the triggers and the described mentions."""
         places = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
         return SEPARATOR.join(map(self.sentence, sorted({int(self.tokens.sent[place]) for place in places})))
 
 
 class _Sources:
-    """What makes the events of one rule or outcome true, over all parses."""
+    """Instances and descriptions that make the events of one rule or outcome true, over all parses."""
 
     def __init__(self, evidence: DocumentEvidence, events: DocumentEvents, of_rules: Mapping[str, _Sources]) -> None:
         self._evidence, self._events, self._of_rules = evidence, events, of_rules
@@ -254,7 +256,7 @@ class _Sources:
         self._errors, self._excluded = events.mc_errors.tolist(), self._excluded_triggers()
 
     def row(self, event: int) -> EvidenceRow:
-        """The row of one event."""
+        """Row of the table of evidence for one event."""
         events, evidence = self._events, self._evidence
         instances, descriptions = self.of(event)
         reasons, in_first = self._reasons(event), evidence.in_first
@@ -309,7 +311,7 @@ class _Sources:
         return f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions)
 
     def _excluded_triggers(self) -> str:
-        """Triggers that a condition excluded in any parse, with their token and the conditions."""
+        """Text that lists the triggers that conditions excluded in any parse, with their tokens and the conditions."""
         found: dict[str, None] = {}
         rules = [self._events, *(part for parts in self._events.parts for part, _ in parts)]
         for each in (each for rule in rules for each in rule.parses):
@@ -320,7 +322,7 @@ class _Sources:
         return SEPARATOR.join(found)
 
     def _described(self) -> list[_Description]:
-        """Descriptions in the entities of any event, the likeliest first."""
+        """Descriptions that belong to an entity of some event, the likeliest first."""
         hits = Counter[tuple[int, str, int, int]]()
         for each in self._drawn:
             matches, counts = each.matches, each.description_hits.tolist()
@@ -335,11 +337,11 @@ class _Sources:
         ]
 
     def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
-        """Instances and descriptions that make an event true (at most eight), the likeliest first."""
+        """Instances and descriptions that make an event true, at most eight of each, the likeliest first."""
         return self._of_outcome(self._events.parts[event]) if self._events.parts else self._of_rule(event)
 
     def _of_outcome(self, parts: Sequence[Part]) -> tuple[list[_Instance], list[_Description]]:
-        """Of each instance and description the highest probability by which it makes one of the outcome's events."""
+        """Instances and descriptions of the events in an outcome, with their highest probability in any of them."""
         made: dict[tuple[int, tuple[int, ...]], _Instance] = {}  # one where the default actor and nobody have the event
         described: dict[tuple[int, str, tuple[int, ...]], float] = {}
         for events, chosen in parts:
@@ -381,7 +383,7 @@ class _Sources:
         return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
 
     def _reasons(self, event: int) -> list[_Reason]:
-        """What happens in the samples without an event, the most frequent first."""
+        """Reasons why an event is not true in the other samples, the most frequent first."""
         found, n_samples = self._events.reasons.get(event), self._events.n_samples
         if found is None:
             return []
@@ -393,7 +395,7 @@ class _Sources:
 
     @cached_property
     def _hits(self) -> dict[int, Ints]:
-        """By parse, the samples with it in which each event of the document is true."""
+        """Number of samples of each parse in which each event is true, int64 (n_keys,), by the number of the parse."""
         return {each.parse: np.count_nonzero(self._events.hits[:, each.samples], axis=1) for each in self._drawn}
 
     @cached_property
@@ -401,7 +403,7 @@ class _Sources:
         return variance_parts(self._events)
 
     def _about_parses(self, event: int, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
-        """What the parses contribute to an event: those that make it come first."""
+        """Columns about parses in the row of one event; parses with the event in most samples are listed first."""
         made = []
         for each in self._drawn:
             n_hits, n = int(self._hits[each.parse][event]), each.samples.size
@@ -422,7 +424,7 @@ class _Sources:
         }
 
     def _trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
-        """What the parses have at triggers: token, words, share of the samples, and P(event) given these words."""
+        """Analyses of triggers: token, dependent words, share of the samples, and P(event) given these words."""
         counts, n_samples = self._events.parse_counts, self._events.n_samples
         assert counts is not None  # of a document with several parses
         listed = []
@@ -438,7 +440,7 @@ class _Sources:
 
 
 def _arcs(tokens: Tokens | None, trigger: int) -> str:
-    """The words that depend on a trigger with their labels, in the order of the text."""
+    """Text of the words that depend on a trigger, with their labels, in the order of the text."""
     assert tokens is not None  # documents with several parses have tokens
     below = np.flatnonzero(tokens.head == trigger).tolist()
     return ", ".join(f"{tokens.dep[t]} {tokens.written[t]}" for t in below if tokens.dep[t] not in _LEAVES)
@@ -451,16 +453,16 @@ class EventRow:
     Attributes
     ----------
     doc_id, date, period
-        The document, and the label of its period.
+        Identifier and date of the document, and label of its period.
     event, actors
-        Name of the rule, and the code of each role.
+        Name of the rule, and code of the actor in each role.
     probability
-        P(the trigger makes the event of these actors); of several mentions that fill a role, the highest.
+        P(the trigger makes the event of these actors); if several mentions can fill a role, the highest probability.
     filled
-        "named" if the text names the actors, "default" if a default actor fills a role, "both" if that differs between
-        parses, empty if the event has no actor.
+        "named" if the text names the actors, "default" if a default actor fills a role, "stands for" if mostly a class
+        noun stands for an actor, "both" if parses differ, empty if the event has no actor.
     sentence, trigger, token, frame
-        Text of the sentence; word of the trigger, its number in the document, and the frame of the rule.
+        Text of the sentence; text of the trigger, its token offset in the document, and the name of the rule's frame.
     """
 
     doc_id: str
@@ -483,7 +485,7 @@ class _InParse(NamedTuple):
 
 
 def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
-    """By trigger and event what one parse has: of several instances the one with the most samples."""
+    """Hits of one parse by trigger and event; if several instances match, those of the instance with most samples."""
     found: dict[tuple[int, tuple[str, ...]], _InParse] = {}
     matches, keys = events.matches, events.keys
     instances, triggers = matches.instances.tolist(), matches.triggers.tolist()

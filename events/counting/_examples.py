@@ -55,13 +55,14 @@ class ExampleResult:
     Attributes
     ----------
     number, example
-        Its number in the file, from 0, and the example.
+        Number of the example in the file, from 0, and the example.
     preset
-        The preset of the rule.
+        Name of the rule's preset.
     found
-        Names of the events found, sorted.
+        Names of the events that the rule finds in the example, sorted.
     fault
-        Why the example fails or cannot be read, or None; the place is the file and the example.
+        Error that says why the example fails or cannot be read, with its file and number as the place; None if the
+        example passes.
     """
 
     number: int
@@ -82,7 +83,7 @@ class ExampleResult:
 
 
 def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
-    """What a rule finds in each inline example of its preset; parameters as in `check_examples`."""
+    """Results of applying a rule to each inline example of its preset; see `check_examples` for the parameters."""
     own = lexicon
     if own is None or is_shipped_rule(rule.source):
         own = load_lexicon(language=rule.language)
@@ -111,15 +112,15 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     Parameters
     ----------
     rule
-        The rule.
+        Rule whose examples are checked.
     lexicon
-        For examples without words of their own, in rules of the user's; None: the shipped lexicon of countries, which
-        shipped rules always use.
+        Lexicon for the examples of a user's rule that define no actors themselves; by default the shipped lexicon in
+        the language of the rule, which is always used for shipped rules.
 
     Raises
     ------
     InputError
-        At the first example that cannot be read or fails; the place is the file and the example.
+        If an example cannot be read or fails: the first one, with its file and number as the place.
     """
     checked = 0
     for result in example_results(rule, lexicon):
@@ -154,7 +155,7 @@ def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
 
 
 def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
-    """The words of an example; a code that the lexicon does not have is of the classes that the rule's roles have."""
+    """Lexicon of the words that an example defines; a code that `own` lacks gets a class that the rule's roles have."""
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     codes |= {default.actor for default in rule.defaults.values()}

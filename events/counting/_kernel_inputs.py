@@ -48,7 +48,7 @@ class Hits(NamedTuple):
         return cls(events, made * np.int64(n_samples), descriptions).chosen(matches)
 
     def chosen(self, matches: MentionMatches) -> Hits:
-        """The same as the rule wants them: of actors by default alone, and of nobody, if it leaves out those named."""
+        """These hits; if the rule counts only default actors, hits of named actors are removed from the arrays."""
         if matches.only_default:
             has_actor = np.array([any(key) for key in matches.keys], np.bool_)
             self.events[has_actor] &= _kernels.BY_DEFAULT
@@ -63,13 +63,13 @@ class KernelInputs:
     Attributes
     ----------
     several
-        Matches of the rules.
+        Matches of each rule.
     n_events
-        Number of the possible events of each rule.
+        Number of possible events of each rule.
     described_as, joined, members, rules
-        As of the kernel.
+        Arrays that the kernel `evaluate` takes: see the legend of `events.counting._kernels`.
     instances
-        int32 (n_instances of all rules, n_roles of the rule with most).
+        int32 (n_instances of all rules, largest number of roles): mentions that fill the roles, -1 for none.
     """
 
     several: tuple[MentionMatches, ...]
@@ -126,7 +126,7 @@ class KernelInputs:
         return groups
 
     def evaluated(self, labels: Ints32) -> list[Hits]:
-        """Hits of each rule; labels as of `MentionMatches.with_virtual_mentions`."""
+        """Hits of each rule in clusterings: `labels` is the result of `MentionMatches.with_virtual_mentions`."""
         labels = labels.view()
         labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
         described = self.several[0].rows_of_descriptions(len(labels))
@@ -154,12 +154,12 @@ def _shares_descriptions(one: MentionMatches, other: MentionMatches) -> bool:
 
 
 class _Sets:
-    """What an entity can be described as, for roles that can have some codes: sets of codes, by number.
+    """Numbered sets of codes as which an entity can be described, for roles that can have certain codes.
 
-    An entity has the codes of all its descriptions if its mentions are kept apart where these are distinct; else only
-    one code that is not inner and one that is, and none of several. Where inner actors count as such only, they replace
-    the others. A set is an integer with a bit for each of `actors`, of which the codes of roles are made, and one for
-    several actors and one for several inner ones, of which none counts.
+    If mentions of distinct actors are kept apart, an entity has the codes of all its descriptions. Otherwise it has at
+    most one code that is not inner and one that is inner; several codes of either kind count as no code. If inner
+    actors count only as inner, they replace the other codes. A set is an integer with a bit for each of `actors`, one
+    bit for several actors that are not inner and one for several inner actors.
     """
 
     def __init__(self, codes: tuple[str, ...], matches: MentionMatches) -> None:
@@ -178,7 +178,7 @@ class _Sets:
         self._close(single, None if is_simple else dict(zip(bits.values(), _meeting(matches), strict=True)))
 
     def _close(self, single: list[int], meeting: Mapping[int, int] | None) -> None:
-        """Add the sets that descriptions can make; of composite actors those of few actors first."""
+        """Add the sets that descriptions can form; if actors can be composite, sets of few actors are added first."""
         waiting, place = list(single), -1 if self._counts_as == {INNER} else 0
         while waiting and len(self._sets) < _MOST_SETS:
             one = waiting.pop(place)
@@ -198,13 +198,13 @@ class _Sets:
         return inner or outer if self._counts_as == {INNER} else inner | outer
 
     def joined(self) -> Ints32:
-        """int32 (a, a): the number of what both make."""
+        """int32 (a, a): number of the set that two sets form together."""
         several = self._sets[self._several]
         unions = [[self._sets.get(self._union(one, other), several) for other in self._sets] for one in self._sets]
         return np.array(unions, np.int32)
 
     def members(self) -> Ints32:
-        """int32 (a, c): the codes of each, -1 after the last."""
+        """int32 (a, c): codes as which an entity with each set counts, -1 after the last."""
         number = self._number
         counted = [sorted(number[code] for code in self._counted(each) if code in number) for each in self._sets]
         # At least two wide: a role that nobody fills has two codes if a default actor has the event, too.
@@ -214,7 +214,7 @@ class _Sets:
         return table
 
     def _counted(self, members: int) -> list[str]:
-        """What an entity counts as that is described as some actors."""
+        """Codes as which an entity counts if it is described as this set of actors."""
         outer, inner = (
             [code for a, code in enumerate(self._actors) if of_kind >> a & 1]
             for of_kind in (members & ~self._inner, members & self._inner)
@@ -230,7 +230,7 @@ class _Sets:
 
 
 def _meeting(matches: MentionMatches) -> list[int]:
-    """For each actor the bits of those that an entity can be described as beside it: a necessary condition."""
+    """Bits of the actors as which an entity may be described in addition to each actor: a necessary condition."""
     mentions, places = np.unique(matches.described_mentions, return_inverse=True)
     described = np.zeros((len(mentions), len(matches.actors)), np.int64)
     described[places, matches.described_actors] = 1

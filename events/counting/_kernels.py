@@ -46,7 +46,7 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What `evaluate` works with, and leaves as it was: all 0."""
+    """Arrays of zeros that `evaluate` uses as scratch space and resets to zeros."""
 
     described: Ints32  # (g, labels, block): what a label is described as in each sample
     makes_event: Bytes  # (labels, block): whether its entity is one of an event

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class CountNotes:
-    """What the record of a run says about its counts, in sentences.
+    """Sentences that explain what the record of a run says about its counts.
 
     Attributes
     ----------

@@ -36,12 +36,13 @@ class Calendar:
     Parameters
     ----------
     period
-        year, quarter, month, week, day, or a period alias of pandas ("W-SUN", "Q-NOV"). No multiples.
+        Length of a period: year, quarter, month, week, day, or a period alias of pandas such as "W-SUN" or "Q-NOV".
+        Multiples such as "2Q" are not allowed. By default "quarter".
 
     Raises
     ------
     ParameterError
-        If `period` is none of these.
+        If `period` is neither one of these names nor a pandas alias of a single year, quarter, month, week or day.
     """
 
     period: str = "quarter"
@@ -65,7 +66,7 @@ class Calendar:
         return f"Calendar({self.period!r})"
 
     def numbers(self, dates: npt.NDArray[np.datetime64] | Sequence[datetime.date]) -> Ints:
-        """Number of the period of each date: int64 (n,); `NO_PERIOD` of a date that is missing."""
+        """Number of the period of each date: int64 (n,); `NO_PERIOD` if the date is missing."""
         days = np.asarray(dates, dtype="datetime64[D]").astype(np.int64)
         periods = _from_ordinals(days, "D").asfreq(self.freq)
         return np.asarray(periods.astype("int64"))

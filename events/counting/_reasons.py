@@ -25,21 +25,22 @@ _OTHERS = 63  # bits of a word beside the first
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reasons:
-    """What happens in the samples in which an event is not true.
+    """Reasons why an event is not true in samples.
 
     Attributes
     ----------
     counts
-        int64 (4,): samples by reason, in the order of `REASONS`.
+        int64 (4,): number of samples with each reason, in the order of `REASONS`.
     others
-        Of samples with several actors: parse, mention of the entity that names one of the others, number of samples.
+        Mentions that make the reason "several actors": the parse, the mention of the entity that names another actor,
+        and the number of samples.
     """
 
     counts: Ints
     others: tuple[tuple[int, int, int], ...]
 
     def shares(self) -> list[tuple[str, int]]:
-        """Reasons that some samples have, with the number of these, the most frequent first."""
+        """Reasons that some samples have, with their numbers of samples, the most frequent first."""
         named = zip(REASONS, self.counts.tolist(), strict=True)
         return sorted((each for each in named if each[1]), key=lambda each: -each[1])
 
@@ -52,12 +53,12 @@ class Reasons:
         Parameters
         ----------
         key
-            The event.
+            Codes of the event's actors, one for each role.
         n_without
-            Number of samples without it; those that none of the parses explains have no event in the parse.
+            Number of samples without the event. Those in none of `parses` have the reason "no event in the parse".
         parses
-            Those in which the event is possible and that some sample has: number, matches of the rule, uint8 (n,)
-            whether the event is true in each sample, and int32 (n_mentions, n) the clusterings.
+            The parses in which the event is possible and that some sample has, each as its number, the matches of the
+            rule, uint8 (n,) that is not 0 for samples with the event, and the clusterings, int32 (n_mentions, n).
         """
         counts, others = np.zeros(len(REASONS), np.int64), list[tuple[int, int, int]]()
         for parse, matches, hits, labels in parses:
@@ -71,18 +72,18 @@ class Reasons:
 def _in_parse(
     matches: MentionMatches, key: tuple[str, ...], hits: Bytes, labels: Ints32
 ) -> tuple[Ints, dict[int, int]]:
-    """Samples of a parse without an event by reason, int64 (3,); and by mention those in which it names another actor.
+    """Samples without an event by reason, int64 (3,), and by the mention that names another actor, for one parse.
 
     Parameters
     ----------
     matches
-        Of the rule in this parse, in which the event is possible.
+        Matches of the rule in this parse, in which the event is possible.
     key
-        The event.
+        Codes of the event's actors, one for each role.
     hits
-        uint8 (n,): whether it is true in each sample.
+        uint8 (n,): not 0 for samples in which the event is true.
     labels
-        int32 (n_mentions, n): the clusterings.
+        int32 (n_mentions, n): clustering in each sample.
     """
     counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
@@ -113,10 +114,10 @@ def _in_parse(
 
 
 def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
-    """For each actor the bit that stands for it in a role, and what `closeness` in the kernels needs of the role.
+    """Bit of each actor in a role, and the bits `needed`, `first` and `other` that the kernel `closeness` takes.
 
-    The first bits are those of the actors that the event needs. A role cannot have an actor without a bit. From 63
-    actors on some share a bit.
+    The first bits are those of the actors that the event needs. An actor that cannot fill the role has no bit. If there
+    are more than 63 actors, some share a bit.
     """
     actors, counts_as = matches.actors, matches.inner_counts_as
     made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in code.split(OF))

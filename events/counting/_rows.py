@@ -35,18 +35,18 @@ _EVIDENCE_BATCH, _EVENT_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 1024, 8, 4096
 
 
 class CountedRows:
-    """Rows in the order of date, document and event.
+    """Rows of the tables of a count, in the order of date, document and event.
 
     Attributes
     ----------
     evidence
-        Of the fields of `events.counting._evidence.EvidenceRow`.
+        Rows with the fields of `events.counting._evidence.EvidenceRow`.
     events
-        Of the fields of `events.counting._evidence.EventRow`.
+        Rows with the fields of `events.counting._evidence.EventRow`.
     all_documents
-        Of ALL_DOCUMENTS_SCHEMA: every document, with or without events.
+        Rows with the fields of ALL_DOCUMENTS_SCHEMA for every document, with or without events.
     documents
-        Complete documents with evidence; only with a folder, because they are large.
+        Complete documents with evidence; collected only if there is a folder, because they are large.
     """
 
     def __init__(self, roles: Sequence[str], folder: Path | None) -> None:
@@ -65,12 +65,12 @@ class CountedRows:
             own.extend(others)
 
     def save(self, folder: Path) -> None:
-        """Write what is in memory into a folder."""
+        """Write the rows in memory to files in a folder."""
         for rows in self._every:
             rows.save(folder)
 
     def load(self, folder: Path) -> None:
-        """Add the rows that are in a folder."""
+        """Add the rows that `save` wrote to a folder."""
         for rows in self._every:
             rows.load(folder)
 
@@ -78,18 +78,18 @@ class CountedRows:
 def rows_batch(
     schema: pa.Schema, rows: Sequence[Any], columns: Mapping[str, Sequence[str]], roles: Sequence[str]
 ) -> pa.RecordBatch:
-    """Rows of such a table.
+    """Record batch of rows of the table of evidence or events.
 
     Parameters
     ----------
     schema
-        From `events.counting._tables.rows_schema`.
+        Schema of the table, as `events.counting._tables.rows_schema` makes it.
     rows
-        Of one rule or several.
+        Rows of one or more rules: objects with the fields of the table.
     columns
-        Columns of the roles of each rule, by its name.
+        Names of the columns of roles of each rule, by the name of the rule.
     roles
-        Columns of roles in the table.
+        Names of the columns of roles of the table.
     """
     of_roles = [EventKey(each.actors).cells(columns[each.event], roles) for each in rows]
     values = [
@@ -132,13 +132,13 @@ def document_rows(
     Parameters
     ----------
     batch
-        The documents.
+        Documents, with or without events.
     periods
-        Their periods.
+        Period of each document.
     matches
-        What was found in each, by row.
+        Matches of the rules in each document, by row.
     events_of
-        Events of those that were sampled, by row, of every rule.
+        Events of each document that was sampled, one result per rule, by row.
     """
     n = len(batch)
     sampled, some = np.zeros(n, np.bool_), np.zeros(n)
@@ -182,7 +182,7 @@ _LISTS = ("events", "actors", "probabilities")
 
 
 def _offsets(lengths: Ints) -> pa.Array:
-    """Bounds of the lists of documents in their flat values."""
+    """Offsets of the documents' lists in the array of their concatenated values."""
     return pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int32())
 
 
@@ -208,13 +208,13 @@ class SortedRows:
     Parameters
     ----------
     name, schema
-        Of the rows.
+        Name of the rows, with which the names of their files begin, and their schema.
     keys
-        Columns of text, dates or numbers by which they are sorted. Two rows never have the same key.
+        Names of the columns of text, dates or numbers by which rows are sorted. Two rows never have the same key.
     batch_size
-        Rows of a batch of a file.
+        Number of rows in a batch of a file.
     folder
-        Where the runs go; None: everything stays in memory.
+        Path of an existing folder to which runs are written; by default all rows stay in memory.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class SortedRows:
         self._n_bytes += other._n_bytes
 
     def save(self, folder: Path) -> None:
-        """Write the rows in memory as a run into a folder; where other runs are elsewhere, all rows."""
+        """Write the rows in memory to a folder as a run; if other runs are in another folder, write all rows there."""
         if any(path.parent != folder for path in self._runs):
             path = self._new_run(folder)
             self._write(path, self.tables(folder))
@@ -261,7 +261,8 @@ class SortedRows:
         Parameters
         ----------
         temporary
-            An existing folder for intermediate runs, where there are too many to be open at once; needed with files.
+            Path of an existing folder for intermediate runs, which limit the number of files that are open at once. By
+            default all runs are open at once.
         """
         runs, made = list(self._runs), list[Path]()
         while temporary is not None and len(runs) > _MOST_OPEN:
@@ -332,7 +333,7 @@ def _ordered(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 
 def in_groups(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
-    """The rows of tables in groups of one size, of which the last may be smaller."""
+    """Yield the rows of tables in groups of `size` rows; the last group may be smaller."""
     waiting: list[pa.Table] = []
     n_waiting = 0
     for table in tables:
@@ -387,7 +388,7 @@ class CountedIds:
         return np.frombuffer(self._digests, _HALVES)
 
     def repeated_in(self, other: CountedIds) -> list[tuple[int, int]]:
-        """Documents of another counter whose doc_id is here, in their order: the index here, and that of the other."""
+        """Documents of another counter whose doc_id was counted here too: index here and index there, in order."""
         here, there = self._halves(), other._halves()
         added = np.sort(here["high"][len(self._sorted) :])
         self._sorted = np.insert(self._sorted, self._sorted.searchsorted(added), added)
@@ -399,12 +400,12 @@ class CountedIds:
         return [(known[digest], i) for i, digest in enumerate(digests) if digest in known]
 
     def save(self, folder: Path) -> None:
-        """Write them into the folder of a counter."""
+        """Write the digests and numbers to a file in the folder of a counter."""
         np.savez(folder / _FILE, digests=np.frombuffer(self._digests, np.uint8), numbers=np.array(self.numbers))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Those that `save` wrote."""
+        """Load the digests and numbers that `save` wrote."""
         ids = cls()
         with np.load(folder / _FILE) as content:
             ids._digests += content["digests"].tobytes()

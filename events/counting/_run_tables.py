@@ -49,13 +49,13 @@ def run_table(
     Parameters
     ----------
     run
-        The folder.
+        Path of the folder of a finished run.
     name
-        counts, evidence, count_samples, or all_documents.
+        Name of the table: counts, evidence, count_samples, or all_documents.
     columns
-        Names, in the order of the result; by default all.
+        Names of the columns to read, in the order of the result; by default all columns.
     same
-        Values of columns of the rows to read; by default all rows.
+        Values that rows must have in some columns, by the name of the column; by default all rows are read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What was counted in documents: sums that merge, save and load, and the results that follow from them."""
+"""Sums over documents, which can be merged, saved and loaded, and the results that follow from them."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ _Mention = tuple[float, str, str, int, int, str]  # minus the probability, date,
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What is counted, and how: the same in all counts that are merged.
+    """Settings of a count, which must be the same in all counts that are merged.
 
     Attributes
     ----------
     columns
-        Columns of the roles of each event, by its name.
+        Names of the columns of roles of each event, by the name of the event.
     n_samples, seed
-        Of the samples of each document.
+        Number of samples per document, and seed of the random draws, in [0, 2**64).
     period
-        As in `events.EventCounter`.
+        Length of a period: year, quarter, month, week, day, or a pandas alias.
     definitions
-        Texts that identify rules and lexicon, by what they are; empty for a predicate.
+        Texts that identify the rules and the lexicon, by "rule" and "lexicon"; empty for a predicate.
     codes
-        Codes of the actors that can have an event, sorted; none if any name can.
+        Codes of the actors that can have an event, sorted; if empty, any name can have one.
     outcomes
-        By name of an outcome, the actors with which it is declared.
+        Patterns of actors with which each outcome is declared, by the name of the outcome.
     has_defaults
-        Whether roles can be filled by default actors.
+        Whether default actors can fill roles.
     """
 
     columns: Mapping[str, Sequence[str]]
@@ -81,7 +81,7 @@ class Counted:
     has_defaults: bool = False
 
     def require_same(self, other: Counted) -> None:
-        """Raise ParameterError for another rule, lexicon, period, seed or number of samples."""
+        """Raise ParameterError if rule, lexicon, period, seed or number of samples differ."""
         mine, others = (each._compared() for each in (self, other))
         for name in (*mine, *others):
             if mine.get(name) != others.get(name):
@@ -95,21 +95,22 @@ class Counted:
 
 @dataclass(slots=True, eq=False)
 class MergedActors:
-    """Mentions that name an actor, and draws before conditioning in which their entity names a distinct one too.
+    """How often coreference alone merges mentions of distinct actors, before samples are conditioned.
 
-    All sums are of whole numbers, each mention counted once for each sample in which it is a mention: so they do not
-    depend on the order of the documents.
+    All sums are integers, so the order of the documents cannot change them. A mention counts once for each sample whose
+    parse has it.
 
     Attributes
     ----------
     n_named, n_merged, n_often
-        Mentions that name an actor; those in the entity of a distinct actor; those whose share of these is above .2.
+        Mentions that name an actor; mentions whose entity also names a distinct actor; mentions for which the share of
+        such samples is above 0.2.
     ways
         Number of documents by how their samples were conditioned: see `Conditioned.way`.
     worst
-        The mentions with the highest probabilities; of equal ones the first by date, doc_id and place.
+        The mentions that are merged with the highest probability; ties are ordered by date, doc_id and position.
     unsettled
-        The first 20 of the doc_ids, sorted, of the documents whose Markov chains do not agree.
+        The first 20 doc_ids, sorted, of documents whose Markov chains disagree.
     """
 
     n_named: int = 0
@@ -120,7 +121,7 @@ class MergedActors:
     unsettled: list[str] = field(default_factory=list)
 
     def add(self, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents]) -> None:
-        """Add one document with its events by rule."""
+        """Add one document, given its events by each rule."""
         own: dict[int, tuple[Conditioned, Ints32, int]] = {}  # by parse, the same for all rules
         for each in (each for events in several for each in events.parses):
             if each.conditioned is not None and each.matches.naming is not None:
@@ -130,12 +131,12 @@ class MergedActors:
     def add_document(
         self, batch: DocumentBatch, row: int, lexicon: Lexicon, *, scheme: str | None = None, n_samples: int = 100
     ) -> None:
-        """Add one document with tokens, of which no rule is asked, by samples of its scores as they are.
+        """Add one document with tokens without applying rules, from samples of its unchanged scores.
 
         Raises
         ------
         InputError
-            If its labels fit no scheme; then it is not added.
+            If the labels of the document fit no scheme; the document is then not added.
         """
         samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
         own: dict[int, tuple[Conditioned, Ints32, int]] = {}
@@ -152,7 +153,7 @@ class MergedActors:
         self._add(batch, row, own)
 
     def _add(self, batch: DocumentBatch, row: int, own: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
-        """Add a document by parse: clashes, mentions that name an actor, number of samples."""
+        """Add a document, given for each parse its clashes, the mentions that name an actor, and its samples."""
         if not own:
             return
         way = max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)
@@ -196,17 +197,17 @@ class MergedActors:
         self._add_unsettled(other.unsettled)
 
     def to_json(self) -> dict[str, Any]:
-        """For `from_json`."""
+        """JSON values from which `from_json` makes the same sums."""
         sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst", "unsettled")}
         return {**sums, "ways": dict(self.ways)}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """From the result of `to_json`."""
+        """Sums from the result of `to_json`."""
         return cls(**{**content, "ways": Counter(content["ways"]), "worst": [(*each,) for each in content["worst"]]})
 
     def summary(self, n_samples: int) -> dict[str, Any] | None:
-        """For the record of a run, as docs/file-formats.md says; None if distinct actors were not kept apart."""
+        """Values for the record of a run (see docs/file-formats.md); None if distinct actors were not kept apart."""
         if not self.ways:
             return None
         n = max(self.n_named, 1)
@@ -224,16 +225,17 @@ class MergedActors:
 
 
 class CountedEvents:
-    """Sums over documents, with their rows: they can be merged, saved and read.
+    """Sums over documents, with the rows of their tables, which can be merged, saved and loaded.
 
     Parameters
     ----------
     counted
-        What is counted.
+        Settings of the count.
     folder
-        An existing folder for rows of evidence and documents, so that memory is bounded; None: they stay in memory.
+        Path of an existing folder to which rows of evidence and documents are written, which bounds memory; by default
+        they stay in memory.
     compared
-        The events that will be compared; None: any.
+        Keys of the events that are compared later; by default any two events can be compared.
     """
 
     def __init__(self, counted: Counted, folder: Path | None = None, compared: Collection[EventKey] | None = None):
@@ -258,12 +260,12 @@ class CountedEvents:
 
     @property
     def n_samples(self) -> int:
-        """Samples of each document."""
+        """Number of samples per document."""
         return self._counted.n_samples
 
     @property
     def tally(self) -> CountTally:
-        """Sums over the documents so far, of the first rule; `tallies` has them by event."""
+        """Sums over the documents so far for the first rule; `tallies` has the sums of every rule by its name."""
         return next(iter(self.tallies.values()))
 
     @property
@@ -273,7 +275,7 @@ class CountedEvents:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Columns of the roles of all rules."""
+        """Names of the columns of roles of all rules."""
         return tuple(dict.fromkeys(column for columns in self._counted.columns.values() for column in columns))
 
     # --- sums ---
@@ -284,7 +286,7 @@ class CountedEvents:
         Raises
         ------
         InputError
-            If the periods become more than 100,000; then no document is counted.
+            If the documents would extend the periods to more than 100,000; no document is then counted.
         """
         numbers = self.calendar.numbers(batch.dates)
         outlier = self.tally.first_outlier(numbers)
@@ -301,7 +303,7 @@ class CountedEvents:
         return self.calendar.periods(numbers)
 
     def is_outlying(self, batch: DocumentBatch) -> bool:
-        """Whether the periods would become too many with the documents of a batch."""
+        """Whether the documents of a batch would extend the periods to more than 100,000."""
         return self.tally.first_outlier(self.calendar.numbers(batch.dates)) is not None
 
     def _outlying(self, date: str, place: str) -> InputError:
@@ -320,7 +322,7 @@ class CountedEvents:
         matches: Mapping[int, DocumentMatches],
         events_of: Mapping[int, Sequence[DocumentEvents]],
     ) -> None:
-        """Add the rows of a batch, and the events of its documents by row; of several rules in one document."""
+        """Add the rows of a batch, and the events of its documents, one result per rule, by row."""
         if len(batch):
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
         for event, triggers in (found for each in matches.values() for found in each.triggers.items()):
@@ -350,14 +352,14 @@ class CountedEvents:
         Parameters
         ----------
         other
-            A counter, or what `load` returns; files in its folder are read when they are needed.
+            Another counter, or the result of `load`, whose files are read when they are needed.
         distinct
-            Whether the doc_ids are known to differ from those so far.
+            True if no doc_id of `other` was counted here, so that this is not checked; by default it is checked.
 
         Raises
         ------
         ParameterError
-            If rules, presets, lexicon, period, seed or number of samples differ.
+            If `other` is not a counter, or its rules, presets, lexicon, period, seed or number of samples differ.
         InputError
             If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
             recalibration of known uncertainty and those of the other had not.
@@ -387,11 +389,11 @@ class CountedEvents:
 
     @property
     def _source(self) -> str:
-        """File of the first document, or its name; empty if no document has a date."""
+        """File of the document with the first date, or the place of a document without a file; "" without dates."""
         return self._extremes[0][1].partition(": ")[0] if self._extremes else ""
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write everything into a folder, for `load`; it is made if it does not exist."""
+        """Write all sums and rows to a folder for `load`; the folder is created if it does not exist."""
         path = Path(_checks.path("folder", folder))
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -410,7 +412,7 @@ class CountedEvents:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> CountedEvents:
-        """The counts that `save` wrote, to be read or merged into a counter, which can count more documents."""
+        """Load the counts that `save` wrote. To count more documents, merge them into an `EventCounter`."""
         path = Path(_checks.path("folder", folder))
         if not (path / _RECORD).is_file():
             raise InputError(f"{_RECORD} is missing in the counter's folder", place=str(path))
@@ -433,14 +435,15 @@ class CountedEvents:
         Parameters
         ----------
         event
-            Name of the rule; needed where there are several.
+            Name of the rule; required if there are several rules.
         level, interval
-            Of the intervals, as in `EventCounts`.
+            Probability of each credible interval, in (0, 1), and kind of interval: see `EventCounts`.
 
         Raises
         ------
         ParameterError
-            If `event` is not the name of a rule, or is missing where there are several.
+            If `event` is not the name of a rule or an outcome, or is None although there are several, `level` is not in
+            (0, 1), or `interval` is not a kind of interval.
         """
         if event is None and len(self.tallies) == 1:
             event = next(iter(self.tallies))

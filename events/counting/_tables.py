@@ -1,8 +1,8 @@
-"""What the tables of events have in common: their columns and types, and the keys and names of events.
+"""Columns and types that the tables of events share, and the keys and names of events.
 
 Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
 row has the code of an actor in each of these, and an empty text where no actor fills it or its rule has no target.
-The actor of a rule without roles is `*`, anybody or nobody, where another event of the table has actors.
+If another event of the table has actors, the actor of a rule without roles is `*`, any actor or no actor.
 
 The key of an event is the code of its actor, or one code for each role; its name has them joined with ">".
 """

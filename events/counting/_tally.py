@@ -107,25 +107,27 @@ def count_pmf(probs: npt.ArrayLike) -> Floats:
 
 @dataclass(slots=True)
 class Cell:
-    """One actor in one period. All sums are of whole numbers, so that the order of documents does not matter.
+    """Sums over the documents of one period for one actor. They are integers, so the order of documents is irrelevant.
 
     Attributes
     ----------
     n_samples
-        Samples per document.
+        Number of samples per document.
     hits
-        Documents by the number of their samples with the event, where there are any.
+        Number of documents by their number of samples with the event, without documents that have none.
     numbers
-        Documents by the distribution of their number, of a predicate that returns numbers, where it is not 0.
+        Number of documents by the distribution of the number that a predicate returned, without documents in which it
+        is always 0.
     n_without
-        Documents in which the event is possible, and true in no sample.
+        Number of documents in which the event is possible but true in no sample.
     one_best
-        Documents with the event in their likeliest-antecedent clustering.
+        Number of documents with the event in their likeliest-antecedent clustering.
     chained
-        Documents whose samples Markov chains drew, by their number of samples with the event and the number of samples
-        that are worth one independent sample, rounded up.
+        Number of documents whose samples were drawn by Markov chains, by their number of samples with the event and the
+        number of samples that are worth one independent sample, rounded up.
     n_named
-        Samples of all documents with the event by actors that are named, or by nobody; of numbers their sum.
+        Number of samples, summed over documents, in which the event is true with named actors or without an actor; for
+        a predicate that returns numbers, the sum of the numbers.
     """
 
     n_samples: int
@@ -223,7 +225,7 @@ class Cell:
 
     @property
     def mean_named(self) -> float:
-        """Sum of the documents' probabilities that the event is by actors that are named, or by nobody."""
+        """Sum of the documents' probabilities that the event is true with named actors or without an actor."""
         return self.n_named / self.n_samples
 
     @property
@@ -255,14 +257,15 @@ class CountTally:
     Parameters
     ----------
     n_samples
-        Samples per document.
+        Number of samples per document.
     compared
-        The events that `exclusive` will be called with: pairs of others are not summed. None: all.
+        Keys of the events with which `exclusive` is called later, because other pairs are not summed. By default all
+        pairs are summed.
 
     Attributes
     ----------
     triggers
-        Number of triggers by the conditions that exclude them, sorted; () is of those that none excludes.
+        Number of triggers by the sorted conditions that exclude them; the key () is for triggers that are not excluded.
     """
 
     def __init__(self, n_samples: int, *, compared: Collection[EventKey] | None = None) -> None:
@@ -429,7 +432,7 @@ class CountTally:
         }
 
     def excluded_triggers(self, preset: str) -> dict[str, Any]:
-        """For the record of a run, as docs/file-formats.md says."""
+        """Numbers of excluded triggers for the record of a run: see docs/file-formats.md."""
         by_condition: Counter[str] = Counter()
         for conditions, n in self.triggers.items():
             by_condition.update(dict.fromkeys(conditions, n))

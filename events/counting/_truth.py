@@ -54,12 +54,13 @@ class TrueEvents(HtmlTable):
     Parameters
     ----------
     rule, lexicon, scheme, period
-        As in `events.EventCounter`; use those of the counts to be compared.
+        Rule, lexicon, dependency scheme and length of a period: see `events.EventCounter`. They should be those of the
+        counts with which the true events are compared.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If a parameter has an invalid type or value.
 
     Examples
     --------
@@ -129,13 +130,14 @@ class TrueEvents(HtmlTable):
     def apart(self, document: ScoredDocument) -> Ints32:
         """Pairs of mentions that the rule keeps in different entities: int32 (n_pairs, 2).
 
-        None are where the preset lets an entity be several actors, and where no event is possible. As the parameter
-        `apart` of `events.simulate_documents` it makes counts of the rule calibrated.
+        There are no pairs if the preset allows an entity to be several actors, or if no event is possible. Pass this
+        method to `events.simulate_documents` as `apart` to simulate documents for which counts of the rule are
+        calibrated.
 
         Raises
         ------
         ParameterError, InputError
-            As `add`; the document is not added.
+            In the cases in which `add` raises them, but gold is not required. The document is not added.
         """
         self._require(document)
         matches = self._matches(document)
@@ -173,7 +175,7 @@ class TrueEvents(HtmlTable):
         Parameters
         ----------
         counts
-            From `EventCounts.to_frame`, or a run's counts.parquet; any of its rows.
+            Table that `EventCounts.to_frame` returns, or that a run wrote to counts.parquet, or some of its rows.
 
         Returns
         -------

@@ -68,25 +68,27 @@ class Lexicon:
     source
         Path of the file, or the name of a shipped lexicon.
     names
-        Code to name, in the order of codes.
+        Name of each actor, by its code, in the order of codes.
     kinds
-        Code to its class: "country", "territory", "historic", "organisation", or a word of the user's.
+        Class of each actor, by its code: "country", "territory", "historic", "organisation", or another word that the
+        file defines.
     validity
-        Code to the first and the last day on which it was valid.
+        First and last day on which each actor was valid, by its code.
     inner
-        Classes whose actors are parts of others, as the police of a country are.
+        Classes whose actors are part of other actors, as the police of a country are.
     related
-        By code, the codes that are not distinct from it: of a state its successors, of a country its territories.
+        Codes that are not distinct from a code, by this code: the successors of a state, the territories of a country.
     inner_counts_as
-        What an inner actor of another (the police of a country) counts as: any of "inner" (police), "composite" (police
-        of this country, in the code GBR:POLICE) and "outer" (the country).
+        Actors as which an inner actor of another actor counts, such as the police of a country: any of "inner" (the
+        police), "composite" (the police of this country, with the code GBR:POLICE) and "outer" (the country).
     language
-        Code of the language of its names; "" if the file does not say it.
+        Code of the language of the names; "" if the file does not declare it.
     members
-        By code of a class (REBEL), the codes of the named actors of its kind: words of the class can stand for one of
-        them. A class has the kind as its code, in any case, or has nouns and no other names.
+        Codes of the named actors of each class, by the code of the class, such as REBEL. Words of the class can stand
+        for one of them. A class has its kind as its code, in upper or lower case, or has nouns and no other names.
     state_nouns
-        Lemmas ("army", "government") that with a definite article can stand for the only country that a text names.
+        Lemmas, such as "army" and "government", that can stand for the only country that a text names if they have a
+        definite article.
     """
 
     source: str
@@ -137,7 +139,7 @@ class Lexicon:
 
     @property
     def noun(self) -> str:
-        """What its actors are called in messages: countries, or actors where it has others."""
+        """Noun for the actors in messages: "countries", or "actors" if the lexicon has actors of other classes."""
         of_countries = {"country", "territory", "historic", "organisation"}
         return "countries" if of_countries.issuperset(self.kinds.values()) else "actors"
 
@@ -153,7 +155,7 @@ class Lexicon:
         return bool(self.members or self.state_nouns)
 
     def countable(self, codes: Collection[str], kinds: Collection[str] | None = None) -> tuple[str, ...]:
-        """What entities count as that are described as some of these actors, of these kinds; sorted."""
+        """Codes as which entities count that are described as some of these actors, of these kinds; sorted."""
         possible = {*codes}
         if COMPOSITE in self.inner_counts_as:
             inner = possible & self.inner_codes
@@ -194,7 +196,8 @@ class Lexicon:
         date
             Date of the document; None counts every code as valid.
         lemma
-            Lemmas of the tokens, which nouns of the lexicon match too; None: nouns match texts alone.
+            Lemmas of the tokens, with which nouns of the lexicon are compared too. By default, nouns are compared with
+            the texts of tokens only.
 
         Raises
         ------
@@ -287,7 +290,8 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
         "police", which adds police and other security forces to the countries, "forces", which tells these apart by
         country, "leaders", "capitals", "governments", which is both, or "es/countries" with Spanish names.
     language
-        Code of the language of the rules, which decides the default: None is "es/countries" for Spanish ones.
+        Code of the language of the rules, which determines the default lexicon: "es/countries" for Spanish rules,
+        otherwise "countries".
 
     Notes
     -----
@@ -316,7 +320,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     Raises
     ------
     ParameterError
-        If `lexicon` is not a path, or looks like the name of a shipped lexicon and is none.
+        If `lexicon` is not a path, or has the form of a shipped lexicon's name although no such lexicon is shipped.
     InputError
         If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
     """

@@ -23,14 +23,16 @@ class InferredDescription:
     Attributes
     ----------
     mention, code, word
-        The mention, the actor that it is described as, and the token of the word that says so.
+        Index of the mention, code of the actor as which it is described, and token of the word that describes it.
     possessor
-        The mention that possesses it: it is described as the actor where its possessor is of one entity with one of
-        `others`. None: it stands for the actor.
+        Mention that is the possessor of `mention`: the description holds if the possessor is in one entity with a
+        mention in `others`. By default, `mention` is a stand-in, a noun that stands for the actor.
     others
-        Mentions that are described as the actor; of a stand-in, as any actor of its class: none of its entity may be.
+        Mentions that are described as the actor. For a stand-in, mentions that are described as any actor of its class:
+        the description does not hold if one of them is in its entity.
     start, chance
-        Of a stand-in: it stands for the actor where the document's uniform draw is in [start, start + chance).
+        Interval of uniform draws [start, start + chance) in which a stand-in stands for the actor, within [0, 1]; by
+        default it stands for the actor in every draw.
     """
 
     mention: int
@@ -42,7 +44,7 @@ class InferredDescription:
     chance: float = 1.0
 
     def holds(self, labels: Ints32, draws: Floats) -> Bools:
-        """Whether it holds in each sample; labels (n_mentions, n_samples), draws (n_samples,)."""
+        """Whether the description holds in each sample, for labels (n_mentions, n_samples) and draws (n_samples,)."""
         entity = labels[self.mention if self.possessor is None else self.possessor]
         same: Bools = (labels[list(self.others)] == entity).any(axis=0)
         if self.possessor is not None:
@@ -53,7 +55,7 @@ class InferredDescription:
 
 @dataclass(frozen=True, slots=True)
 class ExcludedTrigger:
-    """A trigger that would make instances of the event, and the conditions that exclude it: its token, their names."""
+    """Token of a trigger that would make instances of the event, and names of the conditions that exclude it."""
 
     token: int
     conditions: tuple[str, ...]
@@ -66,46 +68,48 @@ class MentionMatches:
     Attributes
     ----------
     actors
-        Codes of the actors described by any mention, sorted.
+        Codes of the actors as which mentions are described, sorted.
     described_mentions, described_actors
-        int32 (n_descriptions,): mention i is described as ``actors[c]``; a mention may appear several times.
+        int32 (n_descriptions,): index of a mention, and index in `actors` of the actor as which it is described. A
+        mention may have several descriptions.
     instances
-        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger; -1 where nothing fills an
-        optional role, and -2 where nothing does and the role's default actor has the event too.
+        int32 (n_instances, n_roles): mentions that fill the event's roles at one trigger; -1 if no mention fills an
+        optional role, and -2 if none does and the role's default actor has the event too.
     triggers
         int32 (n_instances,): token of the trigger.
     frames
         Name of the frame of each instance; empty if unknown.
     n_ambiguous
-        Names in the text that the lexicon declares ambiguous.
+        Number of names in the text that the lexicon declares ambiguous.
     described_words
-        int32 (n_descriptions, 2): tokens, end exclusive, of the actor's name that makes a description, the first of
-        several; None if unknown.
+        int32 (n_descriptions, 2): first token and exclusive end of the actor's name that makes a description, or of
+        the first such name; None if unknown.
     event
         Name of the rule.
     role_codes
-        For each role the codes that it can have: those of its classes, then "" if the role is optional, and last its
-        default actor if some instance has it and it is not among the others. None: all codes for every role.
+        Codes that each role can have: those of its classes, then "" if the role is optional, and last its default actor
+        if some instance has it and no class includes it. By default, each role can have all codes of `actors`.
     inner
-        Codes of actors that are parts of others (the police of a country).
+        Codes of actors that are part of other actors, such as the police of a country.
     inner_counts_as
-        What an entity counts as that is described as an inner actor and as another, as of `Lexicon`.
+        Actors as which an entity counts if it is described as an inner actor and as another: see `Lexicon`. By default
+        it counts as the inner actor.
     excluded
         Triggers that a condition of the preset excludes.
     apart
-        int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: those described as distinct
-        actors, and subject and object of one verb. None if the rule lets an entity be several actors, or has no
-        instance. Where actors are kept apart, a mention that names several counts for each.
+        int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: mentions that are described
+        as distinct actors, and subject and object of one verb. A mention that names several actors counts for each of
+        them. None if the rule allows an entity to be several actors, or has no instance.
     n_distinct
-        How many of the first pairs of `apart` are described as distinct actors; None: all.
+        Number of pairs at the beginning of `apart` that are described as distinct actors; None if all are.
     naming
-        int32 (n,): mentions that name an actor, by the paths that decide about `apart`; None if that is None.
+        int32 (n,): mentions that name an actor, by the paths that determine `apart`; None if `apart` is None.
     defaults
-        For each role the code of its default actor, "" for none; empty stands for none of any role.
+        Code of the default actor of each role, "" if a role has none; empty if no role has one.
     only_default
-        Whether named actors are left out: then an event has its default actors or none.
+        True if named actors are not counted, so that an event has its default actors or no actors.
     inferred
-        The last descriptions, which hold in some samples only.
+        Descriptions that hold in some samples only; they are the last of the descriptions.
     """
 
     actors: tuple[str, ...]
@@ -140,17 +144,17 @@ class MentionMatches:
 
     @property
     def codes_of_roles(self) -> tuple[tuple[str, ...], ...]:
-        """For each role of the event the codes that it can have in this document."""
+        """Codes that each role of the event can have in this document."""
         return (self.actors,) * self.instances.shape[1] if self.role_codes is None else self.role_codes
 
     @property
     def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The possible events: for each a code for each role."""
+        """Keys of the possible events: every combination of codes, one for each role."""
         return tuple(product(*self.codes_of_roles))
 
     @property
     def by_default(self) -> Bools:
-        """Whether an instance makes an event, if it does, by a default actor: bool (n_instances, n_keys)."""
+        """True if an instance can make the event only with a default actor: bool (n_instances, n_keys)."""
         found: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
         for role, default in enumerate(self.defaults):
             if default:
@@ -158,16 +162,17 @@ class MentionMatches:
         return found
 
     def with_virtual_mentions(self, labels: Ints32, draws: Floats | None, *, stand_ins: bool = True) -> Ints32:
-        """Clusterings with a row for the virtual mention of each inferred description, after those of the mentions.
+        """Clusterings with rows for the virtual mentions of inferred descriptions after the rows of the mentions.
 
         Parameters
         ----------
         labels
-            int32 (n_mentions, n_samples).
+            int32 (n_mentions, n_samples): label of each mention's entity.
         draws
-            float64 (n_samples,): uniform draws of the document; None: each description holds if it is likely.
+            float64 (n_samples,): uniform draws of the document, in [0, 1). If None, every draw is 0.5, as for the
+            likeliest clustering.
         stand_ins
-            Whether class nouns stand for names.
+            Whether class nouns can stand for names; by default they can.
         """
         draws = np.full(labels.shape[1], _LIKELIEST) if draws is None else draws
         rows = [labels]
@@ -179,7 +184,7 @@ class MentionMatches:
         return np.ascontiguousarray(np.concatenate(rows)) if self.inferred else labels
 
     def rows_of_descriptions(self, n_rows: int) -> Ints32:
-        """Rows of clusterings with virtual mentions that have the entity of each description."""
+        """Row of each description's mention or virtual mention in clusterings with `n_rows` rows."""
         n_inferred = len(self.inferred)
         if not n_inferred:
             return self.described_mentions
@@ -191,5 +196,5 @@ class MentionMatches:
         return self.actors, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
 
     def agrees(self, other: MentionMatches) -> bool:
-        """Whether both give the same events: they are equal, or no event is possible in either."""
+        """Whether both matches lead to the same events: they are equal, or no event is possible in either."""
         return not (self.possible or other.possible) or self._compared() == other._compared()

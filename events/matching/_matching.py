@@ -51,12 +51,12 @@ _DESCRIBING = (
 
 
 def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ...]:
-    """Names of the schemes to read a document by: `SchemeChoice.names`, for labels from a file.
+    """Names of the dependency schemes that fit the labels of a document from a file.
 
     Raises
     ------
     InputError
-        If the labels fit no scheme, or not the given one.
+        If the labels fit no scheme, or do not fit `scheme`.
     """
     try:
         return SchemeChoice(scheme).names(labels)
@@ -65,7 +65,7 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
 
 
 def served_schemes(rule: Rule, readable: Sequence[str]) -> list[str]:
-    """The schemes for which a rule has paths, of those by which a document can be read; InputError if there is none."""
+    """Schemes out of `readable` for which a rule has paths; raises InputError if the rule has paths for none."""
     served = [name for name in readable if rule.serves(name)]
     if not served:
         expected = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
@@ -74,7 +74,7 @@ def served_schemes(rule: Rule, readable: Sequence[str]) -> list[str]:
 
 
 def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
-    """Error of labels that fit several schemes, which give different things."""
+    """Error for labels that fit several schemes from which different `things`, such as events, follow."""
     rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(schemes)}"
     return InputError(f"{rule}, which give different {things}", hint=ParameterHint("scheme", "chooses"))
 
@@ -92,18 +92,18 @@ def match_document(
     Parameters
     ----------
     tokens, mentions
-        Of one document; mentions int32 (n_mentions, 3): start, end, head.
+        Tokens of one document, and its mentions, int32 (n_mentions, 3): start, end, head.
     rule, lexicon
-        What to look for.
+        Definition of the event, and names of the actors.
     date
-        Chooses between actors that share a name.
+        Date of the document, which decides between actors that share a name at different times; None if unknown.
     scheme
-        Name of the dependency scheme, or None to recognise it from the labels.
+        Name of the dependency scheme; by default it is recognised from the labels.
 
     Raises
     ------
     InputError
-        If the labels fit no scheme, or several that give different events.
+        If the labels fit no scheme, none for which the rule has paths, or several from which different events follow.
     """
     return match_rules(tokens, mentions, [rule], lexicon, date, scheme)[0]
 
@@ -116,7 +116,7 @@ def match_rules(
     date: datetime.date | None,
     scheme: str | None = None,
 ) -> tuple[MentionMatches, ...]:
-    """Match several rules against a parse, each as `match_document` does; what they share is done once."""
+    """Match several rules against a parse, each as `match_document` does; shared steps are done once."""
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
     readings: dict[str, Reading] = {}
@@ -136,16 +136,17 @@ def match_rules(
 
 
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
-    """Lemmas that triggers of some rules have."""
+    """Lemmas that triggers of the rules can have."""
     return frozenset(word for rule in rules for frame in rule.frames for word in frame.words)
 
 
 def distinct_actors(
     tokens: Tokens, mentions: Ints32, lexicon: Lexicon, date: datetime.date | None, scheme: str | None = None
 ) -> tuple[Ints32, Ints32]:
-    """Pairs of mentions that are described as distinct actors, and the mentions that name one: as in `MentionMatches`.
+    """Pairs of mentions that are described as distinct actors, and the mentions that name an actor.
 
-    This needs no rule; of several schemes that the labels fit, the first reads them. Errors as of `readable_schemes`.
+    See `apart` and `naming` of `MentionMatches`. No rule is needed. If the labels fit several schemes, the first one is
+    used; errors are those of `readable_schemes`.
     """
     reading = Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
     apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
@@ -153,7 +154,7 @@ def distinct_actors(
 
 
 def _agreed(readings: Sequence[RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
-    """Matches of one rule, which must be the same in all schemes that the labels fit."""
+    """Matches of one rule; raises InputError if schemes that the labels fit lead to different events."""
     if not any(reading.instances for reading in readings):
         return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
     matches = [reading.matches(found, lexicon) for reading in readings]
@@ -163,7 +164,7 @@ def _agreed(readings: Sequence[RuleReading], found: LexiconMatches, lexicon: Lex
 
 
 class _Descriptions(NamedTuple):
-    """Codes of actors, and the mentions that are described as these, as in `MentionMatches`."""
+    """Codes of actors and the descriptions of mentions as these actors: see `MentionMatches`."""
 
     codes: tuple[str, ...]
     mentions: Ints32
@@ -173,7 +174,7 @@ class _Descriptions(NamedTuple):
 
 
 class _Apart(NamedTuple):
-    """Mentions of different entities, as in `MentionMatches`."""
+    """Pairs of mentions that belong to different entities: see `MentionMatches`."""
 
     pairs: Ints32
     n_distinct: int
@@ -181,7 +182,7 @@ class _Apart(NamedTuple):
 
 
 class Reading:
-    """A parse in one scheme: what all rules share."""
+    """A parse read by one scheme, with the intermediate results that all rules share."""
 
     def __init__(
         self, tokens: Tokens, mentions: Ints32, scheme: str, words: frozenset[str], language: str = ""
@@ -199,9 +200,10 @@ class Reading:
         self._apart: _Apart | None = None
 
     def apart(self, found: LexiconMatches, lexicon: Lexicon) -> _Apart:
-        """Pairs of mentions that are of different entities; once for all rules, by the same paths.
+        """Pairs of mentions that belong to different entities, computed once for all rules, by the same paths.
 
-        They are described as distinct actors, or are subject and object of one verb: "The president attacked Georgia."
+        The mentions of a pair are described as distinct actors, or are subject and object of one verb, as in "The
+        president attacked Georgia."
         """
         if self._apart is None:
             # In the form of a rule's paths: rules with the same ones share the descriptions.
@@ -233,7 +235,7 @@ class Reading:
         return np.array(pairs, np.int32).reshape(-1, 2)
 
     def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
-        """Mentions and the actors that they are described as; once for all rules with the same paths."""
+        """Mentions and the actors as which they are described, computed once for all rules with the same paths."""
         if paths not in self._described:
             words = described_words(self.view, self.by_head, paths, found.codes) if found.codes else {}
             described = sorted(words)
@@ -250,7 +252,7 @@ class Reading:
     def with_inferred(
         self, paths: tuple[str, ...], found: LexiconMatches, lexicon: Lexicon, stand_ins: bool
     ) -> _Descriptions:
-        """`described`, and after them the descriptions that hold in some samples."""
+        """Descriptions of `described`, followed by the descriptions that hold in some samples only."""
         key = paths, stand_ins
         if key not in self._with_inferred:
             certain = self.described(paths, found)
@@ -304,9 +306,10 @@ def inferred_descriptions(
     lexicon: Lexicon | None,
     language: Language,
 ) -> list[InferredDescription]:
-    """Descriptions that hold in some samples, given by (mention, code) those that hold in all, with their words.
+    """Descriptions that hold in some samples only.
 
-    The lexicon says which words can stand for actors; None: no word does.
+    `described` has the descriptions that hold in all samples: the token that describes each (mention, code). `lexicon`
+    defines the words that can stand for actors; without a lexicon, no word can.
     """
     by_code: dict[str, list[int]] = {}
     for mention, code in described:
@@ -326,7 +329,7 @@ def _possessed(
     by_head: Callable[[int], Sequence[int]],
     forces: frozenset[str],
 ) -> Iterator[InferredDescription]:
-    """Mentions of forces with a pronoun as their possessor, as each actor of the text."""
+    """Descriptions of forces whose possessor is a pronoun ("their troops"), as each actor of the text."""
     for mention, head in enumerate(mentions[:, 2].tolist()):
         if view.lemma[head].lower() not in forces:
             continue
@@ -348,7 +351,7 @@ def _stand_ins(
     view: ParseView,
     language: Language,
 ) -> Iterator[InferredDescription]:
-    """Mentions described as a class alone, as each named actor of the class; their chances are at most 1 in all."""
+    """Descriptions of mentions that name only a class, as each actor of the class; chances sum to at most 1."""
     for class_code, named in members.items():
         candidates = {code: by_code[code] for code in by_code if code in named}
         if class_code not in by_code or not candidates:
@@ -380,9 +383,10 @@ def _of_the_state(
     lexicon: Lexicon,
     language: Language,
 ) -> Iterator[InferredDescription]:
-    """Mentions such as "the army" and "the government", after the name of the only country of the text.
+    """Descriptions of mentions such as "the army" and "the government" as the only country that the text names before.
 
-    Not where something is done to the country: those who do it may be others.
+    There are none if the country is the patient of a verb anywhere in the text, because "the army" may then be that of
+    another country.
     """
     states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
     if len(states) != 1:
@@ -408,7 +412,7 @@ def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> floa
 
 
 class Candidate(NamedTuple):
-    """A trigger of a frame with its lemma or phrase; for each role the tokens where paths end, with the first path."""
+    """Trigger of a frame with its lemma or phrase, and, for each role, the tokens where paths end with their paths."""
 
     token: int
     words: str
@@ -417,7 +421,7 @@ class Candidate(NamedTuple):
 
 
 class RuleReading:
-    """A parse in one scheme, with the triggers of a rule and the instances of its event."""
+    """A parse read by one scheme, with the triggers of a rule and the instances of its event."""
 
     def __init__(self, parse: Reading, rule: Rule) -> None:
         self.parse = parse
@@ -448,7 +452,7 @@ class RuleReading:
                     self._triggers.append(token)
 
     def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
-        """Add the mentions that are described as an actor, given the names of actors in the text."""
+        """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
         rule = self._rule
         # Nothing is described where no rule has an instance; such matches are not shared.
         described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
@@ -513,7 +517,7 @@ def is_filled_by_default(rule: Rule, role: str, reading: Reading, trigger: int) 
 
 
 def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon, default: str) -> tuple[str, ...]:
-    """Codes that can fill a role: of its classes, or all, none for an optional role, and its default actor."""
+    """Codes that a role can have: those of its classes (or all), "" if it is optional, and its default actor."""
     codes = lexicon.countable(actors, rule.classes.get(role))
     last = (default,) if default and default not in codes else ()
     return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *last)
@@ -522,7 +526,7 @@ def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon
 def described_words(
     view: ParseView, by_head: Dependents, paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
-    """Mentions and the actors to which a description path of their head leads, with the first such token."""
+    """First token that describes each (mention, code): a description path leads to it from the mention's head."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         for head in leading_to(paths, view, token):
@@ -532,7 +536,7 @@ def described_words(
 
 
 def _candidates(parse: Reading, rule: Rule) -> list[Candidate]:
-    """The triggers of each frame, with the tokens where the paths of its roles end, of mentions or not."""
+    """Triggers of each frame, with the tokens where the paths of its roles end, whether they head mentions or not."""
     view = parse.view
     return [
         Candidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
@@ -543,7 +547,7 @@ def _candidates(parse: Reading, rule: Rule) -> list[Candidate]:
 
 
 def _instances(parse: Reading, rule: Rule, candidates: Iterable[Candidate]) -> dict[int, dict[tuple[int, ...], str]]:
-    """By trigger, all ways to fill the roles of the event, with their frames; only triggers with a way are there."""
+    """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
     instances: dict[int, dict[tuple[int, ...], str]] = {}
     for each in candidates:
         fillers = []
@@ -557,7 +561,7 @@ def _instances(parse: Reading, rule: Rule, candidates: Iterable[Candidate]) -> d
 
 
 def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
-    """Leave out instances that differ from another, of another frame, only in what they lack."""
+    """Instances without those that differ from another instance only by roles that no mention fills."""
 
     def says_less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))

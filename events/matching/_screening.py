@@ -1,4 +1,4 @@
-"""Selects the documents of a batch in which an event is possible from the columns, before Python objects are made."""
+"""Selection of the documents in which an event is possible, by the columns of a batch, without Python objects."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _MOST_FRAMES = 63  # bits of the flags of tokens
 
 @dataclass(slots=True)
 class _WordTable:
-    """Caches a whole number for each distinct string, so that it is computed once for a vocabulary."""
+    """Cache of an integer for each distinct string, which is computed once for a vocabulary."""
 
     value: Callable[[Sequence[str]], Iterable[int]]
     known: dict[str, int]
 
     def flags(self, batch: DocumentBatch, column: str) -> Ints:
-        """Value of each token of a batch, by one of its columns of strings."""
+        """Value of each token of a batch, for the strings in one of its columns."""
         words, indices = batch.token_words(column)
         if len(self.known) > _MOST_WORDS:  # limits the memory for large vocabularies
             self.known.clear()
@@ -45,17 +45,19 @@ class _WordTable:
 
 @dataclass(slots=True)
 class DocumentMatches:
-    """What rules and a lexicon find in one document.
+    """Matches of rules and a lexicon in one document.
 
     Attributes
     ----------
     has_trigger, has_name
-        Whether any parse has a trigger of some rule, and a word that may begin a name of the lexicon.
+        Whether any parse has a trigger of some rule, and whether any has a word that may begin a name of the lexicon.
     parses
-        By number of the parse, the matches of the rules whose event is possible in it, where there are any.
+        Matches of the rules whose event is possible in a parse, by the number of the parse; parses without such a rule
+        are left out.
     triggers
-        By name of the rule: tokens of the triggers whose roles are filled in any parse, each with the conditions that
-        exclude it in any parse; of documents that have a word that may begin a name, if a role needs an actor.
+        Triggers whose roles are filled in any parse, by the name of the rule: the conditions that exclude the trigger
+        in any parse, by its token. If a role needs an actor, only documents with a word that may begin a name have
+        them.
     """
 
     has_trigger: bool = False
@@ -64,7 +66,7 @@ class DocumentMatches:
     triggers: dict[str, dict[int, set[str]]] = field(default_factory=dict)
 
     def add(self, parse: int, found: Sequence[MentionMatches]) -> None:
-        """Add what the rules find in one parse."""
+        """Add the matches of the rules in one parse."""
         possible = tuple(each for each in found if each.possible)
         if possible:
             self.parses[parse] = possible
@@ -84,14 +86,14 @@ class Screen:
     Parameters
     ----------
     rules, lexicon
-        What to look for.
+        Definitions of events, and names of the actors.
     scheme
-        Name of the dependency scheme, or None to recognise each document's from its labels.
+        Name of the dependency scheme; by default each document's scheme is recognised from its labels.
 
     Raises
     ------
     ParameterError
-        If there is no rule, or the rules have more than 63 frames in all.
+        If there is no rule, or the rules together have more than 63 frames.
     """
 
     def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
@@ -136,7 +138,8 @@ class Screen:
         Returns
         -------
         matches, reasons
-            By row: what is found in a document, and why another is rejected, of which a parse cannot be read.
+            Matches in each valid document, by row, and faults of the documents with a parse that cannot be read, by
+            row.
         """
         every, firsts = batch, np.arange(len(batch))
         if batch.parses is not None:
@@ -164,9 +167,9 @@ class Screen:
         return matches, reasons
 
     def _promising(self, batch: DocumentBatch) -> tuple[Bools, Bools, list[Bools]]:
-        """Whether each document has a trigger; a word that may begin the name of an actor; and what each rule needs.
+        """Whether documents have a trigger, a word that may begin an actor's name, and the words each rule requires.
 
-        That is a trigger of the rule, and if a role is required such a word.
+        A rule requires a trigger, and, if one of its roles must have an actor, a word that may begin an actor's name.
         """
         flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
         of_documents = _bits_of(batch, flags)
@@ -183,9 +186,9 @@ class Screen:
         return of_documents != 0, named, promising
 
     def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
-        """The scheme by which a parse is read; None if its labels say it, or cannot be told apart.
+        """Scheme by which a parse is read; None if its labels fit one scheme only, or the scheme stays undecided.
 
-        Where its labels fit several, it is that of the document, or of all documents of its file.
+        If the labels fit several schemes, the scheme that the document declares or the scheme of its file is used.
         """
         if self._scheme is not None:
             return self._scheme
@@ -211,7 +214,10 @@ class Screen:
 
 
 def _scheme_of_file(batch: DocumentBatch) -> str | None:
-    """The only scheme that has all labels of the first documents of a file; of documents in memory, of the batch."""
+    """The only scheme that has all labels of the first documents of the batch's file, or None if there is not one.
+
+    For documents in memory, the labels are those of the batch.
+    """
     if batch.source not in (_IN_MEMORY, "-"):
         stream = DocumentStream([batch.source], batch_size=_FIRST_DOCUMENTS, on_rejected=lambda rejected: None)
         batch = next(iter(stream), batch)
@@ -220,18 +226,18 @@ def _scheme_of_file(batch: DocumentBatch) -> str | None:
 
 
 def _any(flags: Bools, firsts: Ints) -> list[bool]:
-    """For each document whether any of its parses has a flag."""
+    """Whether any parse of each document has a flag."""
     return np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
 
 
 def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:
-    """For each label the bits of the schemes that cannot read it."""
+    """Bits of the schemes that cannot read a label, for each label."""
     schemes = [SCHEMES[name] for name in names]
     return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
 
 
 def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:
-    """For each word of several sets, the bits of the sets that have it."""
+    """Bits of the sets that have a word, by the word."""
     bits: dict[str, int] = {}
     for i, words in enumerate(several):
         for word in words:

@@ -1,6 +1,6 @@
-"""Why each trigger of a document makes an event or does not: what matching kept of it, in words.
+"""Explanation in words why each trigger of a document makes an event or does not.
 
-It is for a reader of a few sentences and for counts of a rule's parts, not for counting events.
+It serves to debug a rule on a few sentences and to count where the rule's parts fail; events are not counted from it.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class NamedActor:
     Attributes
     ----------
     actor
-        Its code in the lexicon.
+        Code of the actor in the lexicon.
     words
-        The name.
+        Text of the name.
     path_from_trigger
-        The path of the parse from the trigger to the head of a mention that the name describes, or else to the name;
-        "" if that is the trigger itself, None if they are in different trees.
+        Path in the parse from the trigger to the head of a mention that the name describes, or, if it describes none,
+        to the name; "" if that is the trigger itself, None if they are in different trees.
     describes_a_mention
-        Whether it describes a mention by the paths of the rule.
+        Whether the name describes a mention by the paths of the rule.
     """
 
     actor: str
@@ -69,17 +69,18 @@ class RoleTrace:
     role
         Name of the role.
     outcome
-        COUNTED if the role is as the event needs it, else what it lacks.
+        COUNTED if the role fulfils the event's conditions; otherwise the one of OUTCOMES that says what is missing.
     is_optional
-        Whether it may be absent, or filled by nobody whom the lexicon names.
+        Whether the role may be absent, or filled by an entity that is no actor of the lexicon.
     path, word
-        The path that leads to a mention, and the word at its end; None if there is none.
+        Path that leads to a mention, and the word at its end; None if no path leads to one.
     actors
-        Codes of the actors as which the mention is described: those of the role's classes, or else all.
+        Codes of the actors as which the mention is described: those of the role's classes or, if there are none, all.
     in_class
-        Whether the role's classes have them.
+        Whether `actors` belong to the role's classes.
     nearest, failed_step, near_miss
-        Where no path leads to a mention: the path that comes farthest, its step that fails, and both in words.
+        If no path leads to a mention, the path that leads farthest, its step that fails, and a text that says both;
+        otherwise None.
     """
 
     role: str
@@ -101,19 +102,19 @@ class TriggerTrace:
     Attributes
     ----------
     token
-        The trigger.
+        Token offset of the trigger in the document.
     trigger
-        The lemma of the rule that it has, or the phrase of which it is the head word.
+        Lemma of the trigger in the rule, or the phrase of which the trigger is the head word.
     frame
-        Name of its frame.
+        Name of the frame to which the trigger belongs.
     outcome
-        One of OUTCOMES.
+        One of OUTCOMES: whether the trigger makes an event, or the reason why not.
     conditions, condition_words
-        The conditions of the preset that hold of it, and for each the word to which its path leads.
+        Names of the preset's conditions that exclude the trigger, and the word to which the path of each leads.
     roles
-        The roles of the event.
+        How each role of the event is filled.
     actors
-        Names of actors in its sentence.
+        Names of actors in the trigger's sentence.
     """
 
     token: int
@@ -127,7 +128,7 @@ class TriggerTrace:
 
     @property
     def is_named(self) -> bool:
-        """Whether one actor of the lexicon fills each role, also where it is optional."""
+        """Whether exactly one actor of the lexicon fills each role, including optional roles."""
         return all(role.in_class and len(role.actors) == 1 for role in self.roles)
 
 
@@ -147,9 +148,9 @@ def trace_document(
     date: datetime.date | None,
     scheme: str | None = None,
 ) -> DocumentTrace:
-    """Trace every trigger of a document; parameters and errors as in `match_document`.
+    """Trace every trigger of a document; see `match_document` for the parameters and errors.
 
-    If the labels fit several schemes, the first that the rule serves is read.
+    If the labels fit several schemes, the first for which the rule has paths is used.
     """
     served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
     reading = Reading(tokens, mentions, served[0], rule_words([rule]), rule.language)
@@ -159,7 +160,7 @@ def trace_document(
 
 
 class _Tracer:
-    """One parse with the names of actors in it and what they describe."""
+    """One parse with the names of actors in it and the mentions that they describe."""
 
     def __init__(self, reading: Reading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches) -> None:
         self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
@@ -173,7 +174,7 @@ class _Tracer:
             self._described.setdefault(first, []).append(head)
 
     def triggers(self, candidates: Iterable[Candidate]) -> Iterator[TriggerTrace]:
-        """The triggers in the order of the text; of several frames at one token the one with the best outcome."""
+        """Triggers in the order of the text; a token that triggers several frames is reported with its best outcome."""
         by_token: dict[int, list[Candidate]] = {}
         for candidate in candidates:
             by_token.setdefault(candidate.token, []).append(candidate)
@@ -219,7 +220,7 @@ class _Tracer:
         return RoleTrace(role, outcome, is_optional, **failed)
 
     def _failure(self, failure: FailedStep) -> str:
-        """Why a step fails: the words that have its label and not its conditions, or the labels that it could take."""
+        """Text that says why a step fails: words that violate its conditions, or the labels that exist instead."""
         view = self._view
         words = ", ".join(repr(view.text[token]) for token in failure.tokens)
         if failure.label_fits:
@@ -229,7 +230,7 @@ class _Tracer:
         return f"{failure.step} leads nowhere from {words}, which has {labels or 'no label'}"
 
     def _filled(self, role: str, is_optional: bool, path: str, head: int) -> RoleTrace:
-        """A role that the mentions with a head fill: the actors as which they are described."""
+        """Trace of a role that the mentions with one head fill, with the actors as which they are described."""
         codes = self._codes.get(head, set())
         own = self._lexicon.countable(codes, self._rule.classes.get(role))
         # The finest: of the police of a country those in this country, or else the police, or else any actor.

@@ -13,14 +13,14 @@ from events.rules._rules import Frame, Phrase
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LemmaIndex:
-    """The tokens of some lemmas of a document.
+    """Index of the tokens of a document that have lemmas of interest.
 
     Attributes
     ----------
     lemmas
-        By token its lemma, in lower case.
+        Lemma of each token in lower case, by the token's offset in the document.
     tokens
-        By lemma the tokens.
+        Offsets of the tokens with each lemma, by the lemma.
     """
 
     lemmas: Mapping[int, str]
@@ -28,7 +28,7 @@ class LemmaIndex:
 
     @classmethod
     def of(cls, view: ParseView, words: Collection[str]) -> Self:
-        """The index of the lemmas among some words in lower case."""
+        """Index of the tokens whose lemma, in lower case, is one of `words`."""
         wanted = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
         matching = compress(range(len(view.lemma)), map(wanted.__contains__, view.lemma))
         lemmas = {token: wanted[view.lemma[token]] for token in matching}
@@ -50,7 +50,7 @@ class LemmaIndex:
 
 
 def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head words of adjacent tokens with the lemmas of a phrase in order: the last whose head is outside."""
+    """Head word of each run of adjacent tokens with the lemmas of a phrase: the last token whose head is outside."""
     size = len(phrase.words)
     for start in index.tokens[phrase.words[0]]:
         end = start + size

@@ -49,11 +49,11 @@ class Columns:
     Attributes
     ----------
     text, date, title
-        Names of columns. A table may lack `title`.
+        Names of the columns with the text, the date and the headline. A table may lack `title`.
     doc_id
-        Name of a column; None: articles are numbered, as "news.csv#1".
+        Name of the column with the identifier. If None, articles are numbered within their file, as in "news.csv#1".
     needs_date
-        Whether a table must have the column "date"; another name of the column is always required.
+        Whether a table must have a column "date". A column with any other name is always required.
     """
 
     text: str = "text"
@@ -327,10 +327,11 @@ class ArticleStream(FileSeries):
         Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
         (in names also 20010911). The time of day and the time zone are ignored.
     undated
-        What happens with articles without a date: "reject" or "keep".
+        Treatment of articles without a date: "reject" or "keep".
     on_rejected
-        Called with each article that breaks a rule, which is then left out; None: the first one raises InputError.
-        So is the rest of a damaged file (gzip data, archive, Parquet); one that is no CSV always raises.
+        Function that is called with each article that breaks a rule, which is then left out; by default the first such
+        article raises InputError. The rest of a damaged file (gzip data, archive, Parquet) is rejected as one article.
+        A file that is not valid CSV always raises InputError.
 
     Attributes
     ----------

@@ -85,17 +85,17 @@ def prepared(
     Parameters
     ----------
     article
-        As it was read.
+        Article as it was read from its file.
     known
-        Says which words, in lower case, a vocabulary has.
+        Function that says which words, in lower case, a vocabulary has.
     headline
-        Whether the headline is parsed.
+        Whether the headline is parsed too.
     paragraphs
-        What separates paragraphs, as of `paragraphs_of`.
+        Separator of paragraphs, "blank-line" or "line": see `paragraphs_of`.
     as_written
-        Whether nothing is cleaned, left out or rewritten.
+        If True, the text is not cleaned, shortened or rewritten.
     is_repaired
-        Whether the article was repaired before, for the tally.
+        Whether the encoding of the article was repaired before, which is recorded in the tally.
     """
     tally = TextTally.of(f"{article.title}\n{article.text}", is_repaired=is_repaired)
     title, text, notes = article.title, article.text, list[Note]()

@@ -49,9 +49,9 @@ class TextTally:
         Texts of at least 40 letters of a script with two cases, none of them in upper case; those of them with a name
         that is also a word (turkey, the us), which no lexicon finds without its capital.
     n_mojibake
-        Texts with characters that come from UTF-8 that was read in another encoding, such as those of an apostrophe.
+        Number of texts with sequences of characters that arise if UTF-8 is read in another encoding.
     n_lost
-        Texts with the replacement character: what stood there is lost.
+        Number of texts with the replacement character, which shows that a character was lost.
     n_repaired
         Texts that `repaired` changed; the other counts are of the repaired texts.
     n_cleaned

@@ -195,14 +195,14 @@ def match_queries(
     Parameters
     ----------
     document
-        With tokens and gold.
+        Document with tokens and gold.
     role
         The pronoun's role at the verb, as `corefsample.syntax` names them: subject, object, passive_subject or
         passive_agent.
     scheme
-        Name of the dependency scheme, or None to recognise it from the labels.
+        Name of the dependency scheme; by default it is recognised from the labels.
     unannotated
-        "skip", or "single": a mention without a gold entity is an entity of its own; see
+        Treatment of mentions without a gold entity: "skip" excludes them, "single" makes each a separate entity; see
         `gold_codes`.
 
     Raises

@@ -32,11 +32,11 @@ class QueryScore(DocumentObjective):
         "brier", corrected for the noise of the samples: (k/S - y)^2 - k (S - k) / (S^2 (S - 1)) estimates
         (P - y)^2 without bias. Or "log", of (k + 1/2) / (S + 1).
     n_samples
-        S, at least 2. Fits by kind choose their own number (`with_samples`).
+        Number of samples S, at least 2. Fits by kind of antecedent replace it (`with_samples`).
     seed
-        In [0, 2**64).
+        Seed of the samples, in [0, 2**64).
     role, scheme, unannotated
-        As in `match_queries`.
+        Options by which queries are matched with documents: see `match_queries`.
     joint
         Whether to add the likelihood of gold antecedents, with queries at six times their weight. The likelihood keeps
         what queries do not determine; queries keep the sums over documents right. Transfers best to other text.

@@ -85,11 +85,11 @@ class QueryStudy:
     n_left_out
         Mentions without a gold entity that would otherwise decide a query.
     failures
-        Objectives that have no minimum on some part of the documents, with the error; they have no variant.
+        Error message of each objective that has no minimum on some fold of the documents; it has no variant.
     fields
-        Values of documents' fields by doc_id, for tables by group.
+        Values of the documents' fields by doc_id, for tables by group.
     seed
-        Of the samples.
+        Seed of the samples, in [0, 2**64).
     """
 
     table: QueryTable
@@ -276,31 +276,32 @@ def study_queries(
     Parameters
     ----------
     documents
-        With tokens; those without gold are counted and not used.
+        Documents with tokens. Documents without gold are ignored.
     objectives
-        Any of "likelihood", "links" (Brier score), "links-log", "queries" (Brier score), "queries-log".
+        Objectives of recalibration to compare: any of "likelihood", "links" (Brier score), "links-log", "queries"
+        (Brier score), "queries-log".
     n_folds
-        From 2 to the number of documents with gold.
+        Number of folds of the cross-validation, from 2 to the number of documents with gold.
     n_samples
-        Sampled clusterings per document, for probabilities and for fitting by queries; at least 2.
+        Number of sampled clusterings per document, for probabilities and for fitting by queries; at least 2.
     n_resamples
-        Refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
+        Number of refits on bootstrapped documents, for intervals with the uncertainty of the recalibration; 0 for none.
     seed
-        Of samples, folds and bootstrap, in [0, 2**64).
+        Seed of samples, folds and bootstrap, in [0, 2**64).
     role, scheme
-        As in `match_queries`.
+        Role of the pronoun, and dependency scheme: see `match_queries`.
     unannotated, missing, form, domains
-        As in `corefsample.recalibration.RecalibrationFitter`.
+        Options of the fits: see `corefsample.recalibration.RecalibrationFitter`.
     recalibration
-        A recalibration that was fitted elsewhere, to measure instead of the objectives. Scores that had it already
-        get its uncertainty alone.
+        Recalibration that was fitted elsewhere and is evaluated instead of the objectives. If it was applied to the
+        scores already, only its uncertainty is added. By default, recalibrations are fitted by the objectives.
     uncertainty
-        "none", "fit" or "domain": of that recalibration, in the intervals; None: all that it has. Without one, of the
-        recalibration of a model of the package if all scores had it, in the intervals as scored.
+        Sources of uncertainty in the intervals: "none", "fit" or "domain" of `recalibration`, or, without one, of the
+        recalibration by a model of this package that all scores had. By default, every source that it records.
     by
-        Fields of the documents by which to compare P with the truth (`QueryStudy.misfit`).
+        Fields of the documents by which P is compared with the truth (`QueryStudy.misfit`).
     min_pairs
-        Pairs of query and document that there must be, which is checked before anything is fitted.
+        Least number of pairs of a query and a document, which is checked before recalibrations are fitted.
 
     Raises
     ------

@@ -75,9 +75,9 @@ def count_intervals(
     probs
         float (n_pairs,), or (n_draws, n_pairs) for the distribution with the uncertainty of a recalibration.
     levels
-        Of the intervals, each in (0, 1).
+        Probabilities of the credible intervals, each in (0, 1).
     min_documents
-        Omit queries in fewer documents.
+        Least number of documents that contain a query; other queries are omitted.
 
     Returns
     -------
@@ -165,9 +165,9 @@ def count_quantiles(
     null
         bool (n_draws, n_pairs), from `null_truths`.
     n_bins
-        At least 2.
+        Number of bins of the histogram, at least 2.
     min_documents
-        Omit queries in fewer documents.
+        Least number of documents that contain a query; other queries are omitted.
 
     Returns
     -------
@@ -210,11 +210,11 @@ def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n
     table
         The queries.
     recalibrations
-        One per document of the table.
+        Recalibration of each document of the table.
     n_draws
-        At least 1.
+        Number of clusterings that are drawn per document, at least 1.
     seed
-        Of the samples, which are others than those of P.
+        Seed of the random draws, in [0, 2**64); the draws differ from those from which P is estimated.
 
     Returns
     -------

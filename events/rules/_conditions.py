@@ -166,7 +166,7 @@ def _without_missing(path: str, words: Mapping[str, Sequence[str]]) -> str | Non
 
 
 def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str, language: str = "") -> list[str]:
-    """The paths that some paths stand for, with word lists as of `conditions_with`."""
+    """Expanded paths, with the word lists that `conditions_with` uses in place of their names."""
     file = _combined(words, {}, language)
     return [each for path in paths for each in _expanded(path, scheme, file)]
 

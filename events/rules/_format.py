@@ -76,7 +76,7 @@ class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """Who fills a role where the text names nobody, and the conditions for that."""
+    """Actor that fills a role if the text names no actor, and the conditions under which it does."""
 
     actor: Text
     when: list[Text] = []
@@ -97,14 +97,15 @@ class Preset(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Clauses that complete "Does the article say that ...?", for who labels documents.
+    """Clauses that complete the question "Does the article say that ...?" for a person who labels documents.
 
     Attributes
     ----------
     actor
-        The event of named actors, with the place {actor}, and {target} of a second role: "{actor} arrested someone".
+        Clause for the event of a named actor, with the placeholder {actor}, and {target} if there is a second role:
+        "{actor} arrested someone".
     anyone
-        The event of anybody: "someone was arrested".
+        Clause for the event of any actor: "someone was arrested".
     """
 
     actor: str = ""
@@ -112,7 +113,7 @@ class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An outcome with a title for pictures and pages, and a clause as of `QuestionClauses`."""
+    """An outcome with a title for pictures and pages, and the clause of its question: see `QuestionClauses`."""
 
     events: Text | Words
     title: str = ""
@@ -339,7 +340,7 @@ def _named(roles: dict[str, list[str]]) -> list[str]:
 
 
 def _unknown(names: Iterable[str], known: Collection[str], rule: str, place: str) -> Iterator[InputError]:
-    """A fault for each name that is not among those known, which the rule has in place of {}."""
+    """Fault for each unknown name; `rule` is a message in which {} is replaced by the valid names."""
     for name in names:
         if name not in known:
             yield InputError(f"{rule.format(', '.join(known) or 'none')}, got {name!r}", place=place)

@@ -1,8 +1,9 @@
-"""Outcomes: unions of events, such as any of three events by the police, or an arrest by the police or by nobody named.
+"""Outcomes: unions of events, such as three events by the police, or an arrest by the police or an unnamed actor.
 
-``NAME=EVENTS:ACTORS`` has alternatives with ``|`` between them: names of rules, or RULE.FRAME for one frame of a rule;
-and actors: a code, ``-`` for nobody named, ``{class}`` for any actor of a class of the lexicon, ``*`` for anybody or
-nobody. For two roles an actor is ``IRQ>KWT``, or ``IRQ`` for any target. Without ``:ACTORS`` they are ``*``.
+An outcome is written ``NAME=EVENTS:ACTORS``. EVENTS are names of rules, or RULE.FRAME for one frame of a rule. ACTORS
+are codes, ``-`` for no named actor, ``{class}`` for any actor of a class of the lexicon, or ``*`` for any actor or no
+actor. Alternatives have ``|`` between them. For two roles an actor is ``IRQ>KWT``, or ``IRQ`` for any target. Without
+``:ACTORS`` the actors are ``*``.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ class Outcome:
     Attributes
     ----------
     name
-        In tables the event.
+        Name of the outcome, which tables have in the column `event`.
     events
-        Names of the rules.
+        Names of the rules whose events are united.
     actors
-        The actors, in the notation above; in tables the actor.
+        Actors of the events, in the notation ``IRQ|{police}|-``, which tables have in the column `actor`.
     title
-        Name in pictures and on pages; by default `name`.
+        Name of the outcome in pictures and on pages; by default `name`.
     question
-        Clause that completes "Does the article say that ...?", for who labels documents.
+        Clause that completes the question "Does the article say that ...?" for a person who labels documents.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Outcome:
 
     @classmethod
     def parsed(cls, text: str, *, title: str = "", question: str = "") -> Outcome:
-        """Read the notation; ParameterError if it is another."""
+        """Read an outcome in its notation; raises ParameterError if the text breaks it."""
         name, is_named, union = text.partition("=") if isinstance(text, str) else ("", "", "")
         events, has_actors, actors = union.partition(":")
         alternatives = [

@@ -87,17 +87,18 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Who fills an optional role where nothing else can.
+    """Actor that fills a role by default, if the text has nothing that fills it.
 
     Attributes
     ----------
     actor
-        Code of the actor. Where the lexicon has no such actor, the role has no default.
+        Code of the actor. If the lexicon has no such actor, the role has no default.
     when
-        Names of conditions, of which one must hold; none: always. "near NAME" holds if the condition holds of some
-        token of the trigger's sentence or of one beside it, and any other name if it holds of the trigger.
+        Names of conditions, at least one of which must hold; if empty, no condition is required. "near NAME" holds if
+        the condition holds of some token of the trigger's sentence or of a neighbouring sentence; any other name holds
+        if the condition holds of the trigger.
     unless
-        Names of conditions, in the same form, of which none may hold.
+        Names of conditions, in the same form, none of which may hold.
     """
 
     actor: str
@@ -122,10 +123,10 @@ class Rule:
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
     defaults
-        For some roles, who fills them where the text has nobody who could.
+        Actors that fill roles by default, by the name of the role; other roles have no default.
     filled
-        Which actors have an event: those that the text names ("named"), those that fill a role by default ("default"),
-        or both ("either"). An event in which no role has an actor is the same in all three.
+        Actors that are counted: "named" for actors in the text, "default" for actors that fill a role by default,
+        "either" for both. An event in which no role has an actor counts in all three cases.
     classes
         For some roles, the classes of actors that can fill them.
     conditions
@@ -133,22 +134,23 @@ class Rule:
     unless
         Names of the conditions that exclude a trigger.
     distinct_actors
-        Whether an entity is never two distinct actors, and a mention that names several actors counts for each; else
-        an entity counts for the only actor that its mentions name.
+        True if an entity is never two distinct actors, and a mention that names several actors counts for each of them;
+        if False, an entity counts only if its mentions name a single actor.
     stands_for
-        With distinct actors: whether words of a class ("the guerrillas") can stand for a named actor of the class.
+        Whether words of a class, such as "the guerrillas", can stand for a named actor of the class; used only if
+        `distinct_actors` is True.
     outcomes
         Outcomes that the file declares.
     examples
         Inline examples of the rule file, for all presets.
     description
-        Text of the file.
+        Description of the rule in its file.
     question, codebook
-        What a person is asked who labels documents, and what counts and does not: text of the file.
+        Question for a person who labels documents, and text that says what counts as the event and what does not.
     bases
-        The rule that the file extends, and those that this one extends in turn: names or paths.
+        Names or paths of the rule that the file extends, of the rule that this one extends, and so on.
     language
-        Code of the language of its words; "" if the file does not say it.
+        Code of the language of the rule's words; "" if the file does not declare it.
     """
 
     name: str
@@ -255,7 +257,7 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     rule
         Name of a shipped rule, or path of a YAML file (with a path separator or the ending .yaml or .yml).
     preset
-        Name of one of the file's presets; None: asserted, or the only one of a file.
+        Name of one of the file's presets; by default "asserted", or the only preset of the file.
 
     Raises
     ------
@@ -273,7 +275,7 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
-    """Load all presets of a rule; parameters and errors as in `load_rules`."""
+    """Load all presets of a rule; see `load_rules` for the parameter and the errors."""
     return presets_of(*rule_file(rule))
 
 

@@ -74,11 +74,11 @@ def simulate_documents(
     Parameters
     ----------
     n_documents
-        At least 0. The first documents of a larger number are those of a smaller one.
+        Number of documents, at least 0. A larger number adds documents and does not change the first ones.
     seed
-        In [0, 2**64).
+        Seed of the random draws, in [0, 2**64).
     start, end
-        First and last day.
+        First and last day of the simulated news.
     temperature
         Divisor that would calibrate the scores, in [0.01, 100]: 1 means calibrated, above 1 overconfident, below 1
         underconfident. The text and the candidates do not depend on it.
@@ -90,9 +90,10 @@ def simulate_documents(
     countries
         Countries in the news; by default the 31 of `default_countries`. At least three must exist on every day.
     apart
-        Pairs of mentions of a document that are of different entities, int (n_pairs, 2): the truth is then drawn from
-        the distribution of the scores given that they are. `events.TrueEvents.apart` gives those that a rule keeps
-        apart, so that counts with it are calibrated. The text and the scores do not depend on it.
+        Function that returns pairs of mentions of a document that belong to different entities, int (n_pairs, 2). The
+        true antecedents are then drawn from the distribution of the scores under this condition. With
+        `events.TrueEvents.apart`, which returns the pairs that a rule keeps apart, counts of the rule are calibrated.
+        The text and the scores do not depend on `apart`; by default there is no such condition.
 
     Yields
     ------
@@ -102,7 +103,7 @@ def simulate_documents(
     Raises
     ------
     ParameterError
-        If a parameter is outside its range; at once, not with the first document.
+        If a parameter is outside its range. The error is raised by the call, before the first document is requested.
 
     Examples
     --------
@@ -271,7 +272,7 @@ def candidate_scores(
     Parameters
     ----------
     traits
-        Of each mention.
+        Properties of each mention on which scores depend.
     mentions
         int32 (n_mentions, 3), in the order of the text: start, end, head.
     sentences

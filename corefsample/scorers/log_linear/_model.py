@@ -126,9 +126,9 @@ class AntecedentModel:
         mentions
             int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
         min_prob
-            In [0, 1): candidates below it are left out.
+            Candidates of a lower probability are left out; in [0, 1).
         scheme
-            ud2, ud1 or clearnlp; None recognises it from the labels.
+            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Returns
         -------

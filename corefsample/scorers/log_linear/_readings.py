@@ -55,17 +55,20 @@ def readings(
     """
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":
-        found = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
-        gold = gold_of_found(reading.mentions, reading.gold, found)
+        parse_mentions = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
+        gold = gold_of_found(reading.mentions, reading.gold, parse_mentions)
         # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
-        own = set(compress(reading.mentions[:, 2].tolist(), (entity is None for entity in reading.gold)))
-        alone = [entity is None and head not in own for head, entity in zip(found[:, 2].tolist(), gold, strict=True)]
+        unannotated_heads = set(compress(reading.mentions[:, 2].tolist(), (entity is None for entity in reading.gold)))
+        alone = [
+            entity is None and head not in unannotated_heads
+            for head, entity in zip(parse_mentions[:, 2].tolist(), gold, strict=True)
+        ]
         gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
-        wholes.append(replace(reading, mentions=found, gold=gold))
-    for whole in wholes:
-        yield whole
+        wholes.append(replace(reading, mentions=parse_mentions, gold=gold))
+    for document in wholes:
+        yield document
         if window_seed is not None:
-            yield from _windows(whole, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
+            yield from _windows(document, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
 
 
 def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading]:
@@ -79,11 +82,11 @@ def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading
     begin = 0
     while begin < len(sentences):
         end = begin + int(generator.integers(1, LONGEST_WINDOW + 1))
-        chosen = sentences[begin:end]
+        window = sentences[begin:end]
         if generator.random() < 0.5:
-            chosen = np.union1d(chosen, sentences[:1])
-        if len(chosen) < len(sentences):
-            cut = _cut(whole, np.isin(whole.tokens.sent, chosen))
+            window = np.union1d(window, sentences[:1])
+        if len(window) < len(sentences):
+            cut = _cut(whole, np.isin(whole.tokens.sent, window))
             if len(cut.mentions) > 1:
                 yield cut
         begin = end
@@ -92,16 +95,16 @@ def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading
 def _cut(whole: Reading, kept: Bools) -> Reading:
     """The kept tokens, whole sentences, and the mentions within them."""
     tokens = whole.tokens
-    place = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))  # of each kept token; the last is of no head
+    offsets = np.append(np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1))  # of each kept token; the last is of no head
     texts = {name: list(compress(getattr(tokens, name), kept)) for name in STRING_COLUMNS}
     extra = {name: list(compress(values, kept)) for name, values in tokens.extra.items()}
     short = Tokens(
         **texts,
-        head=place[tokens.head[kept]],
+        head=offsets[tokens.head[kept]],
         sent=np.unique(tokens.sent[kept], return_inverse=True)[1].astype(np.int32),
         extra=extra,
     )
     first, last = whole.mentions[:, 0], whole.mentions[:, 1] - 1
     inside = kept[first] & kept[last] & (tokens.sent[first] == tokens.sent[last]) & kept[whole.mentions[:, 2]]
-    mentions = place[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
+    mentions = offsets[whole.mentions[inside] - [0, 1, 0]] + np.array([0, 1, 0], np.int32)
     return replace(whole, tokens=short, mentions=mentions, gold=list(compress(whole.gold, inside)))

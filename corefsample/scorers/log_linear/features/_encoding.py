@@ -71,7 +71,7 @@ class Encoder:
         mentions
             int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
         scheme
-            ud2, ud1 or clearnlp; None recognises it from the labels.
+            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Raises
         ------
