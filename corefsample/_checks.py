@@ -59,12 +59,12 @@ def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
         raise ParameterError(f"must be pairs of mentions, got {shown(values)}", parameter=name) from None
     if array.size and array.shape[1:] != (2,):
         raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
-    given = integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
-    wrong = ((given < 0) | (given >= n_mentions)).any(axis=1) | (given[:, 0] == given[:, 1])
+    rows = integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)
+    wrong = ((rows < 0) | (rows >= n_mentions)).any(axis=1) | (rows[:, 0] == rows[:, 1])
     if wrong.any():
         rule = f"must be pairs of different mentions from 0 to below {n_mentions}"
-        raise ParameterError(f"{rule}, got {given[wrong][0].tolist()}", parameter=name)
-    return np.unique(np.sort(given, axis=1)[:, ::-1], axis=0)
+        raise ParameterError(f"{rule}, got {rows[wrong][0].tolist()}", parameter=name)
+    return np.unique(np.sort(rows, axis=1)[:, ::-1], axis=0)
 
 
 def mentions(name: str, values: npt.ArrayLike) -> Ints32:
@@ -91,8 +91,8 @@ def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
 def each(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
     """Raise for the first value of an array that is not good, with its place: ``name[i][k] must rule, got value``."""
     if not good.all():
-        place = np.unravel_index(np.argmin(good), good.shape)
-        raise ParameterError(f"must {rule}, got {values[place]}", parameter=name + "".join(f"[{c}]" for c in place))
+        index = np.unravel_index(np.argmin(good), good.shape)
+        raise ParameterError(f"must {rule}, got {values[index]}", parameter=name + "".join(f"[{c}]" for c in index))
 
 
 def shown(value: object) -> str:
@@ -212,13 +212,13 @@ def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
     """Path and value of the first number in JSON-like content that is NaN or infinite."""
     stack = [(path, content)]  # no recursion: content may be deeper than Python's stack
     while stack:
-        place, value = stack.pop()
+        location, value = stack.pop()
         if isinstance(value, float) and not math.isfinite(value):
-            return (place if len(place) <= _LONGEST else f"{place[:_LONGEST]}..."), value
+            return (location if len(location) <= _LONGEST else f"{location[:_LONGEST]}..."), value
         if isinstance(value, Mapping):
-            stack += [(f"{place}.{key}", each) for key, each in reversed(list(value.items()))]
+            stack += [(f"{location}.{key}", each) for key, each in reversed(list(value.items()))]
         elif isinstance(value, (list, tuple)):
-            stack += [(f"{place}[{i}]", each) for i, each in reversed(list(enumerate(value)))]
+            stack += [(f"{location}[{i}]", each) for i, each in reversed(list(enumerate(value)))]
     return None
 
 
@@ -232,9 +232,9 @@ def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
     """
     import msgspec
 
-    found = non_finite(content, name)
-    if found is not None:
-        raise ParameterError(f"{found[0]} must be finite, got {found[1]}", place=place)
+    non_finite_value = non_finite(content, name)
+    if non_finite_value is not None:
+        raise ParameterError(f"{non_finite_value[0]} must be finite, got {non_finite_value[1]}", place=place)
     try:
         msgspec.json.encode(dict(content))
     except (TypeError, ValueError, RecursionError) as error:

@@ -40,19 +40,19 @@ _SMALL = 2**28  # bytes; smaller arrays are not checked, as most calls are short
 
 def available_memory() -> int | None:
     """Bytes that this process can still use: those of the machine, or of its control group; None if not known."""
-    found = []
+    limits = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+        limits += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
     except (OSError, ValueError):
         pass
     try:
         group = Path("/sys/fs/cgroup")
         limit, used = ((group / f"memory.{name}").read_text(encoding="ascii") for name in ("max", "current"))
-        found.append(int(limit) - int(used))
+        limits.append(int(limit) - int(used))
     except (OSError, ValueError):  # no control group, or no limit, which is "max"
         pass
-    return min(found, default=None)
+    return min(limits, default=None)
 
 
 def require_memory(n_bytes: int, *, parameter: str, what: str, hint: str | None = None) -> None:

@@ -51,21 +51,21 @@ class LaterComponents:
         factories = {name: str(nlp.get_pipe_meta(name).factory) for name in names}
         anywhere = _WITHOUT_PARSE | (_WITH_SENTENCES if keeps_sentences else frozenset())
         independent = [name for name in names if factories[name] in anywhere]
-        rest = [name for name in names if name not in independent]
+        remaining = [name for name in names if name not in independent]
 
         def leading(names: Sequence[str]) -> list[str]:
             return list(takewhile(lambda name: factories[name] in _OF_TOKENS, names))
 
-        first = leading(rest)
-        self._once, rest = [*first, *independent], rest[len(first) :]
+        first = leading(remaining)
+        self._once, remaining = [*first, *independent], remaining[len(first) :]
         self._rules: _Rules | None = None
         self._of_annotations: list[str] = []
-        ruler: Any = nlp.get_pipe(rest[0]) if rest and factories[rest[0]] == "attribute_ruler" else None
+        ruler: Any = nlp.get_pipe(remaining[0]) if remaining and factories[remaining[0]] == "attribute_ruler" else None
         if ruler is not None and all(map(_reads_labels_only, ruler.patterns)):
             self._rules = _Rules(ruler, nlp)
-            self._of_annotations = leading(rest[1:])
-            rest = rest[1 + len(self._of_annotations) :]
-        self._per_parse = rest
+            self._of_annotations = leading(remaining[1:])
+            remaining = remaining[1 + len(self._of_annotations) :]
+        self._per_parse = remaining
 
     def template(self, doc: Doc) -> Doc:
         """A copy of a Doc before its parse, with everything that does not depend on the parse."""
@@ -142,11 +142,11 @@ class _Rules:
 
     def matches(self, doc: Doc, varying: Sequence[tuple[_Match, list[_Condition]]]) -> list[_Match]:
         """Those that a parse has."""
-        own: list[int] = doc.to_array(_LABEL).tolist()
+        token_labels: list[int] = doc.to_array(_LABEL).tolist()
         matches = []
         for match, conditions in varying:
             for token, labels, wanted in conditions:
-                if (own[token] in labels) is not wanted:
+                if (token_labels[token] in labels) is not wanted:
                     break
             else:
                 matches.append(match)

@@ -253,16 +253,16 @@ class TransitionParser:
         from spacy.pipeline import DependencyParser
 
         components = list(getattr(nlp, "pipeline", ()))
-        places = [place for place, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
+        places = [position for position, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
         names = [name for name, _ in components]
         if not places:
             raise ParameterError(
                 f"must have a transition parser (spaCy's parser), got the components {', '.join(names) or 'none'}",
                 parameter="nlp",
             )
-        place = places[-1]
-        self.before, self.name, self.later = names[:place], names[place], names[place + 1 :]
-        self.component: Any = components[place][1]
+        position = places[-1]
+        self.before, self.name, self.later = names[:position], names[position], names[position + 1 :]
+        self.component: Any = components[position][1]
         self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
 
     def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:

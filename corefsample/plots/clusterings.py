@@ -290,14 +290,14 @@ def _layout(links: DocumentLinks, later: Ints, earlier: Ints, seed: int) -> Floa
 
 def _draw_mentions(ax: Axes, positions: Floats, links: DocumentLinks) -> None:
     bounds = links.bounds
-    several = 0
+    n_entities = 0
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         colour, marker = "white", "o"
         if end - start > 1:
             # Colours change faster than markers, so that 36 entities look different.
-            colour = COLOURS[several % len(COLOURS)]
-            marker = MARKERS[(several + several // len(COLOURS)) % len(MARKERS)]
-            several += 1
+            colour = COLOURS[n_entities % len(COLOURS)]
+            marker = MARKERS[(n_entities + n_entities // len(COLOURS)) % len(MARKERS)]
+            n_entities += 1
         x, y = positions[start:end].T
         ax.scatter(x, y, s=46, c=colour, marker=marker, edgecolors="0.2", linewidths=0.7, zorder=3)
 
@@ -307,8 +307,8 @@ def _draw_legend(ax: Axes, floor: float) -> None:
 
     shown = [p for p in (0.25, 0.5, 1.0) if p > floor]
     lines = [Line2D([], [], color="0.6", linewidth=_WIDEST * p, label=f"{p:g}") for p in (floor, *shown)]
-    place: dict[str, Any] = {"ncols": len(lines), "loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-    ax.legend(handles=lines, title="probability of one entity", title_fontsize=8, fontsize=8, frameon=False, **place)
+    layout: dict[str, Any] = {"ncols": len(lines), "loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    ax.legend(handles=lines, title="probability of one entity", title_fontsize=8, fontsize=8, frameon=False, **layout)
 
 
 # In points of 1/72 inch: size of the text, radius of the points, and distance of a label from its point.
@@ -352,20 +352,20 @@ def place_labels(
     """
     scale = 72.0 / ax.figure.dpi
     places = ax.transData.transform(positions) * scale
-    taken = np.concatenate((places - _RADIUS, places + _RADIUS), axis=1)
+    occupied = np.concatenate((places - _RADIUS, places + _RADIUS), axis=1)
     if lines is not None and len(lines):
         shares = np.linspace(0.0, 1.0, _DOTS)[:, np.newaxis, np.newaxis]
         along = ((1.0 - shares) * lines[:, 0] + shares * lines[:, 1]).reshape(-1, 2)
         dots = ax.transData.transform(along) * scale
-        taken = np.concatenate((taken, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
+        occupied = np.concatenate((occupied, np.concatenate((dots - 1.5, dots + 1.5), axis=1)))
     for point, text in labels:
         extent = np.array([0.56 * _SIZE * len(text), 1.15 * _SIZE])  # 0.56: mean width of a letter
         boxes = np.array([_box(places[point], extent, side) for side in _SIDES])
-        covered = [_overlap(box, np.delete(taken, point, axis=0)) for box in boxes]
+        covered = [_overlap(box, np.delete(occupied, point, axis=0)) for box in boxes]
         best = int(np.argmin(covered))
         if covered[best] > _MOST_COVERED * extent.prod():
             continue
-        taken = np.concatenate((taken, boxes[best : best + 1]))
+        occupied = np.concatenate((occupied, boxes[best : best + 1]))
         right, up, horizontal, vertical = _SIDES[best]
         look: dict[str, Any] = {"ha": horizontal, "va": vertical, "fontsize": _SIZE, "zorder": 4}
         ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)

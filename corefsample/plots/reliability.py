@@ -227,10 +227,10 @@ def _rows(errors: pd.DataFrame) -> pd.DataFrame:
     named = next((name for name in ("tag", "group") if name in errors.columns), None)
     require_columns("errors", errors, (named or "tag or group", "error", "lower", "upper"))
     names = [str(name) for name in errors[named]]
-    parts = [str(part) for part in errors["partition"]] if "partition" in errors.columns else [""] * len(names)
+    partitions = [str(part) for part in errors["partition"]] if "partition" in errors.columns else [""] * len(names)
     if pd.api.types.is_integer_dtype(errors[named]):
         names = [f"{named} {name}" for name in names]
-    labels = [name if part in ("", "all") else f"{part} {name}" for name, part in zip(names, parts, strict=True)]
+    labels = [name if part in ("", "all") else f"{part} {name}" for name, part in zip(names, partitions, strict=True)]
     levels = errors["level"].to_numpy() if "level" in errors.columns else None
     numbers = {name: errors[name].to_numpy() for name in ("error", "lower", "upper")}
-    return pd.DataFrame({"name": labels, "part": parts, **numbers, "level": levels}, columns=_COLUMNS)
+    return pd.DataFrame({"name": labels, "part": partitions, **numbers, "level": levels}, columns=_COLUMNS)

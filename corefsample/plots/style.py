@@ -77,8 +77,8 @@ def require_columns(name: str, table: pd.DataFrame, columns: Iterable[str]) -> N
     _checks.instance(name, table, pd.DataFrame, "to_frame() of a result is one")
     for column in columns:
         if column not in table.columns:
-            found = ", ".join(map(str, table.columns))
-            raise ParameterError(f"must have a column {column}, got {found}", parameter=name)
+            names = ", ".join(map(str, table.columns))
+            raise ParameterError(f"must have a column {column}, got {names}", parameter=name)
 
 
 def say_instead(ax: Axes, words: str) -> Axes:
@@ -112,7 +112,7 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     from matplotlib.font_manager import fontManager
 
     _checks.instance("figure", figure, FigureBase)
-    whole = figure if isinstance(figure, Figure) else figure.figure
+    root = figure if isinstance(figure, Figure) else figure.figure
     is_svg = _checks.path("path", path).endswith(".svg")
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(os.path.splitext(path)[1])
 
@@ -126,7 +126,7 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
         }
         with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            whole.savefig(path, dpi=150, metadata=dates)
+            root.savefig(path, dpi=150, metadata=dates)
         messages = [str(each.message) for each in caught]
         for text, each in zip(messages, caught, strict=True):
             if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script

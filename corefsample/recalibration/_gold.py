@@ -137,8 +137,8 @@ class GoldSet:
 def _marks(antecedents: AntecedentDistribution, entities: Ints) -> tuple[Bytes, Bytes]:
     """The gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
     mentions = np.repeat(np.arange(len(entities)), np.diff(antecedents.indptr))
-    own, other = entities[mentions], entities[antecedents.antecedents]
-    right, unknown = (own == other) & (own >= 0), (own < 0) | (other < 0)
+    of_mentions, of_candidates = entities[mentions], entities[antecedents.antecedents]
+    right, unknown = (of_mentions == of_candidates) & (of_mentions >= 0), (of_mentions < 0) | (of_candidates < 0)
     kinds = np.full(len(entities), MISSED, np.uint8)
     kinds[np.unique(entities, return_index=True)[1]] = IS_NEW
     kinds[mentions[right]] = HAS_ANTECEDENT

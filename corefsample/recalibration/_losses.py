@@ -131,8 +131,8 @@ class LinkScore(DocumentObjective):
 
 def _pair_scores(marginals: Floats, entities: Ints, *, log: bool) -> tuple[float, Floats]:
     """Summed score of the annotated pairs, and its derivative in each marginal below the diagonal."""
-    known = entities >= 0
-    pairs = np.tril(known[:, None] & known, -1)
+    annotated = entities >= 0
+    pairs = np.tril(annotated[:, None] & annotated, -1)
     gold = entities[:, None] == entities
     right, signs = np.where(gold, marginals, 1.0 - marginals), np.where(gold, -1.0, 1.0)
     if not log:
@@ -297,12 +297,12 @@ class CalledLosses(Losses):
 
     def _derivatives(self, objective: DocumentObjective, recalibration: Recalibration) -> Derivatives:
         function = objective.derivatives if objective.has_derivatives else objective.gradient
-        found = [np.array(part) for part in zip(*self._each(function, recalibration, self._documents), strict=True)]
+        arrays = [np.array(part) for part in zip(*self._each(function, recalibration, self._documents), strict=True)]
         if not objective.has_derivatives:
             if self._hessians is None:
-                self._hessians = self._differences(objective, recalibration, found[1])
-            found.append(self._hessians)
-        return Derivatives(*found)
+                self._hessians = self._differences(objective, recalibration, arrays[1])
+            arrays.append(self._hessians)
+        return Derivatives(*arrays)
 
     def _differences(self, objective: DocumentObjective, recalibration: Recalibration, gradients: Floats) -> Floats:
         """Hessians as differences of gradients.
@@ -313,13 +313,13 @@ class CalledLosses(Losses):
         vector = recalibration.vector()
         places = [_model.LOG_TEMPERATURE, *range(_model.LINK_OFFSETS, _model.N_PARAMETERS)]
         hessians = np.zeros((len(gradients), len(places), len(places)))
-        for row, place in enumerate(places):
+        for row, parameter in enumerate(places):
             log_step("%s: second derivatives, %d of %d", self.name, row + 1, len(places))
-            moved, changed = vector.copy(), np.flatnonzero(gradients[:, place])
-            moved[place] += _DIFFERENCE
+            moved, changed = vector.copy(), np.flatnonzero(gradients[:, parameter])
+            moved[parameter] += _DIFFERENCE
             documents = [self._documents[d] for d in changed.tolist()]
-            found = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
-            for d, (_, gradient) in zip(changed, found, strict=True):
+            derivatives = self._each(objective.gradient, Recalibration.from_vector(moved), documents)
+            for d, (_, gradient) in zip(changed, derivatives, strict=True):
                 hessians[d, row] = (gradient - gradients[d])[places] / _DIFFERENCE
         return _in_parameters((hessians + hessians.transpose(0, 2, 1)) / 2, _model.changes_by_parameters(by_kind=True))
 
@@ -346,8 +346,10 @@ class JointLosses(Losses):
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives."""
-        one, other = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
-        return Derivatives(one.losses + other.losses, one.gradients + other.gradients, one.hessians + other.hessians)
+        first, second = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
+        return Derivatives(
+            first.losses + second.losses, first.gradients + second.gradients, first.hessians + second.hessians
+        )
 
     def around(self, point: Floats, n_samples: int) -> Losses:
         """The exact likelihood, and the other losses as they are around a point."""

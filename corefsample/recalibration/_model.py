@@ -304,8 +304,8 @@ class Recalibration(HtmlTable):
 
     def to_json(self) -> dict[str, Any]:
         """The two numbers by name, and the offsets by kind if there are any."""
-        content: dict[str, Any] = {"temperature": self.temperature, "new_bias": self.new_bias}
-        return content if self.offsets is None else {**content, "offsets": self.offsets.to_json()}
+        fields: dict[str, Any] = {"temperature": self.temperature, "new_bias": self.new_bias}
+        return fields if self.offsets is None else {**fields, "offsets": self.offsets.to_json()}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -330,8 +330,8 @@ def recalibrated_scores(
     if offsets is not None:
         changed += offsets
     if not np.isfinite(changed).all():
-        found = float(np.min(temperature))
-        raise ParameterError(f"must leave every score finite, got {found!r}", parameter="temperature")
+        lowest = float(np.min(temperature))
+        raise ParameterError(f"must leave every score finite, got {lowest!r}", parameter="temperature")
     return changed
 
 

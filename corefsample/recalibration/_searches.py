@@ -190,8 +190,8 @@ class KindSearch:
             precision = prior_precision(prior_sd)
             total, loss = np.diag(precision) + curvatures.sum(axis=0), 0.0
             for slope, curvature in zip(slopes, curvatures, strict=True):
-                others = slopes.sum(axis=0) - slope + precision * point
-                step = newton_step(others, total - curvature)
+                gradient = slopes.sum(axis=0) - slope + precision * point
+                step = newton_step(gradient, total - curvature)
                 loss += quadratic_change(step, slope, curvature)
             losses.append(loss)
         return PRIOR_SDS[int(np.argmin(losses))]

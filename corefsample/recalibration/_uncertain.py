@@ -141,19 +141,19 @@ class UncertainRecalibration:
 
     def to_json(self) -> dict[str, Any]:
         """The recalibration, its draws and its domain effect as JSON values."""
-        content: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
+        record: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
         if self.draws is not None:
             temperature, new_bias = self.draws.temperature.tolist(), self.draws.new_bias.tolist()
-            content["draws"] = {"temperature": temperature, "new_bias": new_bias}
+            record["draws"] = {"temperature": temperature, "new_bias": new_bias}
             if self.draws.offsets is not None:
-                content["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
+                record["draws"]["offsets"] = np.round(self.draws.offsets, 5).tolist()
         if self.domain_effect is not None:
-            content["domain_effect"] = asdict(self.domain_effect)
+            record["domain_effect"] = asdict(self.domain_effect)
         if self.domain_field != DOMAIN_FIELD:
-            content["domain_field"] = self.domain_field
+            record["domain_field"] = self.domain_field
         if self.language is not None:
-            content["language"] = self.language
-        return {**content, "base": self.base} if self.base else content
+            record["language"] = self.language
+        return {**record, "base": self.base} if self.base else record
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:

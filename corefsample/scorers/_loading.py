@@ -80,9 +80,9 @@ def load_scorers(name: PathLike | None = None) -> dict[MentionSource, Antecedent
 def scorer_record(name: PathLike | None = None) -> dict[str, str]:
     """Name or path of a scorer, and the SHA-256 checksum of its files, for records."""
     files = dict.fromkeys(scorer_file(name, source) for source in MENTION_SOURCES)
-    content = b"".join(Path(file).read_bytes() for file in files)
+    data = b"".join(Path(file).read_bytes() for file in files)
     path = "the English model of the package" if name is None else os.fspath(name)
-    return {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
+    return {"path": path, "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def train_scorer(documents: Sequence[MentionDocument], **options: Any) -> AntecedentScorer:

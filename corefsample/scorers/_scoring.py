@@ -131,9 +131,9 @@ def score_documents(
             spans, gold = np.asarray(document.mentions), gold_entities(document)
             own_scheme = scheme or document_scheme(document)
             if mentions == "parse":
-                found = mentions_from_parse(tokens, scheme=own_scheme, language=scorer.language)
-                gold = None if gold is None else gold_of_found(spans, gold, found)
-                spans = found
+                parse_mentions = mentions_from_parse(tokens, scheme=own_scheme, language=scorer.language)
+                gold = None if gold is None else gold_of_found(spans, gold, parse_mentions)
+                spans = parse_mentions
             (scored,) = score_mentions(scorer, [tokens], [spans], min_prob, own_scheme)
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None

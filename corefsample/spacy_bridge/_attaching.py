@@ -136,19 +136,21 @@ def _document(doc: Doc, scored: Any, mentions: Any) -> cs.ScoredDocument:
 def _require_same_words(doc: Doc, document: cs.ScoredDocument) -> None:
     """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
     words = [doc[i].text for i in word_offsets(doc).tolist()]
-    place = f"doc_id {document.doc_id!r}"
+    location = f"doc_id {document.doc_id!r}"
     if document.tokens is None:
         outside = np.flatnonzero(document.mentions[:, 1] > len(words))
         if outside.size:
             row = document.mentions[outside[0]].tolist()
             raise ParameterError(
-                f"mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}", place=place
+                f"mentions[{outside[0]}] must lie in the {len(words)} words of doc, got {row}", place=location
             )
         return
     for t, (word, doc_word) in enumerate(zip(document.tokens.text, words, strict=False)):
         if word != doc_word:
             raise ParameterError(
-                f"tokens.text[{t}] must be the word {shown(doc_word)} of doc, got {shown(word)}", place=place
+                f"tokens.text[{t}] must be the word {shown(doc_word)} of doc, got {shown(word)}", place=location
             )
     if len(document.tokens) != len(words):
-        raise ParameterError(f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}", place=place)
+        raise ParameterError(
+            f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}", place=location
+        )

@@ -198,10 +198,10 @@ class DocPosterior(HtmlTable):
             if getattr(span, "doc", None) is not self.doc:
                 raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
         total = 0.0
-        for share, each in drawn_parses(self):
-            own_a, own_b = (each._content.number(each.doc[span.start : span.end]) for span in (a, b))
+        for share, posterior in drawn_parses(self):
+            own_a, own_b = (posterior._content.number(posterior.doc[span.start : span.end]) for span in (a, b))
             if own_a is not None and own_b is not None:
-                total += share * float(each.link_marginals[own_a, own_b])
+                total += share * float(posterior.link_marginals[own_a, own_b])
         return total
 
     def joint_document(
@@ -263,10 +263,10 @@ class DocPosterior(HtmlTable):
         ParameterError
             If there is no such sample, or the number of labels is not that of mentions.
         """
-        content = self._content
+        state = self._content
         if isinstance(clustering, str):
             _checks.choice("clustering", clustering, CLUSTERING_NAMES)
-            return content.map_labels if clustering == "map" else content.estimate(cast("Loss", clustering))
+            return state.map_labels if clustering == "map" else state.estimate(cast("Loss", clustering))
         if isinstance(clustering, numbers.Integral) and not isinstance(clustering, bool):
             sample, rule = int(clustering), f"must be a sample from 0 to below {self.n_samples}"
             if not 0 <= sample < self.n_samples:
@@ -343,12 +343,12 @@ class DocPosterior(HtmlTable):
         """
         _checks.choice("members", members, _mention_results.MEMBERS)
         i = self.number(mention)
-        others = sorted({self.number(each) for each in cluster} - {i})
-        if not others:
+        members_of_cluster = sorted({self.number(each) for each in cluster} - {i})
+        if not members_of_cluster:
             raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
-        if len(others) == 1:
-            return JoinProbability(float(self.link_marginals[i, others[0]]), 0.0, 0)
-        return _mention_results.join_share(self.samples.labels.T, i, others, members)
+        if len(members_of_cluster) == 1:
+            return JoinProbability(float(self.link_marginals[i, members_of_cluster[0]]), 0.0, 0)
+        return _mention_results.join_share(self.samples.labels.T, i, members_of_cluster, members)
 
     # --- spans ---------------------------------------------------------------------------------------------
 

@@ -71,10 +71,10 @@ class Settings:
         if self.scheme is not None:
             _checks.choice("scheme", self.scheme, tuple(SCHEMES))
         _checks.probability("min_prob", self.min_prob, below_one=True)
-        own = cs.Recalibration(self.temperature, self.new_bias)
+        configured = cs.Recalibration(self.temperature, self.new_bias)
         if self.recalibration is not None:
             require_text("recalibration", self.recalibration)
-            if own != cs.Recalibration() and self.named_recalibration is not None:
+            if configured != cs.Recalibration() and self.named_recalibration is not None:
                 rule = "must be null with a temperature or a new_bias"
                 raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
         _checks.n_samples(self.n_samples, 1)
@@ -122,10 +122,10 @@ def write_model(
     """Write a model and a recalibration, with their names in the config, into a folder, which is made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / _MODEL, overwrite=True)
-    content = None if recalibration is None else recalibration.to_json()
+    fields = None if recalibration is None else recalibration.to_json()
     record: dict[str, Any] = {
         "model": settings.model,
-        "recalibration": {"path": settings.named_recalibration, "content": content},
+        "recalibration": {"path": settings.named_recalibration, "content": fields},
     }
     write_bytes(folder / _RECORD, json.dumps(record).encode(), overwrite=True)
 

@@ -128,8 +128,8 @@ class Content:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
         if loss not in self.estimates:
             is_drawn = bool(self.state.get("draws"))  # then exact marginals are not those of the samples
-            given = (self.samples, None) if is_drawn else (self.distribution, self.samples)
-            self.estimates[loss] = cs.summaries.point_estimate(given[0], loss=loss, samples=given[1]).labels
+            arguments = (self.samples, None) if is_drawn else (self.distribution, self.samples)
+            self.estimates[loss] = cs.summaries.point_estimate(arguments[0], loss=loss, samples=arguments[1]).labels
         return self.estimates[loss]
 
 
@@ -185,8 +185,8 @@ def store(
 
 def store_parses(doc: Doc, samples: Sequence[Doc]) -> None:
     """Keep drawn parses of a Doc, with their posteriors, beside its own; equal samples are the same Doc."""
-    content = [{"n_samples": n, "doc": sample.to_bytes()} for sample, n in Counter(samples).items()]
-    doc.user_data[KEY] = {**doc.user_data[KEY], "parses": content}
+    parses = [{"n_samples": n, "doc": sample.to_bytes()} for sample, n in Counter(samples).items()]
+    doc.user_data[KEY] = {**doc.user_data[KEY], "parses": parses}
 
 
 def content_of(doc: Doc) -> Content:
@@ -204,10 +204,10 @@ def content_of(doc: Doc) -> Content:
             parameter="doc",
             hint="a DocBin keeps it with store_user_data=True",
         )
-    content = _CACHE.get(doc)
-    if content is None or content.state is not state or content.n_tokens != len(doc):
-        content = _CACHE[doc] = _read(doc, state)
-    return content
+    posterior = _CACHE.get(doc)
+    if posterior is None or posterior.state is not state or posterior.n_tokens != len(doc):
+        posterior = _CACHE[doc] = _read(doc, state)
+    return posterior
 
 
 def _read(doc: Doc, state: Any) -> Content:

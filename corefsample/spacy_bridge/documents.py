@@ -77,15 +77,15 @@ def require_parsed(doc: Doc) -> None:
 def word_tree(doc: Doc, offsets: Ints32) -> tuple[Ints32, list[str]]:
     """Head (-1: a root) and label of each word of `word_offsets`, without the tokens of whitespace in the tree."""
     labels = attribute_texts(doc, "DEP")
-    own = np.arange(len(doc))
-    heads = own + doc.to_array("HEAD").view(np.int64)
+    positions = np.arange(len(doc))
+    heads = positions + doc.to_array("HEAD").view(np.int64)
     number = np.full(len(doc), -1, np.int32)
     number[offsets] = np.arange(len(offsets))
     is_space = number < 0
-    above = np.where(is_space, heads, own)  # of whitespace the nearest word above, or its own root
+    above = np.where(is_space, heads, positions)  # of whitespace the nearest word above, or its own root
     while (above != above[above]).any():
         above = above[above]
-    above = np.where(heads == own, own, above[heads])[offsets]
+    above = np.where(heads == positions, positions, above[heads])[offsets]
     tree = np.where(above == offsets, -1, number[above]).astype(np.int32)
     words = [labels[token] for token in offsets.tolist()]
     for root in set(above[is_space[above]].tolist()):  # the first word below takes its place

@@ -119,10 +119,10 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
         node, here = open_nodes.pop()
         for tests in node.starts.values():
             starts.update(token for token in here if all(test(view, token) for test in tests))
-        for step, rest in node.steps.values():
+        for step, next_node in node.steps.values():
             before = _before(step, view, here)
             if before:
-                open_nodes.append((rest, before))
+                open_nodes.append((next_node, before))
     return starts
 
 
@@ -152,11 +152,11 @@ def _before(step: Step, view: ParseView, here: set[int]) -> set[int]:
     while frontier:
         ends = [token for token in frontier if all(test(view, token) for test in step.tests)]
         if step.up:
-            found = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
+            reached = {d for token in ends for d in view.dependents[token] if step.fits(view.labels[d])}
         else:
-            found = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
-        frontier = found - before if step.repeats else set()
-        before |= found
+            reached = {view.heads[token] for token in ends if view.heads[token] >= 0 and step.fits(view.labels[token])}
+        frontier = reached - before if step.repeats else set()
+        before |= reached
     return before
 
 

@@ -131,9 +131,9 @@ class NeutralParse:
         names = SchemeChoice(scheme).names(() if tokens.is_unparsed else tokens.dep)
         parse, *others = (cls(*_parse(tokens, name)) for name in names)
         if any(not _equal(parse, other) for other in others):
-            found = f"labels that fit {' and '.join(names)}, which read them differently"
+            conflict = f"labels that fit {' and '.join(names)}, which read them differently"
             hint = ParameterHint("scheme", "chooses")
-            raise ParameterError(f"tokens.dep must fit one dependency scheme, got {found}", hint=hint)
+            raise ParameterError(f"tokens.dep must fit one dependency scheme, got {conflict}", hint=hint)
         return parse
 
     def __repr__(self) -> str:

@@ -91,9 +91,9 @@ def _gender(form: str, lemma: str, upos: str, language: Language) -> int:
     label = _noun_class(form, lemma, language)
     if label in _PERSON_CLASSES:
         return _PERSON_CLASSES[label]
-    given = language.genders_of_names.get(form, "") if upos == "PROPN" else ""
-    if given:
-        return Gender.MALE if given == "male" else Gender.FEMALE
+    listed = language.genders_of_names.get(form, "") if upos == "PROPN" else ""
+    if listed:
+        return Gender.MALE if listed == "male" else Gender.FEMALE
     if not language.natural_gender:
         return Gender.UNKNOWN
     if label:
@@ -250,7 +250,7 @@ class WordTable:
         listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
         personal = np.isin(kind, _PERSONAL)
         third = personal & ~np.isin(person, (1, 2))
-        chosen = {
+        conditions = {
             NAME: upos == _UPOS_CODES["PROPN"],
             PLURAL_NOUN: (upos == _UPOS_CODES["NOUN"]) & (number == Number.PLURAL),
             SINGULAR_NOUN: upos == _UPOS_CODES["NOUN"],
@@ -260,7 +260,7 @@ class WordTable:
             IT: third,
             OTHER_PRONOUN: listed | (upos == _UPOS_CODES["PRON"]) | (upos == _UPOS_CODES["DET"]),
         }
-        return np.select(list(chosen.values()), list(chosen), default=OTHER).astype(np.uint8)
+        return np.select(list(conditions.values()), list(conditions), default=OTHER).astype(np.uint8)
 
 
 def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:

@@ -191,8 +191,8 @@ class LinearChain(HtmlTable):
         sequence = _checks.integers("tags", tags)
         if sequence.shape != (self.n,):
             raise ParameterError(f"must be one for each of {self.n} tokens, got {sequence.size}", parameter="tags")
-        known = (sequence >= 0) & (sequence < self.n_tags)
-        _checks.each("tags", sequence, known, f"be from 0 to {self.n_tags - 1}")
+        in_range = (sequence >= 0) & (sequence < self.n_tags)
+        _checks.each("tags", sequence, in_range, f"be from 0 to {self.n_tags - 1}")
         scores = self.unary[np.arange(self.n), sequence]
         matrices = _stack(self.pairwise)
         pairs = matrices[np.arange(self.n - 1) % len(matrices), sequence[:-1], sequence[1:]]

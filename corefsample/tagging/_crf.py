@@ -245,22 +245,22 @@ def advanced_attributes(words: Sequence[str]) -> list[list[str]]:
 
 
 def _advanced(word: str, window: list[str]) -> list[str]:
-    before_2, before, own, after, after_2 = window
-    affixes = range(1, min(len(own), _AFFIX) + 1)
+    before_2, before, form, after, after_2 = window
+    affixes = range(1, min(len(form), _AFFIX) + 1)
     return [
         f"w={word}",
-        f"lower={own}",
+        f"lower={form}",
         f"-1={before}",
         f"-2={before_2}",
         f"+1={after}",
         f"+2={after_2}",
-        f"-1,0={before} {own}",
-        f"0,+1={own} {after}",
+        f"-1,0={before} {form}",
+        f"0,+1={form} {after}",
         f"shape={shape(word)}",
         f"classes={''.join(kind for kind, _ in groupby(map(_class, word)))}",
         f"length={min(len(word), _LONG)}",
-        *(f"prefix={own[:length]}" for length in affixes),
-        *(f"suffix={own[-length:]}" for length in affixes),
+        *(f"prefix={form[:length]}" for length in affixes),
+        *(f"suffix={form[-length:]}" for length in affixes),
     ]
 
 

@@ -120,16 +120,16 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     2   N V  0.375  1
     """
     wanted = _Selection(tags, events)
-    parts: list[tuple[Floats, Floats, Ints32]] = []
+    columns: list[tuple[Floats, Floats, Ints32]] = []
     numbers: dict[str, int] = {}
     documents = []
     for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
-        part = wanted.pairs(item)
-        parts.append(part)
-        documents.append(np.full(part[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-    if not any(part[0].shape[0] for part in parts):
+        pairs = wanted.pairs(item)
+        columns.append(pairs)
+        documents.append(np.full(pairs[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
+    if not any(pairs[0].shape[0] for pairs in columns):
         raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
-    q, y, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
+    q, y, codes = (np.concatenate(each) for each in zip(*columns, strict=True))
     return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
 
 
@@ -156,11 +156,11 @@ class _Selection:
         self._n_tags = len(code)
         codes = []
         for event in self.events:
-            parts = (event,) if isinstance(event, str) else tuple(event)
-            if not 1 <= len(parts) <= 2 or any(part not in code for part in parts):
-                known = shown(", ".join(code))
-                raise ParameterError(f"must be tags or pairs of tags of {known}, got {event!r}", parameter="events")
-            codes.append([code[part] for part in parts])
+            event_tags = (event,) if isinstance(event, str) else tuple(event)
+            if not 1 <= len(event_tags) <= 2 or any(part not in code for part in event_tags):
+                names = shown(", ".join(code))
+                raise ParameterError(f"must be tags or pairs of tags of {names}, got {event!r}", parameter="events")
+            codes.append([code[part] for part in event_tags])
         self._single_codes, self._pair_codes = ([k for k, c in enumerate(codes) if len(c) == size] for size in (1, 2))
         self._singles = np.array([codes[place][0] for place in self._single_codes], np.int64)
         self._pairs = np.array([codes[place] for place in self._pair_codes], np.int64).reshape(-1, 2)
@@ -168,8 +168,8 @@ class _Selection:
     def pairs(self, item: LabelledChain) -> tuple[Floats, Floats, Ints32]:
         """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
         if item.chain.n_tags != self._n_tags:
-            found = f"{self._n_tags} for a chain of {item.chain.n_tags}"
-            raise ParameterError(f"must be as many as the chain has, got {found}", parameter="tags")
+            difference = f"{self._n_tags} for a chain of {item.chain.n_tags}"
+            raise ParameterError(f"must be as many as the chain has, got {difference}", parameter="tags")
         q, y, codes = [], [], []
         if self._likeliest_only:
             marginals = item.chain.marginals()

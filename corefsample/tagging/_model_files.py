@@ -120,8 +120,8 @@ def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     if header.get("version") != VERSION:
         raise InputError(f"version must be {VERSION}, got {shown(header.get('version'))}")
     if header.get("features") != FEATURES_VERSION:
-        found = shown(header.get("features"))
-        raise InputError(f"features must be {FEATURES_VERSION}, got {found}", hint="train the model again")
+        version = shown(header.get("features"))
+        raise InputError(f"features must be {FEATURES_VERSION}, got {version}", hint="train the model again")
     if not isinstance(header.get("kind"), str) or header["kind"] not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}, got {shown(header.get('kind'))}")
     kind, parameters = KINDS[header["kind"]], header.get("parameters")
@@ -136,23 +136,27 @@ def _content(kind: type[TrainedModel[Any]], part: Callable[[str, int], bytes]) -
     names, arrays = _fields(kind)
     values: dict[str, Any] = {}
     for field in names:
-        found = texts.get(field) if isinstance(texts, dict) else None
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or len({*found}) < len(found):
-            raise InputError(f"{field} must be a list of distinct texts, got {shown(found)}")
-        values[field] = tuple(found)
+        names_of_field = texts.get(field) if isinstance(texts, dict) else None
+        if (
+            not isinstance(names_of_field, list)
+            or not all(isinstance(one, str) for one in names_of_field)
+            or len({*names_of_field}) < len(names_of_field)
+        ):
+            raise InputError(f"{field} must be a list of distinct texts, got {shown(names_of_field)}")
+        values[field] = tuple(names_of_field)
     if not values["tags"]:
         raise InputError("tags must be at least one, got none")
     # Without a shape: one number for each text, or for each text and tag.
     left, most = _LARGEST, (max(map(len, values.values())) + 2) * len(values["tags"])
-    for each in arrays:
-        shape = tuple(len(values[axis]) for axis in each.metadata.get("axes", ()))
+    for array_field in arrays:
+        shape = tuple(len(values[axis]) for axis in array_field.metadata.get("axes", ()))
         size = math.prod(shape) if shape else most
-        content = part(f"{each.name}.npy", min(8 * size + _NPY_HEADER, left))
-        left -= len(content)
-        array = npy_array(content, _TYPES[str(each.type)], each.name)
+        file = part(f"{array_field.name}.npy", min(8 * size + _NPY_HEADER, left))
+        left -= len(file)
+        array = npy_array(file, _TYPES[str(array_field.type)], array_field.name)
         if not np.isfinite(array).all() or (array.dtype == np.int64 and (array < 0).any()):
-            raise InputError(f"{each.name} must be finite numbers, counts and places at least 0")
+            raise InputError(f"{array_field.name} must be finite numbers, counts and places at least 0")
         if shape and array.size != math.prod(shape):
-            raise InputError(f"{each.name} must have shape {shape}, got {array.size} numbers")
-        values[each.name] = array.reshape(shape or -1)
+            raise InputError(f"{array_field.name} must have shape {shape}, got {array.size} numbers")
+        values[array_field.name] = array.reshape(shape or -1)
     return kind._content_type(**values)

@@ -220,8 +220,8 @@ def passes_of_rows(
     by_logs, ends = {}, bounds.tolist()
     for c in np.flatnonzero(~(apart <= _ROUNDING + _ROUNDING_PER_TOKEN * lengths)).tolist():
         a, b = ends[c], ends[c + 1]
-        place = None if first is None else f"unaries[{first + c}]"
-        by_logs[c] = messages_by_logs(rows[a:b], pairwise[None], place)
+        sentence = None if first is None else f"unaries[{first + c}]"
+        by_logs[c] = messages_by_logs(rows[a:b], pairwise[None], sentence)
         probs[a:b] = by_logs[c].probs
     probs.flags.writeable = False
     return Batch(ends, rows, arrays, probs, by_logs)
@@ -276,16 +276,16 @@ def sentence_arrays(unaries: Sequence[npt.ArrayLike], pairwise: Floats) -> list[
 
     The numbers themselves are validated by `joined_scores`.
     """
-    arrays = [np.asarray(each) for each in unaries]
+    arrays = [np.asarray(scores) for scores in unaries]
     n_tags = pairwise.shape[1]
     square = pairwise.shape[0] == n_tags > 0
-    for c, each in enumerate(arrays):
-        if each.ndim != 2 or each.shape[0] == 0 or each.shape[1] != n_tags or not square:
+    for c, scores in enumerate(arrays):
+        if scores.ndim != 2 or scores.shape[0] == 0 or scores.shape[1] != n_tags or not square:
             rule = f"must have the shape (n, {n_tags}), at least one token and tag, and pairwise be square"
-            got = f"got the shape {each.shape}, and {pairwise.shape} of pairwise"
+            got = f"got the shape {scores.shape}, and {pairwise.shape} of pairwise"
             raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
-        if each.dtype.kind not in "iuf":
-            valid_scores(f"unaries[{c}]", each, (2,))
+        if scores.dtype.kind not in "iuf":
+            valid_scores(f"unaries[{c}]", scores, (2,))
     return arrays
 
 

@@ -49,8 +49,8 @@ class TaggedSentence:
         object.__setattr__(self, "words", checked_words(self.words))
         object.__setattr__(self, "tags", _texts("tags", self.tags))
         if len(self.tags) != len(self.words):
-            found = f"{len(self.tags)} for {len(self.words)} words"
-            raise ParameterError(f"must be one per word, got {found}", parameter="tags")
+            numbers = f"{len(self.tags)} for {len(self.words)} words"
+            raise ParameterError(f"must be one per word, got {numbers}", parameter="tags")
         if "" in self.tags:
             raise ParameterError(f"must not be empty, got '' at [{self.tags.index('')}]", parameter="tags")
 
@@ -67,9 +67,9 @@ def _texts(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ParameterError(f"must be a sequence of texts, got {shown(values)}", parameter=name)
     texts = tuple(values)
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ParameterError(f"must be text, got {shown(text)} at [{place}]", parameter=name)
+            raise ParameterError(f"must be text, got {shown(text)} at [{index}]", parameter=name)
     return texts
 
 

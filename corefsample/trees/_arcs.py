@@ -305,8 +305,8 @@ def inferred(scores: Floats) -> Inference:
 def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
     """Draw a tree with this root: int32 (n,) of heads, -1 for the root."""
     n = len(inference.steps)
-    others = np.delete(np.arange(n), root)
-    log_weights = inference.log_weights[np.ix_(others, np.append(others, root))]
+    remaining = np.delete(np.arange(n), root)
+    log_weights = inference.log_weights[np.ix_(remaining, np.append(remaining, root))]
     heads = np.empty(n - 1, np.int32)
     levels, ranges = work_arrays(n - 1)
     sums = np.empty(n)
@@ -315,7 +315,7 @@ def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
         if _kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
             break
     tree = np.full(n, -1, np.int32)
-    tree[others] = np.append(others, root)[heads]
+    tree[remaining] = np.append(remaining, root)[heads]
     return tree
 
 
@@ -351,11 +351,11 @@ def best_heads(scores: Floats) -> Ints32:
     losses = np.concatenate([(roots[root] - roots)[:, None], without_root[:, None] - scores[:, 1:]], axis=1)
     few = losses <= np.sort(losses, axis=1)[:, [min(_FEW, n)]]
     few[:, 0] = True
-    found = _arborescence(scores, few & np.isfinite(losses))
+    first_tree = _arborescence(scores, few & np.isfinite(losses))
     everything: Bools = np.isfinite(losses)
-    if found is not None:
+    if first_tree is not None:
         tokens = np.arange(n)
-        loss = losses[tokens, found + 1].sum()
+        loss = losses[tokens, first_tree + 1].sum()
         everything &= losses <= loss + 1e-9 * max(abs(loss), 1.0)
     result = _arborescence(scores, everything)
     assert result is not None  # the scores allow a tree

@@ -143,24 +143,24 @@ def read_count_posterior(
         counts = counts[counts["event"] == event]
     columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
-    chosen = counts[[_is_of(key, codes) for codes in cells]]
-    if chosen.empty:
+    selected = counts[[_is_of(key, codes) for codes in cells]]
+    if selected.empty:
         raise ParameterError(
             f"must be in a row of the counts, got {actor!r} and {period!r}",
             parameter="actor and period",
             place=os.fspath(run),
         )
-    if len(chosen) > 1:
-        names = ", ".join(chosen["event"])
+    if len(selected) > 1:
+        names = ", ".join(selected["event"])
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
-    row = chosen.to_dict("records")[0]
+    row = selected.to_dict("records")[0]
     of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
     same = {"period": period, **{name: row[name] for name in ("event", *columns)}}
     if row.get("uncertainty", "none") != "none":
         sampled = run_table(run, SAMPLES, same=same)["counts"].tolist()
-        return _of_rows(chosen, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
+        return _of_rows(selected, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
     evidence = run_table(run, "evidence", ["probability"], same)
-    return _of_rows(chosen, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
+    return _of_rows(selected, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
 
 
 def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:

@@ -112,8 +112,8 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     """
     _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
     _require_list(actors)
-    chosen = counts.tally.keys() if actors is None else actors
-    keys = [counts.key(actor, parameter="actors") for actor in chosen]
+    requested = counts.tally.keys() if actors is None else actors
+    keys = [counts.key(actor, parameter="actors") for actor in requested]
     if len(set(keys)) != len(keys):
         names = _checks.shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
@@ -165,18 +165,18 @@ def read_count_samples(
     if event is None and len(events) < 2:
         event = next(iter(events), "event")
     elif event not in events:
-        found = "none" if event is None else repr(event)
-        raise ParameterError(f"must be one of {', '.join(events)}, got {found}", parameter="event")
+        shown = "none" if event is None else repr(event)
+        raise ParameterError(f"must be one of {', '.join(events)}, got {shown}", parameter="event")
     counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
     columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
     names = _names(counts, columns)
-    chosen = tuple(sorted({*names}) if actors is None else (EventKey.of(each).name for each in actors))
-    unknown = [name for name in chosen if name not in {*names}]
-    if unknown or len({*chosen}) < len(chosen):
+    requested = tuple(sorted({*names}) if actors is None else (EventKey.of(each).name for each in actors))
+    unknown = [name for name in requested if name not in {*names}]
+    if unknown or len({*requested}) < len(requested):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
-        raise ParameterError(f"{rule}, got {', '.join(chosen)}", parameter="actors")
+        raise ParameterError(f"{rule}, got {', '.join(requested)}", parameter="actors")
     drawn = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
-    return _collected(counts[counts["period_start"].notna()], drawn, chosen, n_samples, columns)
+    return _collected(counts[counts["period_start"].notna()], drawn, requested, n_samples, columns)
 
 
 def _collected(

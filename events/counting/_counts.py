@@ -116,8 +116,8 @@ class EventCounts:
         table = self.to_frame()
         rows = table[table["mean"] > 0.0].nlargest(_SHOWN_ROWS, "mean", keep="first").sort_index()
         shown = rows[[*self.columns, "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]].round(3)
-        whole = {} if self.interval == "normal" else dict.fromkeys(("lower", "upper"), "int64")
-        return shown.astype(whole)
+        integer_columns = {} if self.interval == "normal" else dict.fromkeys(("lower", "upper"), "int64")
+        return shown.astype(integer_columns)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each actor and period, including periods without documents.
@@ -173,10 +173,10 @@ class EventCounts:
         column = {period.number: t for t, period in enumerate(periods)}
         n_rows = len(keys) * len(periods)
         values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
-        place = {key: k for k, key in enumerate(keys)}
+        row_of_key = {key: k for k, key in enumerate(keys)}
         for (key, period), cell in self.tally.cells():
-            if key in place and period in column:
-                values[:, place[key], column[period]] = self._of_cell(cell)
+            if key in row_of_key and period in column:
+                values[:, row_of_key[key], column[period]] = self._of_cell(cell)
         columns: dict[str, Any] = {
             "event": self.event,
             **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
@@ -505,10 +505,10 @@ def compare_samples(differences: npt.ArrayLike, level: float = 0.95) -> Comparis
     level
         Probability of the credible interval of the difference, in (0, 1).
     """
-    found = _checks.integers("differences", differences)
-    least = int(found.min())
-    pmf = np.bincount(found - least) / found.shape[0]
-    return _comparison(pmf, least, float(found.mean()), level)
+    values = _checks.integers("differences", differences)
+    least = int(values.min())
+    pmf = np.bincount(values - least) / values.shape[0]
+    return _comparison(pmf, least, float(values.mean()), level)
 
 
 def _comparison(pmf: Floats, least: int, mean_difference: float, level: float) -> Comparison:

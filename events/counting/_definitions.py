@@ -76,9 +76,9 @@ class Definitions:
             raise ParameterError(f"must have different names, got {name!r} twice", parameter="rule")
         lexicon = lexicon or load_lexicon(language=rules[0].language)
         languages = [(each.name, each.language) for each in rules] + [(lexicon.source, lexicon.language)]
-        said = [each for each in languages if each[1]]
-        if len({code for _, code in said}) > 1:
-            found = ", ".join(f"{name} of {code}" for name, code in said)
+        declared = [each for each in languages if each[1]]
+        if len({code for _, code in declared}) > 1:
+            found = ", ".join(f"{name} of {code}" for name, code in declared)
             hint = "give rules and a lexicon of one language; a file says its own as `language: es`"
             raise InputError(f"rules and lexicon must be of one language, got {found}", hint=hint)
         for each in rules:
@@ -163,11 +163,11 @@ class Definitions:
             word of an actor's name) and `actors` (list of the events in it).
         """
         events = pc.unique(pc.list_flatten(documents["actors"])).to_pylist()
-        found = {code for event in events for code in EventKey.of(event)}
+        codes_with_events = {code for event in events for code in EventKey.of(event)}
         notes = []
         lexicon = self.lexicon
         with_roles = [rule for rule in self.rules if rule.event]
-        if with_roles and found.isdisjoint(lexicon.codes):
+        if with_roles and codes_with_events.isdisjoint(lexicon.codes):
             names = ", ".join(rule.name for rule in with_roles)
             n_named, n_with_trigger = (pc.sum(documents[name]).as_py() or 0 for name in ("actor", "trigger"))
             notes.append(
@@ -180,8 +180,8 @@ class Definitions:
             missing = _expected(rule) - set(lexicon.codes)
             if missing and lexicon.source == SHIPPED:
                 codes = ", ".join(sorted(missing))
-                others = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
-                other = f"the lexicon {others[0]} has them" if others else "give the lexicon that has them"
+                with_missing = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
+                other = f"the lexicon {with_missing[0]} has them" if with_missing else "give the lexicon that has them"
                 rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
                 notes.append(f"{rule_text} ({codes}): {other}")
         return notes
@@ -193,8 +193,8 @@ def _content(lexicon: Lexicon) -> list[Any]:
 
 
 def _checksum(value: object) -> str:
-    content = msgspec.json.encode(value, order="deterministic")
-    return hashlib.blake2b(content, digest_size=4).hexdigest()
+    encoded = msgspec.json.encode(value, order="deterministic")
+    return hashlib.blake2b(encoded, digest_size=4).hexdigest()
 
 
 def _expected(rule: Rule) -> set[str]:
@@ -220,8 +220,8 @@ def _frames_of(outcomes: Sequence[Outcome], rules: Sequence[Rule]) -> tuple[Rule
     """Single-frame rules for the events that outcomes refer to as RULE.FRAME."""
     by_name = {rule.name: rule for rule in rules}
     names = dict.fromkeys(event for outcome in outcomes for event in outcome.events if event not in by_name)
-    parts = [name.partition(".") for name in names]
-    return tuple(by_name[rule].with_frame(frame) for rule, _, frame in parts if frame and rule in by_name)
+    rule_and_frame = [name.partition(".") for name in names]
+    return tuple(by_name[rule].with_frame(frame) for rule, _, frame in rule_and_frame if frame and rule in by_name)
 
 
 def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:
@@ -247,13 +247,13 @@ def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> Non
     unknown = [name for name in outcome.events if name not in rules]
     if unknown:
         raise InputError(f"events must be of the rules {', '.join(rules)}, got {unknown[0]!r}")
-    chosen = [rules[name] for name in outcome.events]
-    if len({rule.distinct_actors for rule in chosen}) > 1:
-        names = ", ".join(rule.name for rule in chosen if rule.distinct_actors)
+    united_rules = [rules[name] for name in outcome.events]
+    if len({rule.distinct_actors for rule in united_rules}) > 1:
+        names = ", ".join(rule.name for rule in united_rules if rule.distinct_actors)
         raise InputError(f"rules must all have distinct_actors or none, got it for {names} only")
     for pattern in outcome.actors.split("|"):
         codes = pattern.split(">")
-        short = [rule for rule in chosen if len(rule.event) < len(codes) and pattern != ANYBODY]
+        short = [rule for rule in united_rules if len(rule.event) < len(codes) and pattern != ANYBODY]
         if short:
             raise InputError(f"actors must be at most as many as roles of {short[0].name}, got {pattern!r}")
         for code in codes:
@@ -261,16 +261,16 @@ def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> Non
             if of_class is None and code not in (ANYBODY, NOBODY):
                 lexicon.require(code)
             elif of_class is not None and of_class[1] not in lexicon.kinds.values():
-                known = ", ".join(sorted(set(lexicon.kinds.values())))
-                raise InputError(f"classes must be of the lexicon {lexicon.source} ({known}), got {of_class[1]!r}")
+                classes = ", ".join(sorted(set(lexicon.kinds.values())))
+                raise InputError(f"classes must be of the lexicon {lexicon.source} ({classes}), got {of_class[1]!r}")
 
 
 def check_classes(rule: Rule, lexicon: Lexicon) -> None:
     """Raise InputError if a rule restricts a role to a class and the lexicon has no actor of this class."""
-    known = set(lexicon.kinds.values())
+    classes = set(lexicon.kinds.values())
     for role, kinds in rule.classes.items():
-        for kind in sorted(kinds - known):
-            names = ", ".join(sorted(known))
+        for kind in sorted(kinds - classes):
+            names = ", ".join(sorted(classes))
             message = f"classes.{role} must be classes of the lexicon {lexicon.source} ({names}), got {kind!r}"
             hint = ParameterHint("lexicon", "names one that has them; the shipped police has police, army and others")
             raise InputError(message, place=rule.source, hint=hint)

@@ -210,9 +210,9 @@ def variance_parts(events: DocumentEvents) -> VarianceParts:
     if events.n_parses < 2:
         return VarianceParts(np.zeros_like(total), total)
     within = np.zeros_like(total)
-    for each in events.parses:
-        if each.samples.size:
-            n_hits = np.count_nonzero(events.hits[:, each.samples], axis=1)
-            within += n_hits * (1.0 - n_hits / each.samples.size)
+    for given_parse in events.parses:
+        if given_parse.samples.size:
+            n_hits = np.count_nonzero(events.hits[:, given_parse.samples], axis=1)
+            within += n_hits * (1.0 - n_hits / given_parse.samples.size)
     within /= events.n_samples
     return VarianceParts(np.maximum(total - within, 0.0), within)

@@ -44,8 +44,8 @@ class _Words:
         date: datetime.date | None,
         lemma: Sequence[str] | None = None,
     ) -> LexiconMatches:
-        found = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
-        return LexiconMatches(found, {t: (t, t + 1) for t in found}, 0)
+        codes = {t: self.codes[word] for t, word in enumerate(text) if word in self.codes}
+        return LexiconMatches(codes, {t: (t, t + 1) for t in codes}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,18 @@ class ExampleResult:
 
 def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[ExampleResult]:
     """Results of applying a rule to each inline example of its preset; see `check_examples` for the parameters."""
-    own = lexicon
-    if own is None or is_shipped_rule(rule.source):
-        own = load_lexicon(language=rule.language)
+    example_lexicon = lexicon
+    if example_lexicon is None or is_shipped_rule(rule.source):
+        example_lexicon = load_lexicon(language=rule.language)
     if rule.defaults:  # in examples every default actor is one of the lexicon
         kinds = {each.actor: min(rule.classes.get(role, {rule.name})) for role, each in rule.defaults.items()}
-        own = replace(own, kinds=kinds | {**own.kinds})
+        example_lexicon = replace(example_lexicon, kinds=kinds | {**example_lexicon.kinds})
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue
         place = f"{rule.source}: examples[{number}]"
         try:
-            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, own)), None)
+            result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, example_lexicon)), None)
         except CorefsampleError as error:
             yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
             continue

@@ -129,15 +129,15 @@ def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[li
             bits[code] = 1 << needed.index(code) if code in needed else 1 << n + c % (_OTHERS + 1 - n)
     inner = reduce(or_, (bits[code] for code in matches.inner & bits.keys()), 0)
     outer = reduce(or_, (bits[code] for code in bits.keys() - matches.inner), 0)
-    first, other = inner, 0
+    first, opposing = inner, 0
     if n > 1:
         first = inner | outer
     elif own == NO_ACTOR:
-        other = outer if OUTER in counts_as else 0
+        opposing = outer if OUTER in counts_as else 0
     elif own in matches.inner:
-        other = 0 if INNER in counts_as else outer
+        opposing = 0 if INNER in counts_as else outer
     elif OUTER in counts_as:
         first = outer
     elif counts_as != {INNER}:
-        other = inner
-    return list(bits.values()), (1 << n) - 1, first, other
+        opposing = inner
+    return list(bits.values()), (1 << n) - 1, first, opposing

@@ -155,10 +155,10 @@ def document_rows(
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
                 # Not the event of a rule without roles, nor an outcome of anybody or nobody.
-                own = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
-                names += [events.event] * (1 + len(own))
-                actors += [ANYBODY, *(events.keys[e].name for e in own)]
-                shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[own].tolist()]
+                listed = [e for e in likely.tolist() if events.keys[e] not in ((), (ANYBODY,))]
+                names += [events.event] * (1 + len(listed))
+                actors += [ANYBODY, *(events.keys[e].name for e in listed)]
+                shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[listed].tolist()]
         lengths[row] = len(names) - before
     triggers = [_trigger_texts(matches[row]) for row in range(n)]
     columns = [
@@ -264,18 +264,18 @@ class SortedRows:
             Path of an existing folder for intermediate runs, which limit the number of files that are open at once. By
             default all runs are open at once.
         """
-        runs, made = list(self._runs), list[Path]()
+        runs, intermediate = list(self._runs), list[Path]()
         while temporary is not None and len(runs) > _MOST_OPEN:
-            path = temporary / f"{self._name}-merged-{len(made)}.arrow"
+            path = temporary / f"{self._name}-merged-{len(intermediate)}.arrow"
             self._write(path, self._merged(runs[:_MOST_OPEN], ()))
-            made.append(path)
+            intermediate.append(path)
             for run in runs[:_MOST_OPEN]:
-                if run in made:
+                if run in intermediate:
                     run.unlink()
             runs = [*runs[_MOST_OPEN:], path]
         yield from self._merged(runs, self._waiting)
         for run in runs:
-            if run in made:
+            if run in intermediate:
                 run.unlink()
 
     def _new_run(self, folder: Path) -> Path:
@@ -298,16 +298,16 @@ class SortedRows:
             while first:
                 # Rows up to the earliest end of a batch: every batch that is not in memory comes later.
                 frontier = min(self._key(batch, batch.num_rows - 1) for batch in first.values())
-                taken = []
+                complete = []
                 for number, batch in list(first.items()):
                     n_rows = bisect_right(range(batch.num_rows), frontier, key=partial(self._key, batch))
-                    taken.append(batch.slice(0, n_rows))
-                    rest = batch.slice(n_rows) if n_rows < batch.num_rows else next(readers[number], None)
-                    if rest is None:
+                    complete.append(batch.slice(0, n_rows))
+                    remaining = batch.slice(n_rows) if n_rows < batch.num_rows else next(readers[number], None)
+                    if remaining is None:
                         del first[number]
                     else:
-                        first[number] = rest
-                yield _ordered(pa.Table.from_batches(taken, self.schema), self._keys)
+                        first[number] = remaining
+                yield _ordered(pa.Table.from_batches(complete, self.schema), self._keys)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
         """Key of a row; Arrow sorts text by its bytes, and dates that are missing last."""
@@ -395,9 +395,9 @@ class CountedIds:
         left, right = self._sorted.searchsorted(there["high"]), self._sorted.searchsorted(there["high"], side="right")
         if (left == right).all():  # as of most parts of a corpus
             return []
-        known = {here[i].tobytes(): int(i) for i in np.flatnonzero(np.isin(here["high"], there["high"]))}
+        index_of = {here[i].tobytes(): int(i) for i in np.flatnonzero(np.isin(here["high"], there["high"]))}
         digests = [digest.tobytes() for digest in there]
-        return [(known[digest], i) for i, digest in enumerate(digests) if digest in known]
+        return [(index_of[digest], i) for i, digest in enumerate(digests) if digest in index_of]
 
     def save(self, folder: Path) -> None:
         """Write the digests and numbers to a file in the folder of a counter."""
@@ -407,7 +407,7 @@ class CountedIds:
     def load(cls, folder: Path) -> Self:
         """Load the digests and numbers that `save` wrote."""
         ids = cls()
-        with np.load(folder / _FILE) as content:
-            ids._digests += content["digests"].tobytes()
-            ids.numbers.frombytes(content["numbers"].tobytes())
+        with np.load(folder / _FILE) as arrays:
+            ids._digests += arrays["digests"].tobytes()
+            ids.numbers.frombytes(arrays["numbers"].tobytes())
         return ids

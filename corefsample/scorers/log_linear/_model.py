@@ -102,8 +102,8 @@ class AntecedentModel:
             raise ParameterError(f"must be whole numbers of 32 bits, got {hashes[outside][0]}", parameter="vocabulary")
         falls = np.flatnonzero(hashes[1:] <= hashes[:-1])
         if falls.size:
-            place = int(falls[0])
-            raise ParameterError(f"must ascend, got {hashes[place + 1]} after {hashes[place]}", parameter="vocabulary")
+            index = int(falls[0])
+            raise ParameterError(f"must ascend, got {hashes[index + 1]} after {hashes[index]}", parameter="vocabulary")
         for name, array in (("weights", wide.astype(np.float32)), ("vocabulary", hashes.astype(np.uint32))):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -222,8 +222,8 @@ class AntecedentModel:
             text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise ParameterError(f"must be what JSON can represent, got: {error}", parameter="provenance") from None
-        parts = {"header.json": text, "weights.npy": npy_bytes(steps), "vocabulary.npy": npy_bytes(self.vocabulary)}
-        write_archive(path, parts, overwrite=overwrite)
+        files = {"header.json": text, "weights.npy": npy_bytes(steps), "vocabulary.npy": npy_bytes(self.vocabulary)}
+        write_archive(path, files, overwrite=overwrite)
 
 
 def on_grid(weights: Floats32) -> tuple[Ints8, float]:
@@ -268,11 +268,11 @@ def load_model(path: PathLike) -> AntecedentModel:
         If the file cannot be read, is not a model, is of another version, or has templates or features that this
         version of corefsample does not have.
     """
-    parts = read_archive(path, _LIMITS, FORMAT)
+    files = read_archive(path, _LIMITS, FORMAT)
     try:
-        header, language = _header(parts["header.json"])
-        weights = npy_array(parts["weights.npy"], np.int8, "weights")
-        vocabulary = npy_array(parts["vocabulary.npy"], np.uint32, "vocabulary")
+        header, language = _header(files["header.json"])
+        weights = npy_array(files["weights.npy"], np.int8, "weights")
+        vocabulary = npy_array(files["vocabulary.npy"], np.uint32, "vocabulary")
         templates = TemplateSet(**header["templates"])
         return AntecedentModel(
             weights.astype(np.float32) * np.float32(header["scale"]),

@@ -95,12 +95,12 @@ def examples_of(
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
-            own = scheme or document_scheme(document)
-            whole = Reading(required_tokens(document), document.mentions, gold, own, language)
-            for each in readings(whole, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
-                doc = encoder.encode(each.tokens, each.mentions, scheme=each.scheme)
+            own_scheme = scheme or document_scheme(document)
+            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language)
+            for reading in readings(annotated, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
+                doc = encoder.encode(reading.tokens, reading.mentions, scheme=reading.scheme)
                 codes: dict[int | str, int] = {}
-                entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in each.gold]
+                entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
                 examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64)))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None

@@ -54,8 +54,8 @@ class Encoder:
     def knows(self, hashes: Words32) -> Bools:
         """Whether the vocabulary has each of some words."""
         places = np.searchsorted(self.vocabulary, hashes)
-        known: Bools = np.append(self.vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
-        return known
+        in_vocabulary: Bools = np.append(self.vocabulary, np.uint32(0))[places] == hashes  # no word has the hash 0
+        return in_vocabulary
 
     def _named(self, hashes: Words32, endings: Words32) -> Words32:
         """Hashes of the words in the vocabulary, and endings instead of the others."""

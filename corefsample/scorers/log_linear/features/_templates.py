@@ -139,27 +139,27 @@ class TemplateSet:
         sides = {"i": mention, "k": mention.copy(), "pair": np.zeros((len(lines), _MOST_PAIR_ATOMS), np.int32)}
         best, factors = np.zeros(len(lines), np.int32), np.ones(len(lines), np.int32)
         for t, line in enumerate(lines):
-            place = f"templates.{name}[{t}]"
+            location = f"templates.{name}[{t}]"
             atoms = line.split()
             if atoms and atoms[0].endswith("*"):
-                factors[t] = _factor(atoms.pop(0), place, name)
+                factors[t] = _factor(atoms.pop(0), location, name)
             places: dict[str, list[int]] = {side: [] for side in sides}
             for atom in atoms:
                 side, _, word = atom.partition(".")
                 if name == "new" and atom in _BEST:
                     if best[t]:
-                        raise ParameterError(f"{place} must have at most 1 best. atom, got {line!r}")
+                        raise ParameterError(f"{location} must have at most 1 best. atom, got {line!r}")
                     best[t] = _BEST[atom]
                     continue
                 if side not in sides or (name == "new" and side != "i"):
-                    raise ParameterError(f"{place} must be of i., k. and pair. atoms, got {atom!r}")
+                    raise ParameterError(f"{location} must be of i., k. and pair. atoms, got {atom!r}")
                 names = codes.PAIR_ATOMS if side == "pair" else codes.ATOMS
                 if word not in names or word == "nothing":
-                    raise ParameterError(f"{place} must be of known atoms, got {atom!r}")
+                    raise ParameterError(f"{location} must be of known atoms, got {atom!r}")
                 places[side].append(names.index(word))
             for side, filled in sides.items():
                 if len(places[side]) > filled.shape[1]:
-                    raise ParameterError(f"{place} must have at most {filled.shape[1]} {side}. atoms, got {line!r}")
+                    raise ParameterError(f"{location} must have at most {filled.shape[1]} {side}. atoms, got {line!r}")
                 filled[t, : len(places[side])] = places[side]
         seeds = np.array([zlib.crc32(f"{name} {line}".encode()) for line in lines], np.uint32)
         pair = np.column_stack((sides["pair"], factors))
@@ -181,8 +181,8 @@ def _factor(text: str, place: str, name: str) -> int:
 def _default_templates() -> TemplateSet:
     """Read data/templates.txt: the lists that a template is in, and its atoms."""
     lists: dict[str, list[str]] = {name: [] for name in LISTS}
-    place = resources.files("corefsample.scorers.log_linear").joinpath("data", "templates.txt")
-    for line in place.read_text(encoding="utf-8").splitlines():
+    source = resources.files("corefsample.scorers.log_linear").joinpath("data", "templates.txt")
+    for line in source.read_text(encoding="utf-8").splitlines():
         names, _, template = line.partition(": ")
         for name in () if line.startswith("#") else names.split(","):
             lists[name].append(template)
