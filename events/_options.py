@@ -84,21 +84,21 @@ class Declared:
         values = value if isinstance(value, (tuple, list)) else (value,)
         if self.n_values > 1 and len(values) != self.n_values:
             raise ParameterError(f"must be {self.n_values} values, got {len(values)}", parameter=self.name)
-        for each in values:
+        for item in values:
             if self.choices:
-                _checks.choice(self.name, each, self.choices)
+                _checks.choice(self.name, item, self.choices)
             elif self.type is int:
-                number = _checks.whole(self.name, each, int(self.at_least or 0))
+                number = _checks.whole(self.name, item, int(self.at_least or 0))
                 if self.at_most is not None:
                     _checks.at_most(self.name, number, int(self.at_most))
             elif self.type is not float:
-                _checks.instance(self.name, each, self.type)
+                _checks.instance(self.name, item, self.type)
             elif self.at_most is not None or self.below is not None:
                 _checks.probability(
-                    self.name, each, below_one=self.below is not None, above_zero=self.above is not None
+                    self.name, item, below_one=self.below is not None, above_zero=self.above is not None
                 )
             else:
-                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, each)
+                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, item)
 
 
 def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
@@ -113,12 +113,12 @@ def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
 def declared(cls: _Class) -> _Class:
     """Make a frozen dataclass of options; its docstring says what each option is, and lists inherited ones too."""
     summary, _, rows = inspect.cleandoc(docstring_of(cls)).partition(_ATTRIBUTES)
-    made: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
-    found = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
-    inherited = [pair for base in reversed(made.__mro__) for pair in vars(base).get("help_of", {}).items()]
-    made.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in found)])
-    lines = [f"{field.name}\n    {made.help_of[field.name]}" for field in dataclasses.fields(made)]
-    made.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
+    new_class: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+    described = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
+    inherited = [pair for base in reversed(new_class.__mro__) for pair in vars(base).get("help_of", {}).items()]
+    new_class.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in described)])
+    lines = [f"{field.name}\n    {new_class.help_of[field.name]}" for field in dataclasses.fields(new_class)]
+    new_class.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
     return cls
 
 
@@ -142,13 +142,13 @@ class Options:
     help_of: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
-        for each in fields_of(type(self)).values():
-            value = getattr(self, each.name)
+        for field in fields_of(type(self)).values():
+            value = getattr(self, field.name)
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
             value = tuple(map(_shown, value)) if isinstance(value, tuple) else _shown(value)
-            object.__setattr__(self, each.name, value)
-            each.check(value)
+            object.__setattr__(self, field.name, value)
+            field.check(value)
         self._check()
 
     def _check(self) -> None:
@@ -157,8 +157,8 @@ class Options:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Options from the JSON of a record; other fields of the record are ignored."""
-        given = {name: content[name] for name in fields_of(cls) if name in content}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+        values = {name: content[name] for name in fields_of(cls) if name in content}
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
     def recorded(self) -> dict[str, Any]:
         """Options on which results depend, by name."""
@@ -182,12 +182,12 @@ def fields_of(cls: type[Options]) -> dict[str, Declared]:
     """Fields of a class by name: its own fields, then inherited ones, and last the fields that are not recorded."""
     hints = get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
-    found = []
+    declarations = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
         text = cls.help_of[field.name].replace(" [default:", "  [default:")
         of_type = _kind(hints[field.name])
-        found.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
-    return {each.name: each for each in sorted(found, key=lambda each: not each.is_recorded)}
+        declarations.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
+    return {each.name: each for each in sorted(declarations, key=lambda each: not each.is_recorded)}
 
 
 def _kind(hint: Any) -> dict[str, Any]:

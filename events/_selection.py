@@ -49,9 +49,9 @@ class Selection:
 
     def includes(self, doc_id: str, metadata: Mapping[str, Any]) -> bool:
         """Whether a document meets all conditions."""
-        found = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
+        fields = {**{name.removeprefix(_META): value for name, value in metadata.items()}, "doc_id": doc_id}
         return all(
-            any(fnmatchcase(text, pattern) for text in _texts(found.get(key)) for pattern in patterns)
+            any(fnmatchcase(text, pattern) for text in _texts(fields.get(key)) for pattern in patterns)
             for key, patterns in self._conditions
         )
 
@@ -69,10 +69,10 @@ class Selection:
         ParameterError
             If there is such a key.
         """
-        known = {"doc_id", *(name.removeprefix(_META) for name in names)}
+        names_of_metadata = {"doc_id", *(name.removeprefix(_META) for name in names)}
         for key, _ in self._conditions:
-            if key not in known:
-                rule = f"must name metadata of the documents ({', '.join(sorted(known))})"
+            if key not in names_of_metadata:
+                rule = f"must name metadata of the documents ({', '.join(sorted(names_of_metadata))})"
                 raise ParameterError(f"{rule}, got {key!r}", parameter="where")
 
 

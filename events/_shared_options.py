@@ -302,9 +302,9 @@ class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exceptio
         if self.form != "kinds":
             return None
         field = self.domains or DOMAIN_FIELD
-        found = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
-        missing = [each.doc_id for each in documents if each.doc_id not in found]
+        domains = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
+        missing = [each.doc_id for each in documents if each.doc_id not in domains]
         if missing and self.domains is not None:
             rule = f"documents with gold must have the field {field} (domains)"
             raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
-        return None if missing or len(set(found.values())) < _FEWEST_DOMAINS else found
+        return None if missing or len(set(domains.values())) < _FEWEST_DOMAINS else domains

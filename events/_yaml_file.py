@@ -50,8 +50,8 @@ def read_yaml(source: str, data: bytes) -> object:
     try:
         return yaml.load(data, loader)
     except yaml.MarkedYAMLError as error:
-        place = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
-        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=place) from None
+        location = f"{source}: line {error.problem_mark.line + 1}" if error.problem_mark else source
+        raise InputError(f"must be YAML, got: {_one_line(error.problem or error.context)}", place=location) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date such as 1999-02-30
         raise InputError(f"must be YAML in UTF-8, got: {_one_line(error)}", place=source) from None
 
@@ -73,6 +73,6 @@ def typed(source: str, content: object, kind: type[T]) -> T:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         rule, _, path = str(error).partition(" - at ")
-        place = path.replace("`", "").removeprefix("$").lstrip(".") or "file"
+        location = path.replace("`", "").removeprefix("$").lstrip(".") or "file"
         hint = _BOOLEANS if "got `bool`" in rule else None
-        raise InputError(rule, place=f"{source}: {place}", hint=hint) from None
+        raise InputError(rule, place=f"{source}: {location}", hint=hint) from None

@@ -126,8 +126,8 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
 def run_question(frame: AuditFrame, source: PathLike) -> Question:
     """The question about the documents of a run whose rules can still be read; else one that names the event."""
     record = read_json(Path(source) / "run.json") if frame.source["kind"] == "run" else {}
-    found = run_definitions(record.get("arguments", {}))
-    return Question(default_question(frame)) if found is None else rule_question(frame, found)
+    definitions = run_definitions(record.get("arguments", {}))
+    return Question(default_question(frame)) if definitions is None else rule_question(frame, definitions)
 
 
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
@@ -199,30 +199,30 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
         If the folder has no learned.csv, if the table is of another plan or of other documents, or if a P is outside
         [0, 1].
     """
-    place = str(Path(folder) / LEARNED)
-    if not Path(place).is_file():
+    table_path = str(Path(folder) / LEARNED)
+    if not Path(table_path).is_file():
         rule = f"folder must have {LEARNED}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
     record = read_json(Path(folder) / LEARNED_RECORD)
     found = record.get("plan") if isinstance(record, dict) else None
     if found != plan.identity:
         raise InputError(f"plan must be {plan.identity}, got {found!r}", place=str(Path(folder) / LEARNED_RECORD))
-    table = read_text_table(place, ("doc_id", "event", "actor", column))
+    table = read_text_table(table_path, ("doc_id", "event", "actor", column))
     values = np.asarray(numbers_of(table, column))
     learned: dict[str, Floats] = {}
     for name in plan.frame.targets:
         event, actor = event_and_actor(plan.frame, name)
-        own = ((table["event"] == event) & (table["actor"] == actor)).to_numpy()
-        if not own.any():  # left out: too few labels
+        of_target = ((table["event"] == event) & (table["actor"] == actor)).to_numpy()
+        if not of_target.any():  # left out: too few labels
             continue
-        doc_ids = table["doc_id"][own].map(unescaped).tolist()
+        doc_ids = table["doc_id"][of_target].map(unescaped).tolist()
         if doc_ids != plan.frame.doc_ids.tolist():
-            other = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
-            found = f"{len(doc_ids):,} rows" if other is None else repr(other)
-            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=place)
-        if not ((values[own] >= 0.0) & (values[own] <= 1.0)).all():
-            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=place)
-        learned[name] = values[own]
+            unexpected = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
+            found = f"{len(doc_ids):,} rows" if unexpected is None else repr(unexpected)
+            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=table_path)
+        if not ((values[of_target] >= 0.0) & (values[of_target] <= 1.0)).all():
+            raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=table_path)
+        learned[name] = values[of_target]
     return learned
 
 
@@ -244,6 +244,6 @@ def labelled_plan(
         raise ParameterError("must name at least one sheet, got none", parameter="sheets")
     if not Path(sheets[0]).is_file():
         raise InputError("file must exist, got none", place=os.fspath(sheets[0]))
-    place = Path(sheets[0]).parent if folder is None else Path(folder)
-    plan = read_plan(place, source)
-    return place, plan, read_sheets(plan, sheets)
+    plan_folder = Path(sheets[0]).parent if folder is None else Path(folder)
+    plan = read_plan(plan_folder, source)
+    return plan_folder, plan, read_sheets(plan, sheets)

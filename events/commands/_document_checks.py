@@ -187,11 +187,11 @@ class CorpusReport(Report):
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        several = []
+        parses = []
         if self.n_several_parses:
             mean = self.n_parses / self.n_several_parses
             documents = f"{self.n_several_parses:,} document{'s' * (self.n_several_parses > 1)} with several parses"
-            several = [("parses", f"{documents}, on average {mean:.1f}")]
+            parses = [("parses", f"{documents}, on average {mean:.1f}")]
         merging = [] if self.merged_actors is None else [("actors", CountNotes(self.merged_actors).merging())]
         low, median, high = self.mentions_quantiles
         schemes = ", ".join(f"{name} ({count:,})" for name, count in sorted(self.schemes.items()))
@@ -201,7 +201,7 @@ class CorpusReport(Report):
             ("candidates", f"{self.n_candidates:,} ({self.n_candidates / max(self.n_mentions, 1):.1f} per mention)"),
             ("dates", f"{self.dates[0]} to {self.dates[1]} ({self.n_dated:,} documents)" if self.dates else "none"),
             ("tokens", f"{self.n_parsed:,} documents"),
-            *several,
+            *parses,
             ("scheme", schemes or "none"),
             ("language", _language_text(self.languages, self.known_share)),
             ("gold", f"{self.n_gold:,} documents"),
@@ -258,9 +258,9 @@ def check_corpus(
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)
     report.new_mass = new_mass / max(report.n_mentions, 1)
     report.known_share = float(words[1] / words[0]) if words[0] else None
-    others = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
-    if others:
-        found = ", ".join(f"{n:,} of {code}" for code, n in others.items())
+    other_languages = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
+    if other_languages:
+        found = ", ".join(f"{n:,} of {code}" for code, n in other_languages.items())
         rule = f"documents must be in the language of the rule and the lexicon ({language})"
         hint = "docs/languages.md says how to write rules and lexicons of another language"
         report.problems.append(InputError(f"{rule}, got {found}", hint=hint))
@@ -348,10 +348,10 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport
             break
         except InputError as error:
             _name_option_of_score(error)
-            others = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
-            if len(others) == len(paths) or (not others and not problems):
+            remaining = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(remaining) == len(paths) or (not remaining and not problems):
                 raise
-            paths, problems = others, [*problems, error]
+            paths, problems = remaining, [*problems, error]
     for problem in report.problems:
         _name_option_of_score(problem)
     report.problems[:0] = problems

@@ -68,7 +68,7 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
     day = None if np.isnat(date) else str(date)
     parses = batch.rows_of_parses(row)
     total = math.fsum(weight for weight, *_ in parses)
-    found: dict[int, dict[TriggerTrace, Explained]] = {}  # by token; equal traces are one
+    readings_by_token: dict[int, dict[TriggerTrace, Explained]] = {}  # equal traces are one
     for number, (weight, each, place) in enumerate(parses):
         try:
             trace = _trace(each, place, rule, screen.lexicon, screen.scheme_of(batch, row, each, place))
@@ -79,12 +79,12 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
         assert tokens is not None  # the stream needs them
         bounds = tokens.sentences()
         for trigger in trace.triggers:
-            readings = found.setdefault(trigger.token, {})
+            readings = readings_by_token.setdefault(trigger.token, {})
             start, end = bounds[int(tokens.sent[trigger.token])]
             new = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
-            known = readings.get(trigger, new)
-            readings[trigger] = dataclasses.replace(known, share=known.share + weight / total)
-    for _, readings in sorted(found.items()):
+            reading = readings.get(trigger, new)
+            readings[trigger] = dataclasses.replace(reading, share=reading.share + weight / total)
+    for _, readings in sorted(readings_by_token.items()):
         first, *others = _likeliest_first(readings.values())
         yield dataclasses.replace(first, alternatives=tuple(others))
 
@@ -203,12 +203,12 @@ class Explained:
 
     def match(self) -> str:
         """The outcome in short: for each role the actors and the path that matched."""
-        parts = [self.trace.outcome]
+        phrases = [self.trace.outcome]
         for role in self.trace.roles:
             actors = ", ".join(role.actors) or "no actor"
-            found = "nothing" if role.path is None else f"{actors} by {role.path or 'the trigger itself'}"
-            parts.append(f"{role.role} {found}")
-        return ", ".join(parts)
+            filling = "nothing" if role.path is None else f"{actors} by {role.path or 'the trigger itself'}"
+            phrases.append(f"{role.role} {filling}")
+        return ", ".join(phrases)
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name, with those of the trace."""

@@ -66,9 +66,9 @@ def batches(
     """
     n_documents = 0
     for valid, rejected in stream.checked():
-        found, reasons = inspect(valid)
-        batch, kept = stream.accepted(valid, rejected, reasons)
-        yield batch, {new: found[old] for new, old in enumerate(kept) if old in found}
+        results, reasons = inspect(valid)
+        batch, rows = stream.accepted(valid, rejected, reasons)
+        yield batch, {new: results[old] for new, old in enumerate(rows) if old in results}
         n_documents += len(batch)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)

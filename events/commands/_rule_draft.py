@@ -106,13 +106,13 @@ def draft_example(
         if reached:
             return DraftExample(tokens, *of_trigger, name, code, reached[0], path, True)
     routes = {each: connecting_path(view, head, each) for each in nominal}
-    known = [(route.count(">") + route.count("<"), each, route) for each, route in routes.items() if route is not None]
-    if not known:
+    linked = [(route.count(">") + route.count("<"), each, route) for each, route in routes.items() if route is not None]
+    if not linked:
         raise ParameterError(
             f"must be in the sentence of the trigger {tokens.text[head]!r}, got {tokens.text[name]!r} in another",
             parameter="actor",
         )
-    _, end, route = min(known)
+    _, end, route = min(linked)
     return DraftExample(tokens, *of_trigger, name, code, end, route, False)
 
 
@@ -123,10 +123,10 @@ def _as_noun(
     upos = tokens.upos[head]
     if upos != "PROPN" or len(words) > 1:
         return (upos,), words
-    other = lower() if head == 0 and lower is not None else tokens
-    if len(other) != len(tokens) or other.upos[head] == "PROPN":
+    second_parse = lower() if head == 0 and lower is not None else tokens
+    if len(second_parse) != len(tokens) or second_parse.upos[head] == "PROPN":
         return ("NOUN", upos), words
-    return (other.upos[head], upos), tuple(dict.fromkeys([other.lemma[head].lower(), *words]))
+    return (second_parse.upos[head], upos), tuple(dict.fromkeys([second_parse.lemma[head].lower(), *words]))
 
 
 def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
@@ -180,19 +180,19 @@ def _find(
 
     The words of a passive have another order: "opened fire" in "fire was opened".
     """
-    found: list[int] = []
+    tokens: list[int] = []
     for word in words:
         wanted = word.lower()
         after = [
             token
-            for token in range(found[-1] + 1 if found else 0, len(view.text))
+            for token in range(tokens[-1] + 1 if tokens else 0, len(view.text))
             if wanted in (view.text[token].lower(), lemmas[token].lower())
         ]
         if not after and not in_order:
             after = [
                 token
                 for token in range(len(view.text))
-                if token not in found and wanted in (view.text[token].lower(), lemmas[token].lower())
+                if token not in tokens and wanted in (view.text[token].lower(), lemmas[token].lower())
             ]
         if not after:
             sentence = " ".join(view.text)
@@ -200,10 +200,10 @@ def _find(
                 f"must be words of the example{' in their order' * in_order}, got {word!r} for {sentence!r}",
                 parameter=parameter,
             )
-        found.append(after[0])
-    if not found:
+        tokens.append(after[0])
+    if not tokens:
         raise ParameterError("must be words of the example, got none", parameter=parameter)
-    return found
+    return tokens
 
 
 def _described(scheme: str) -> tuple[str, ...]:
@@ -219,11 +219,11 @@ def _named_paths(view: ParseView, scheme: str, trigger: int) -> Iterable[tuple[s
 
 def role_paths(names: Iterable[str]) -> list[str]:
     """Named paths with those that say the same of other constructions: all subjects, or all objects."""
-    found: dict[str, None] = {}
+    path_names: dict[str, None] = {}
     for name in names:
         family = next((each for each in (_SUBJECTS, _OBJECTS) if name in each), (name,))
-        found |= dict.fromkeys(family)
-    return list(found)
+        path_names |= dict.fromkeys(family)
+    return list(path_names)
 
 
 # --- the file ----------------------------------------------------------------------------------------------
@@ -233,9 +233,9 @@ def rule_text(
     name: str, examples: Sequence[DraftExample], scheme: str, expected: Mapping[tuple[int, str], Sequence[str]]
 ) -> str:
     """The YAML of a rule with these examples; `expected` has what each preset finds, by number of the example."""
-    own = {each.path: "" for each in examples if not each.is_named}
-    for number, path in enumerate(own, start=1):
-        own[path] = "actor_path" if len(own) == 1 else f"actor_path_{number}"
+    path_labels = {each.path: "" for each in examples if not each.is_named}
+    for number, path in enumerate(path_labels, start=1):
+        path_labels[path] = "actor_path" if len(path_labels) == 1 else f"actor_path_{number}"
     by_upos: dict[tuple[str, ...], list[DraftExample]] = {}
     for each in examples:
         by_upos.setdefault(each.upos, []).append(each)
@@ -244,16 +244,16 @@ def rule_text(
     excluding = [each for each in load_rules("attack", "asserted").unless if each in shipped_conditions()]
     optional = ["optional: [agent]"] if nobody and event != "[]" else []
     lines = ["version: 1", f"name: {name}", f"event: {event}", *optional, "frames:"]
-    for upos, several in by_upos.items():
-        roles = role_paths(each.path if each.is_named else own[each.path] for each in several if each.actor >= 0)
+    for upos, drafts in by_upos.items():
+        roles = role_paths(each.path if each.is_named else path_labels[each.path] for each in drafts if each.actor >= 0)
         lines += [
             f"  - name: {'_'.join(upos).lower()}",
-            f"    trigger: {_flow({**_words(several), 'upos': [*upos]})}",
+            f"    trigger: {_flow({**_words(drafts), 'upos': [*upos]})}",
             *([f"    roles: {_flow({'agent': roles})}"] if roles else []),
         ]
-    if own:
+    if path_labels:
         lines.append("paths:")
-        lines += [f"  {label}: {_flow({scheme: [path]})}" for path, label in own.items()]
+        lines += [f"  {label}: {_flow({scheme: [path]})}" for path, label in path_labels.items()]
     lines += [
         "presets:",
         f"  extended: {_flow({'distinct_actors': True, 'described': [*DESCRIBED]})}",
@@ -262,8 +262,8 @@ def rule_text(
     ]
     for number, each in enumerate(examples):
         code = "event" if event == "[]" else each.code
-        found = {preset: expected.get((number, preset), [code]) for preset in ("extended", "asserted")}
-        lines += _example_lines(each, scheme, found)
+        codes = {preset: expected.get((number, preset), [code]) for preset in ("extended", "asserted")}
+        lines += _example_lines(each, scheme, codes)
     return "\n".join(lines) + "\n"
 
 

@@ -125,14 +125,14 @@ class _ScreenHandler(logging.Handler):
         self._last = dict.fromkeys(_LINES, time.monotonic())
 
     def emit(self, record: logging.LogRecord) -> None:
-        part = record.name.removeprefix(f"{ROOT}.")
-        if part == COMMANDS or (record.levelno < self._level and part not in _LINES):
+        logger_name = record.name.removeprefix(f"{ROOT}.")
+        if logger_name == COMMANDS or (record.levelno < self._level and logger_name not in _LINES):
             return
-        if part in _LINES and not self._every_step:  # of the steps of long work, one every so often
+        if logger_name in _LINES and not self._every_step:  # of the steps of long work, one every so often
             now = time.monotonic()
-            if now - self._last[part] < SECONDS_BETWEEN_LINES:
+            if now - self._last[logger_name] < SECONDS_BETWEEN_LINES:
                 return
-            self._last[part] = now
+            self._last[logger_name] = now
         print_error(record.getMessage())
 
 

@@ -69,17 +69,17 @@ def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]
         If a document is bad, or none has gold.
     """
     _require_mentions(inputs)
-    found, n_without = {}, 0
+    mentions, n_without = {}, 0
     for item in inputs.accepted(None):
         document: Any = item.document
         entities = document.entities if isinstance(document, AnnotatedDocument) else document.gold
         if entities is None:
             n_without += 1
         else:
-            found[document.doc_id] = GoldMentions(document.mentions, entities, document.tokens)
-    if not found:
+            mentions[document.doc_id] = GoldMentions(document.mentions, entities, document.tokens)
+    if not mentions:
         raise InputError("a document must have gold entities, got none that has", place=", ".join(inputs.paths))
-    return found, n_without
+    return mentions, n_without
 
 
 def system_scores(
@@ -103,21 +103,21 @@ def system_scores(
     """
     _require_mentions(inputs)
     by_document: dict[str, ClusteringScores] = {}
-    found = SystemScores({})
+    scores = SystemScores({})
 
     def add(doc_id: str, labels: Any, gold_spans: Any, response_spans: Any, drawn: ClusteringSamples | None) -> None:
         entities = gold[doc_id].entities
         scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
         by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
         if drawn is not None:
-            found.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
+            scores.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
 
     for number, item in enumerate(inputs.accepted(None), start=1):
         document: Any = item.document
         if on_progress is not None:
             on_progress(inputs.bytes_read, inputs.total_bytes, number)
         if document.doc_id not in gold:
-            found.n_other += 1
+            scores.n_other += 1
             continue
         key = gold[document.doc_id]
         _require_same_words(document, key, item.source)
@@ -133,17 +133,17 @@ def system_scores(
         spans = key.mentions[:, :2], document.mentions[order, :2]
         if match == "head":
             spans = _paired_by_head(key, document.mentions[order])
-        found.n_repeated += _n_repeated(*spans)
+        scores.n_repeated += _n_repeated(*spans)
         add(document.doc_id, labels[order], *spans, drawn)
     if not by_document:
         rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
-        raise InputError(f"{rule}, got none of {found.n_other} documents", place=", ".join(inputs.paths))
+        raise InputError(f"{rule}, got none of {scores.n_other} documents", place=", ".join(inputs.paths))
     for doc_id in [each for each in gold if each not in by_document]:
-        nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if found.posteriors else None
+        nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if scores.posteriors else None
         add(doc_id, [], gold[doc_id].mentions[:, :2], np.zeros((0, 2), np.int64), nothing)
-        found.n_missing += 1
-    found.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
-    return found
+        scores.n_missing += 1
+    scores.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
+    return scores
 
 
 def _require_mentions(inputs: DocumentInputs) -> None:
@@ -177,17 +177,17 @@ def _by_entity(document: AnnotatedDocument) -> Ints:
     """
     starts, ends = document.mentions[:, 0], document.mentions[:, 1]
     reading = np.lexsort((np.arange(document.n_mentions), ends - starts > 1, starts))
-    place: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for i in reading.tolist():
-        place.setdefault(document.entities[i], len(place))
-    entities = np.array([place[entity] for entity in document.entities], np.int64)
+        ranks.setdefault(document.entities[i], len(ranks))
+    entities = np.array([ranks[entity] for entity in document.entities], np.int64)
     return np.lexsort((np.argsort(reading), entities)).astype(np.int64)
 
 
 def _n_repeated(gold_spans: Any, response_spans: Any) -> int:
     allowed = Counter(map(tuple, gold_spans.tolist()))
-    found = Counter(map(tuple, response_spans.tolist()))
-    return sum(max(number - max(allowed[span], 1), 0) for span, number in found.items())
+    counts = Counter(map(tuple, response_spans.tolist()))
+    return sum(max(number - max(allowed[span], 1), 0) for span, number in counts.items())
 
 
 def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:

@@ -114,8 +114,8 @@ def run_calibrate(
     from events.commands._results import CalibrationFolder, results
 
     options = options or CalibrateOptions()
-    with results(CalibrationFolder, options) as found:
-        stream = DocumentStream(inputs, on_rejected=found.on_rejected)
+    with results(CalibrationFolder, options) as output:
+        stream = DocumentStream(inputs, on_rejected=output.on_rejected)
         tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
         if not tables.n_documents:
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
@@ -124,10 +124,10 @@ def run_calibrate(
             calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
         except InputError as error:
             raise error.at(_place(stream)) from None
-        result = CalibrateResult(calibration, **found.summary())
-        if found.folder is not None:
-            _write(found.folder, calibration)
-        found.finish(result, stream.paths)
+        result = CalibrateResult(calibration, **output.summary())
+        if output.folder is not None:
+            _write(output.folder, calibration)
+        output.finish(result, stream.paths)
         return result
 
 

@@ -168,16 +168,16 @@ def run_calibrate_parses(
     from events.runs.scoring._loading import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
-    with results(ParsesFolder, options) as found:
-        streams = [read_corefud(treebank, on_rejected=found.on_rejected)]
+    with results(ParsesFolder, options) as output:
+        streams = [read_corefud(treebank, on_rejected=output.on_rejected)]
         streams += [] if options.fit is None else [read_corefud(options.fit)]
-        documents, *others = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
+        documents, *fit_sets = [[TreebankDocument.of(each, options.n_words) for each in stream] for stream in streams]
         is_crossed = options.fit is None and options.temperature is None
         if is_crossed and len(documents) < 2:
             hint = ParameterHint("fit", "fits the temperature to other documents")
             raise InputError("a treebank to fit the temperature to must have at least 2 documents, got 1", hint=hint)
-        schemes = schemes_of([*documents, *chain(*others)], pipeline)
-        fit_documents = [] if options.temperature is not None else others[0] if others else documents
+        schemes = schemes_of([*documents, *chain(*fit_sets)], pipeline)
+        fit_documents = [] if options.temperature is not None else fit_sets[0] if fit_sets else documents
         n_parsed = len(documents) + len(fit_documents) * len(options.temperatures)
         sampling = options.n_samples, options.seed, options.sentences == "gold"
         drawn = TreebankParses(pipeline, schemes, *sampling, n_parsed, on_progress)
@@ -193,11 +193,11 @@ def run_calibrate_parses(
             schemes,
             len(documents),
             sum(len(document.tokens) for document in documents),
-            **found.summary(),
+            **output.summary(),
         )
-        if found.folder is not None:
-            _write(found.folder, result)
-        found.finish(result, [path for stream in streams for path in stream.paths])
+        if output.folder is not None:
+            _write(output.folder, result)
+        output.finish(result, [path for stream in streams for path in stream.paths])
     return result
 
 
@@ -210,11 +210,11 @@ def _fitted(
     if options.temperature is not None:
         return None, (options.temperature,)
     table = drawn.scores(documents, options.temperatures, options.fit_by)
-    chosen = options.chosen("temperatures", "level", "n_resamples", "seed")
-    fit = fit_temperature(table, **chosen)
+    settings = options.chosen("temperatures", "level", "n_resamples", "seed")
+    fit = fit_temperature(table, **settings)
     if not is_crossed:
         return fit, (fit.temperature,)
-    return fit, tuple(fit_temperature(table[1 - half :: 2], **chosen).temperature for half in (0, 1))
+    return fit, tuple(fit_temperature(table[1 - half :: 2], **settings).temperature for half in (0, 1))
 
 
 def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
@@ -274,8 +274,8 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
         of_treebank = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
     except ParameterError as error:
         raise error.as_input_error("treebank") from None
-    parts = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
-    of_parser = fitting_schemes(parts)
+    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    of_parser = fitting_schemes(labels)
     if not of_parser:
         raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
     shared = [scheme for scheme in of_treebank if scheme in of_parser]

@@ -137,20 +137,20 @@ def run_calibrate_queries(
     from events.commands._results import QueriesFolder, results
 
     options = options or CalibrateQueriesOptions()
-    with results(QueriesFolder, options) as found:
+    with results(QueriesFolder, options) as output:
         gold = gold_documents(
             inputs,
             "queries",
             for_queries=True,
             **options.chosen("role", "scheme"),
-            on_rejected=found.on_rejected,
+            on_rejected=output.on_rejected,
             on_progress=on_progress,
         )
         study = _study(gold.documents, gold.place, options)
-        result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **found.summary())
-        if found.folder is not None:
-            write_study(study, found.folder.file, pictures=options.pictures)
-        found.finish(result, gold.paths)
+        result = CalibrateQueriesResult(study, len(gold.documents), gold.n_without_gold, **output.summary())
+        if output.folder is not None:
+            write_study(study, output.folder.file, pictures=options.pictures)
+        output.finish(result, gold.paths)
     return result
 
 

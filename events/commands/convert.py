@@ -138,10 +138,10 @@ def run_convert(
             )
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
-        chosen = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
-        found = write_annotated(names, path, **chosen, on_rejected=on_rejected, on_progress=on_progress)
+        settings = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
+        written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
-        return ConvertResult(path, found.n_documents, n_quarantined, found.skipped, found.left_out)
+        return ConvertResult(path, written.n_documents, n_quarantined, written.skipped, written.left_out)
 
 
 def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConvertResult:

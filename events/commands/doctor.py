@@ -134,15 +134,15 @@ def run_doctor(
     from events.runs._document_inputs import annotated_kind
 
     yaml_files = [name for name in files if is_rule_or_lexicon(name)]
-    found: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
+    reports: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
-    others = [name for name in files if name not in (*yaml_files, *annotated)]
-    news = [name for name in others if _is_news(name)]
-    corpus = [name for name in others if name not in news]
+    other_files = [name for name in files if name not in (*yaml_files, *annotated)]
+    news = [name for name in other_files if _is_news(name)]
+    corpus = [name for name in other_files if name not in news]
     if news:
-        found.append(check_news(news, on_progress))
+        reports.append(check_news(news, on_progress))
     if annotated:
-        found.append(check_annotated(annotated, on_progress, scheme=options.scheme))
+        reports.append(check_annotated(annotated, on_progress, scheme=options.scheme))
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:
@@ -154,12 +154,12 @@ def run_doctor(
         if options.rule is not None:
             definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
             lexicon, language = definitions.lexicon, definitions.language or ""
-        found.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
+        reports.append(check_corpus(corpus, on_progress, lexicon=lexicon, scheme=options.scheme, language=language))
         if definitions is not None:
             against: dict[str, Any] = {"scheme": options.scheme, "on_progress": on_progress}
             words = definitions.lexicon
-            found += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
-    return DoctorResult(tuple(found))
+            reports += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
+    return DoctorResult(tuple(reports))
 
 
 def _is_news(name: str) -> bool:

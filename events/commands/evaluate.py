@@ -163,12 +163,12 @@ def run_evaluate(
     opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
-    chosen = options.chosen("match", "clustering", "singletons", "level", "seed")
-    found = system_scores(files[1], keys, **chosen, n_samples=options.n_samples, on_progress=on_progress)
-    systems = [list(found.by_document.values())]
+    settings = options.chosen("match", "clustering", "singletons", "level", "seed")
+    scored = system_scores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
+    systems = [list(scored.by_document.values())]
     if options.against is not None:
-        other = system_scores(opened(options.against), keys, **chosen, n_samples=0)
-        systems.append(list(other.by_document.values()))
+        second_scored = system_scores(opened(options.against), keys, **settings, n_samples=0)
+        systems.append(list(second_scored.by_document.values()))
     draws = resampled_f1(systems, **options.chosen("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
@@ -177,15 +177,15 @@ def run_evaluate(
         inputs=tuple(str(path) for path in (system, gold, options.against) if path is not None),
         n_documents=len(keys),
         n_without_gold=n_without_gold,
-        n_not_in_system=found.n_missing,
-        n_not_in_gold=found.n_other,
-        n_repeated=found.n_repeated,
+        n_not_in_system=scored.n_missing,
+        n_not_in_gold=scored.n_other,
+        n_repeated=scored.n_repeated,
         skipped=files[0].skipped + files[1].skipped,
         level=options.level,
         n_resamples=options.n_resamples,
         scores=corpus_scores(systems[0]),
         intervals={metric: (lower, upper) for metric, (lower, upper) in zip(METRICS, ends, strict=True)},
-        posterior=corpus_posterior(found.posteriors).corpus if len(found.posteriors) == len(keys) else None,
+        posterior=corpus_posterior(scored.posteriors).corpus if len(scored.posteriors) == len(keys) else None,
         differences=tuple(differences),
     )
 

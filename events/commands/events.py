@@ -141,8 +141,8 @@ def warnings_of_run(summary: EventsResult) -> Iterator[str]:
     from events.news._quality import ScoredInputs
 
     if summary.n_quarantined:
-        place = joined(summary.out, "quarantine.jsonl")
-        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {place}"
+        quarantine_path = joined(summary.out, "quarantine.jsonl")
+        yield f"{counted(summary.n_quarantined, 'bad document')} set aside in {quarantine_path}"
     yield from ScoredInputs.of(read_json(joined(summary.out, "run.json"))).set_aside()
     periods = summary.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
@@ -158,8 +158,8 @@ def _print_highest(counts: pd.DataFrame) -> None:
 
     columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
-    found = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
-    head = found.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
+    positive = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
+    head = positive.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
     first = head.iloc[0]
     click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []

@@ -168,7 +168,7 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    chosen: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
+    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     is_found = options.doc_id is None
@@ -193,19 +193,19 @@ def run_explain(
             outcomes[each.trace.outcome] += 1
             has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
             rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            heapq.heappush(chosen, (rank, n_triggers, each, batch, row))
-            if len(chosen) > limit:
-                heapq.heappop(chosen)
+            heapq.heappush(sampled, (rank, n_triggers, each, batch, row))
+            if len(sampled) > limit:
+                heapq.heappop(sampled)
         n_by_actor += has_event[True]
         n_by_nobody += has_event[False]
         n_with_event += any(has_event.values())
     if not is_found:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
     events: dict[str, tuple[EventShare, ...] | None] = {}
-    for _, _, each, batch, row in chosen:
+    for _, _, each, batch, row in sampled:
         if each.doc_id not in events:
             events[each.doc_id] = document_events(batch, row, finder, recalibration)
-    ordered = sorted(chosen, key=lambda item: item[1])
+    ordered = sorted(sampled, key=lambda item: item[1])
     shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))

@@ -179,7 +179,7 @@ def run_recalibrate(
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(options.out, **options.chosen("on_error", "overwrite")) as on_rejected:
         apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
-        found = gold_documents(
+        gold_inputs = gold_documents(
             gold,
             "the fit",
             for_queries=options.objective.startswith(("queries", "joint")),
@@ -187,12 +187,12 @@ def run_recalibrate(
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
-        language = _fit_language(found)
-        fitter, fit, effect = _fitted(found, options)
+        language = _fit_language(gold_inputs)
+        fitter, fit, effect = _fitted(gold_inputs, options)
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
         applied = draws.shrunk(fit.recalibration) if options.shrink else fit.recalibration
-        inputs = [{"part": "gold", **row} for row in checksums(found.paths)]
+        inputs = [{"part": "gold", **row} for row in checksums(gold_inputs.paths)]
         inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
         uncertain = UncertainRecalibration(
             applied, draws, effect, fitter.gold.base, options.domains or DOMAIN_FIELD, language
@@ -218,7 +218,7 @@ def run_recalibrate(
             draws=draws,
             applied=applied,
             domain_effect=effect,
-            n_without_gold=found.n_without_gold + fit.gold.n_without_gold,
+            n_without_gold=gold_inputs.n_without_gold + fit.gold.n_without_gold,
             n_documents=n_written,
             n_also_fitted=n_also_fitted,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
@@ -262,9 +262,9 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:
         rule = "must be scored by a model that was not trained on them"
-        found = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
+        seen = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
         hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
-        raise InputError(f"documents to fit on {rule}, got {found}", place=gold.place, hint=hint)
+        raise InputError(f"documents to fit on {rule}, got {seen}", place=gold.place, hint=hint)
     languages = sorted({declared_language(each.metadata) or "" for each in gold.documents} - {""})
     if len(languages) > 1:
         raise InputError(f"must be in one language, got {', '.join(languages)}", place=gold.place)
@@ -281,9 +281,9 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
     hint = "`corefsample score --recalibration none` keeps the scores of the model"
     for row in range(len(batch)):
         try:
-            found = Recalibration.applied_to(batch.metadata(row))
-            if found != uncertain.base:
-                wrong[row] = Fault(f"scores {uncertain.other_scores(found)}", hint)
+            applied = Recalibration.applied_to(batch.metadata(row))
+            if applied != uncertain.base:
+                wrong[row] = Fault(f"scores {uncertain.other_scores(applied)}", hint)
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"

@@ -113,8 +113,8 @@ def run_rule_compare(
     _, plan, labels = labelled_plan(first, sheets, options.plan)
     cells = labelled_cells(plan, labels, range(len(plan.frame.targets)))
     p = [_probabilities(run, plan)[cells.documents, cells.targets] for run in (first, second)]
-    found = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
-    brier = found[0]
+    differences = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
+    brier = differences[0]
     verdict = "better" if brier.upper < 0.0 else "worse" if brier.lower > 0.0 else "undecided"
     return RuleCompareResult(
         os.fspath(first),
@@ -123,7 +123,7 @@ def run_rule_compare(
         len(cells),
         int(cells.is_positive.sum()),
         int(((p[0] > THRESHOLD) != (p[1] > THRESHOLD)).sum()),
-        tuple(asdict(each) for each in found),
+        tuple(asdict(each) for each in differences),
         verdict,
     )
 
@@ -139,15 +139,15 @@ def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
     keys = target_keys(plan.frame)
     if len(rules) == 1 == len(plan.frame.event.split(RULES)):  # a changed rule may have another name
         keys = [(rules[0], actor) for _, actor in keys]
-    known = [key for key in keys if key[0] in rules]
-    if len(known) < len(plan.frame.targets):
+    rule_keys = [key for key in keys if key[0] in rules]
+    if len(rule_keys) < len(plan.frame.targets):
         raise InputError(
             f"run must have the rules of the labels ({plan.frame.event}), got {', '.join(rules)}", place=str(run)
         )
     verify_table(Path(run) / ALL_DOCUMENTS)
     table = read_parquet(Path(run) / ALL_DOCUMENTS, ["doc_id", "events", "actors", "probabilities"])
     try:
-        return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), known)
+        return target_probabilities(table, plan.frame.doc_ids[plan.sample].tolist(), rule_keys)
     except InputError as error:
         raise error.at(str(run)) from None
 

@@ -134,14 +134,14 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
         return {(each.number, each.preset): each.found for each in results}
 
-    found = examined(rule_text(name, drafts, scheme, {}))
+    events = examined(rule_text(name, drafts, scheme, {}))
     has_roles = any(draft.actor >= 0 for draft in drafts)
     for number, draft in enumerate(drafts):
         code = draft.code if has_roles else "event"
-        if code not in found[number, "extended"]:
-            names = ", ".join(found[number, "extended"]) or "nothing"
+        if code not in events[number, "extended"]:
+            names = ", ".join(events[number, "extended"]) or "nothing"
             raise ParameterError(f"must have {code} by its parse, got {names}", parameter="example")
-    write_bytes(out, rule_text(name, drafts, scheme, found).encode(), overwrite=options.overwrite)
+    write_bytes(out, rule_text(name, drafts, scheme, events).encode(), overwrite=options.overwrite)
     described = tuple(
         {
             "text": text,
@@ -149,8 +149,8 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
             "actor": draft.code,
             "mention": draft.tokens.text[draft.actor] if draft.actor >= 0 else "",
             "path": draft.path,
-            "extended": ", ".join(found[number, "extended"]),
-            "asserted": ", ".join(found[number, "asserted"]),
+            "extended": ", ".join(events[number, "extended"]),
+            "asserted": ", ".join(events[number, "asserted"]),
         }
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
     )

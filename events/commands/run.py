@@ -104,9 +104,9 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
-    found = run_events(scored, counting, on_progress=on_progress)
+    counts = run_events(scored, counting, on_progress=on_progress)
     report = write_report(options.out, overwrite=True).out if can_report() else None
-    return RunResult(scored, report, found)
+    return RunResult(scored, report, counts)
 
 
 def print_run(result: RunResult) -> None:

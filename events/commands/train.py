@@ -232,11 +232,11 @@ def run_train(
         paths = [corpora, options.held_out] if options.held_out else [corpora]
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
         read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
-        corpus, others = (*read, NO_CORPUS)[:2]
-        documents, held_out_documents = split_documents(corpus, others, options)
-        language = chosen_language(options.language, [corpus, others])
+        corpus, held_out = (*read, NO_CORPUS)[:2]
+        documents, held_out_documents = split_documents(corpus, held_out, options)
+        language = chosen_language(options.language, [corpus, held_out])
         sources = checksums(corpus.paths)
-        held_out_sources = checksums(others.paths)
+        held_out_sources = checksums(held_out.paths)
         model, reports = fit_model(
             documents,
             held_out_documents,
@@ -254,10 +254,10 @@ def run_train(
             reports=reports,
             **{name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")},
             n_held_out=len(held_out_documents),
-            n_without_gold=corpus.n_without_gold + others.n_without_gold,
-            n_not_selected=corpus.n_not_selected + others.n_not_selected,
+            n_without_gold=corpus.n_without_gold + held_out.n_without_gold,
+            n_not_selected=corpus.n_not_selected + held_out.n_not_selected,
             n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.skipped + others.skipped),
+            skipped=dict(corpus.skipped + held_out.skipped),
             seconds=round(time.time() - started, 3),
         )
         content = run_record(
@@ -372,12 +372,12 @@ def split_documents(
     """
     doc_ids = [document.doc_id for document in corpus.documents]
     if not others.paths:
-        chosen = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
-        documents = [document for document in corpus.documents if document.doc_id not in chosen]
-        return documents, [document for document in corpus.documents if document.doc_id in chosen]
+        held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
+        documents = [document for document in corpus.documents if document.doc_id not in held_out]
+        return documents, [document for document in corpus.documents if document.doc_id in held_out]
     for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
-        place = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
-        raise InputError("a document must be trained on or held out, got it in both", place=place)
+        location = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+        raise InputError("a document must be trained on or held out, got it in both", place=location)
     return corpus.documents, others.documents
 
 

@@ -85,11 +85,11 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
                     numbers[doc_id] = len(numbers)
                     yield _content(batch.document(row), wanted[doc_id], f"{path}: doc_id {doc_id!r}")
 
-    parts = packed_parts(contents())
+    packed = packed_parts(contents())
     missing = [doc_id for doc_id in wanted if doc_id not in numbers]
     if missing:
         raise InputError(f"doc_id {missing[0]!r} of the evidence is missing", place=str(path))
-    return parts, numbers
+    return packed, numbers
 
 
 def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, Any]:
@@ -310,8 +310,8 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
     chosen
         doc_ids of the documents to yield; by default, all documents.
     """
-    found = run_definitions(record["arguments"])
-    marker = Marker() if found is None else Marker(found.rules, found.lexicon)
+    definitions = run_definitions(record["arguments"])
+    marker = Marker() if definitions is None else Marker(definitions.rules, definitions.lexicon)
     left = None if chosen is None else set(chosen)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
         for batch in DocumentStream(path, on_rejected=_ignored, parses=True):

@@ -161,19 +161,19 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     InputError
         If a file is missing or damaged, or the labels are of another run.
     """
-    place = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
+    root = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
     with as_written("audit", str(folder)):
-        counts = _numbers(read_text_table(place / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)), _OF_AUDIT)
-        summary = read_json(place / "audited.json")["summary"]
+        counts = _numbers(read_text_table(root / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)), _OF_AUDIT)
+        summary = read_json(root / "audited.json")["summary"]
         plan, assumption = str(summary["plan"]), str(summary["assumption"])
-    table = read_text_table(place / "labels.csv", LABEL_COLUMNS).map(unescaped)
+    table = read_text_table(root / "labels.csv", LABEL_COLUMNS).map(unescaped)
     stranger = next((doc_id for doc_id in table["doc_id"] if doc_id not in doc_ids), None)
     if stranger is not None:
         rule = "labels must be of documents of this run"
-        raise InputError(f"{rule}, got {stranger!r}", place=str(place / "labels.csv"))
+        raise InputError(f"{rule}, got {stranger!r}", place=str(root / "labels.csv"))
     targets = sorted(_targets(counts, record, _OF_AUDIT), key=lambda each: -each["total"]["estimate"])
     if not targets:
-        raise InputError("audit must have a total, got none", place=str(place / "audited.csv"))
+        raise InputError("audit must have a total, got none", place=str(root / "audited.csv"))
     about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
     labels = {doc_id: about.parts(label) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
     first = targets[0]["total"]
@@ -182,14 +182,14 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
 
 def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:
     """Read the folder that `corefsample audit learn` wrote; parameters and errors as in `read_audit`."""
-    place = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
+    root = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
     with as_written("learned", str(folder)):
-        documents = _numbers(read_text_table(place / "learned.csv", _OF_DOCUMENTS), ["learned"])
-        counts = _numbers(read_text_table(place / "learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)), _OF_LEARNED)
+        documents = _numbers(read_text_table(root / "learned.csv", _OF_DOCUMENTS), ["learned"])
+        counts = _numbers(read_text_table(root / "learned_counts.csv", (*_OF_COUNTS, *_OF_LEARNED)), _OF_LEARNED)
         if not documents["learned"].between(0, 1).all():
             raise ValueError("a number that is not possible")
         targets = _targets(counts, record, _OF_LEARNED)
-        plan = str(read_json(place / "learned.json")["plan"])
+        plan = str(read_json(root / "learned.json")["plan"])
         about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
         probabilities: dict[str, dict[str, float]] = {name: {} for name in about.names.values()}
         labels: dict[str, dict[str, str]] = {}
@@ -203,9 +203,9 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str
             raise ValueError("documents and counts of different targets")
         if any(each.keys() != set(doc_ids) for each in probabilities.values()):
             raise ValueError("documents of another run")
-    chosen = frozenset(documents["doc_id"][documents["sampled"] == CHOSEN])
+    chosen_ids = frozenset(documents["doc_id"][documents["sampled"] == CHOSEN])
     level = targets[0]["total"]["level"]
-    return LabelContent(about, labels, targets, level, len(doc_ids), probabilities=probabilities, chosen=chosen)
+    return LabelContent(about, labels, targets, level, len(doc_ids), probabilities=probabilities, chosen=chosen_ids)
 
 
 def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -218,12 +218,12 @@ def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
 
 def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
     """A folder; raise InputError unless it has the files that a command writes."""
-    place = Path(folder)
+    path = Path(folder)
     for name in names:
-        if not (place / name).is_file():
+        if not (path / name).is_file():
             hint = f"`corefsample {command}` makes one"
             raise InputError(f"{what} must have {', '.join(names)}, got no {name}", place=str(folder), hint=hint)
-    return place
+    return path
 
 
 def _targets(counts: pd.DataFrame, record: Mapping[str, Any], numbers: Sequence[str]) -> list[dict[str, Any]]:

@@ -139,8 +139,8 @@ def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
         return ()
     if frame.event == rule.name:
         return frame.targets
-    own = [target.removeprefix(f"{rule.name}: ") for target in frame.targets if target.startswith(f"{rule.name}: ")]
-    return tuple(own) or None
+    codes = [target.removeprefix(f"{rule.name}: ") for target in frame.targets if target.startswith(f"{rule.name}: ")]
+    return tuple(codes) or None
 
 
 class _Wording:
@@ -178,23 +178,23 @@ class _Wording:
             return anyone
         if codes[0] == _NOBODY:
             return f"{anyone}, and not that {any_actor} did it"
-        other = f"someone who is not {any_actor}"
-        return self.clause(rule, [other if part == _NOBODY else self.name(part) for part in codes[0].split(">")])
+        someone_else = f"someone who is not {any_actor}"
+        return self.clause(rule, [someone_else if part == _NOBODY else self.name(part) for part in codes[0].split(">")])
 
     def alternatives(self, outcome: Outcome, rules: Mapping[str, Rule]) -> list[str]:
         """A clause for each event and actor of an outcome."""
-        found: dict[str, None] = {}
+        clauses: dict[str, None] = {}
         for name in outcome.events:
             for actors in outcome.actors.split("|"):
                 rule, of_class = rules[name], CLASS.fullmatch(actors)
                 if of_class:
-                    found[self.clause(rule, [f"someone of the class {of_class[1]}", "someone"])] = None
+                    clauses[self.clause(rule, [f"someone of the class {of_class[1]}", "someone"])] = None
                 elif actors == ANYBODY or not rule.event:
-                    found[self.asked(rule, ())] = None
+                    clauses[self.asked(rule, ())] = None
                 else:
-                    others = ["-"] * (len(rule.event) - 1 - actors.count(">"))
-                    found[self.asked(rule, (">".join([actors, *others]),))] = None
-        return list(found)
+                    other_roles = ["-"] * (len(rule.event) - 1 - actors.count(">"))
+                    clauses[self.asked(rule, (">".join([actors, *other_roles]),))] = None
+        return list(clauses)
 
     def about(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
         """Paragraphs of the codebook of a rule: its text, what the preset excludes, who is meant, and two examples."""
@@ -217,14 +217,14 @@ class _Wording:
 
     def _examples(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
         """A sentence that counts, and one that does not, of the examples of the rule file."""
-        found = [(each, each.expect[rule.preset]) for each in rule.examples if rule.preset in each.expect]
+        examples = [(each, each.expect[rule.preset]) for each in rule.examples if rule.preset in each.expect]
         wanted = set(codes)
-        counted = [item for item in found if item[1] and (not wanted or (_NOBODY in item[1]) == (_NOBODY in wanted))]
+        counted = [item for item in examples if item[1] and (not wanted or (_NOBODY in item[1]) == (_NOBODY in wanted))]
         for example, actors in sorted(counted, key=lambda item: wanted.isdisjoint(item[1]))[:1]:
             shown = () if _NOBODY in wanted else actors  # a default actor has the event of nobody named, too
             named = [self._shown(code) for code in shown if code not in (_NOBODY, "event")]
             yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{_sentence(example)}”"
-        left_out = [example for example, actors in found if not actors]
+        left_out = [example for example, actors in examples if not actors]
         # One that other presets count shows best what this one leaves out.
         for example in sorted(left_out, key=lambda each: -sum(map(bool, each.expect.values())))[:1]:
             yield f"Does not count: “{_sentence(example)}”"

@@ -435,20 +435,20 @@ def other_documents(
     without = table[table["probability"] == 0.0]
     kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
     taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
-    chosen = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
-    rows = without.iloc[chosen]
+    row_numbers = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
+    rows = without.iloc[row_numbers]
     doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
-    found = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
-    content = {
+    texts_by_id = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
+    columns = {
         "id": doc_ids,
         "date": [_date_text(date) for date in rows["date"]],
-        "kind": kinds[chosen].tolist(),
+        "kind": kinds[row_numbers].tolist(),
         "label": [labels.get(doc_id, "") for doc_id in doc_ids],
         "perPart": PER_PART,
-        **({} if taught is None else {"learned": taught[chosen].tolist()}),
+        **({} if taught is None else {"learned": taught[row_numbers].tolist()}),
     }
-    texts = packed_parts([found[doc_id].pieces if doc_id in found else [] for doc_id in doc_ids])
-    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), content, texts, len(doc_ids))
+    texts = packed_parts([texts_by_id[doc_id].pieces if doc_id in texts_by_id else [] for doc_id in doc_ids])
+    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), columns, texts, len(doc_ids))
 
 
 def _chosen(

@@ -60,15 +60,15 @@ def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> 
         If the documents are in another language or in several languages, or if their language is not known and few of
         their words are English.
     """
-    found = {code for corpus in corpora for code in corpus.languages}
-    name = given or (min(found) if found else ENGLISH)
+    codes = {code for corpus in corpora for code in corpus.languages}
+    name = given or (min(codes) if codes else ENGLISH)
     language = name if isinstance(name, Language) else load_language(name)
-    others = sorted(code for code in found if differ(language.code, code))
+    foreign = sorted(code for code in codes if differ(language.code, code))
     hint = ParameterHint("language", "names the language of all")
-    if others:
+    if foreign:
         rule = "must be that of all documents"
-        raise ParameterError(f"{rule}, got {language.code} and {', '.join(others)}", parameter="language", hint=hint)
-    if given is None and not found:
+        raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
+    if given is None and not codes:
         english = load_scorer(ENGLISH)
         counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
         n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)

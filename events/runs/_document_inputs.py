@@ -139,8 +139,8 @@ class ReadDocument:
         from corefsample.documents._faults import Rejected
 
         doc_id = self.document.doc_id
-        place = None if error.place == f"doc_id {doc_id!r}" else error.place
-        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=place)).split())
+        location = None if error.place == f"doc_id {doc_id!r}" else error.place
+        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=location)).split())
         return Rejected(self.source, self.place, None, doc_id, reason, self.to_json(), error.hint)
 
     def to_json(self) -> str:
@@ -156,8 +156,8 @@ class ReadDocument:
         if isinstance(document, AnnotatedDocument):
             none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
             document = document.scored(AntecedentDistribution.from_lists(none, none))
-        content = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
-        return msgspec.json.encode(content).decode()
+        fields = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
+        return msgspec.json.encode(fields).decode()
 
 
 GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles

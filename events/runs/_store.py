@@ -183,10 +183,10 @@ class PartStore:
         """Describe input files, and remember their checksums: an unchanged file (size, time) is not read again."""
         remembered = read_sealed(self.path / _SOURCES) or {}
         sources = [Source.of(path, remembered) for path in paths]
-        known = {each.absolute: [each.n_bytes, each.changed, each.content] for each in sources}
-        known.pop(STANDARD_INPUT, None)
-        if not known.items() <= remembered.items():
-            write_sealed(self.path / _SOURCES, {**remembered, **known})
+        checksums = {each.absolute: [each.n_bytes, each.changed, each.content] for each in sources}
+        checksums.pop(STANDARD_INPUT, None)
+        if not checksums.items() <= remembered.items():
+            write_sealed(self.path / _SOURCES, {**remembered, **checksums})
         return sources
 
 
@@ -226,7 +226,7 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
         If the run is interrupted; the message says how many complete parts are left.
     """
     path = path.resolve()
-    made = [each for each in (path, *path.parents) if not each.exists()]
+    new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
     store = PartStore(path)
     try:
         with _output_errors(path, out):
@@ -249,9 +249,9 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                         raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
-        for each in made:
+        for folder in new_folders:
             with suppress(OSError):
-                each.rmdir()
+                folder.rmdir()
         raise
 
 
@@ -298,7 +298,7 @@ def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
 def read_sealed(path: Path) -> dict[str, Any] | None:
     """Content of a file that `write_sealed` wrote; None if it is missing or damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return {name: value for name, value in content.items() if name != "sha256"} if is_sealed(content) else None
+    return {name: value for name, value in record.items() if name != "sha256"} if is_sealed(record) else None

@@ -81,14 +81,14 @@ def _scored(
     if len(folds) < n_folds:
         rule = f"must be at most the number of documents with gold ({len(folds)})"
         raise ParameterError(f"{rule}, got {n_folds}", parameter="folds")
-    found: dict[str, ScoredDocument] = {}
+    by_doc_id: dict[str, ScoredDocument] = {}
     for fold in range(n_folds):
         seen: list[MentionDocument] = [each for each in corpus.documents if folds[each.doc_id] != fold]
         unseen = [each for each in corpus.documents if folds[each.doc_id] == fold]
         scorer = retrain(like, seen, language, options.scheme)
         scoring: dict[str, Any] = {"min_prob": options.min_prob, "scheme": options.scheme, "tally": tally}
         for document in score_documents(scorer, unseen, mentions=options.mentions or "annotated", **scoring):
-            found[document.doc_id] = document
+            by_doc_id[document.doc_id] = document
         logger("score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
     for each in corpus.documents:
-        yield found[each.doc_id]
+        yield by_doc_id[each.doc_id]

@@ -149,8 +149,8 @@ def load_recalibration(
     uncertain = read_recalibration(name)
     try:
         hint = ParameterHint("recalibration", "none leaves the scores as they are")
-        own = uncertain.language
-        require_same("recalibration", own, "the model", language, parameter="recalibration", hint=hint)
+        fit_language = uncertain.language
+        require_same("recalibration", fit_language, "the model", language, parameter="recalibration", hint=hint)
         uncertain.is_in("")
     except ParameterError as error:
         raise error.as_input_error(name) from None

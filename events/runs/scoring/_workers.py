@@ -319,10 +319,10 @@ def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_p
     """
     names = [f"{p} {doc_id}" for p in range(len(texts))]
     drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-    chosen = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-    chosen.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-    tokens = {doc: tokens_of_doc(doc) for docs in chosen for doc in docs}
-    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in chosen.items()]
+    distinct = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:
@@ -365,11 +365,11 @@ def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) ->
             _scorer_of.clear()
             scorer = Scorer(options)
             _scorer_of[options] = scorer, scorer.identity()
-        scorer, found = _scorer_of[options]
+        scorer, identity_here = _scorer_of[options]
         for name, expected in identity.items():
-            if found[name] != expected:
+            if identity_here[name] != expected:
                 rule = f"a worker must have the same {name} as the process that began the run"
-                raise InputError(f"{rule}, got {found[name]!r}")
+                raise InputError(f"{rule}, got {identity_here[name]!r}")
         return scorer.score(task.items)
 
 
