@@ -61,19 +61,19 @@ class BinRule:
 
 def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
     """Return the rule for these options; raise ParameterError if an option is invalid or contradicts another."""
-    chosen = cast("Strategy", _checks.choice("strategy", strategy, STRATEGIES))
-    if bin_size is not None and (n_bins is not None or chosen == "uniform"):
-        other = "n_bins" if n_bins is not None else "strategy='uniform'"
+    kind = cast("Strategy", _checks.choice("strategy", strategy, STRATEGIES))
+    if bin_size is not None and (n_bins is not None or kind == "uniform"):
+        conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
         raise ParameterError(
-            f"must be left out where {other} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
+            f"must be left out where {conflict} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
         )
     if n_bins is not None:
         number = _checks.whole("n_bins", n_bins, 1)
         _checks.at_most("n_bins", number, MAX_BINS)
-        return BinRule(chosen, None, number)
-    if chosen == "uniform":
-        return BinRule(chosen, None, DEFAULT_N_BINS)
-    return BinRule(chosen, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
+        return BinRule(kind, None, number)
+    if kind == "uniform":
+        return BinRule(kind, None, DEFAULT_N_BINS)
+    return BinRule(kind, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
 
 
 def default_bin_size(n_pairs: int) -> int:
@@ -267,9 +267,9 @@ def bins_of_cells(
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
     """Count pairs by level and label: int64 (n_samples + 1, 2); predictions are shares or whole numbers of samples."""
-    whole = np.asarray(q).dtype.kind in "iu"
-    predictions, labels = _validation.pair_arrays(q, y, dtype=np.int64 if whole else np.float64)
-    shares = predictions / n_samples if whole else predictions
+    is_count = np.asarray(q).dtype.kind in "iu"
+    predictions, labels = _validation.pair_arrays(q, y, dtype=np.int64 if is_count else np.float64)
+    shares = predictions / n_samples if is_count else predictions
     counts = np.zeros(2 * (n_samples + 1), np.int64)
     if not _kernels.count_levels(shares, labels, float(n_samples), _validation.LEVEL_TOLERANCE, counts, cells):
         _validation.require_levels(predictions, labels, n_samples)
@@ -282,9 +282,9 @@ def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints3
     n_all = counts.sum(axis=1)
     levels = np.flatnonzero(n_all)
     q = levels / n_samples
-    n, ones = n_all[levels], counts[levels, 1].astype(np.float64)
+    n, n_positive = n_all[levels], counts[levels, 1].astype(np.float64)
     bin_of = np.zeros(n_samples + 1, np.int32)
-    bins, bin_of[levels] = bins_of_cells((n, q * n, q * q * n, ones, q * ones), q, q, q, rule)
+    bins, bin_of[levels] = bins_of_cells((n, q * n, q * q * n, n_positive, q * n_positive), q, q, q, rule)
     return bins, bin_of
 
 

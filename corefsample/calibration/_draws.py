@@ -189,10 +189,10 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int =
     for rows, times in multiplicities(n_blocks, n_resamples, max(n_blocks, n_bins), rng):
         count = rows.stop - rows.start
         sums = times @ beside
-        for part in _chunks(count, n_bins, CHUNK):
-            drawn_n, drawn = sums[part, :n_bins], sums[part, n_bins:]
-            noise[rows][part] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
-            errors[rows][part] = errors_of_sums(drawn_n, drawn, norm)
+        for chunk in _chunks(count, n_bins, CHUNK):
+            drawn_n, drawn = sums[chunk, :n_bins], sums[chunk, n_bins:]
+            noise[rows][chunk] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
+            errors[rows][chunk] = errors_of_sums(drawn_n, drawn, norm)
     estimate = error_of_sums(blocks.n.sum(axis=0), (blocks.sum_q - blocks.sum_y).sum(axis=0), norm)
     return ErrorDraws(estimate, errors, noise)
 
@@ -252,11 +252,11 @@ def calibrated(
     flipped = sum_q > n / 2.0
     mean = np.where(flipped, n - sum_q, sum_q)
     few = np.flatnonzero(~normal & (variance > 0.0) & (mean > 0.0))
-    for part in np.array_split(few, max(1, -(-few.size * n_resamples // (4 * CHUNK)))):
-        sums = matched_sums(mean[part], variance[part], n_resamples, rng)
-        sums -= mean[part, None]
-        sums /= n[part, None]
-        errors = _joined(errors, errors_of_gaps(sums.T, weights[part], norm), norm)
+    for bins_of_chunk in np.array_split(few, max(1, -(-few.size * n_resamples // (4 * CHUNK)))):
+        sums = matched_sums(mean[bins_of_chunk], variance[bins_of_chunk], n_resamples, rng)
+        sums -= mean[bins_of_chunk, None]
+        sums /= n[bins_of_chunk, None]
+        errors = _joined(errors, errors_of_gaps(sums.T, weights[bins_of_chunk], norm), norm)
     return errors
 
 
@@ -283,8 +283,8 @@ def matched_sums(mean: Floats, variance: Floats, n_resamples: int, rng: np.rando
     upper = rng.binomial(
         (trials[mixed] + 1.0).astype(np.int64)[:, None], upper_prob[mixed, None], (mixed.size, n_resamples)
     )
-    chosen = rng.random((mixed.size, n_resamples)) < share[mixed, None]
-    sums[mixed] = np.where(chosen, upper, sums[mixed])
+    uses_upper = rng.random((mixed.size, n_resamples)) < share[mixed, None]
+    sums[mixed] = np.where(uses_upper, upper, sums[mixed])
     return np.asarray(sums, np.float64)
 
 

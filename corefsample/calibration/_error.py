@@ -100,7 +100,7 @@ class CalibrationError(Result):
     debiased
         True if the sampling variance was subtracted.
     bins
-        The pairs summed by bin.
+        Pairs summed by bin.
     """
 
     estimate: float
@@ -228,8 +228,8 @@ class _Measure:
         norm, debiased, level = self.norm, self.debiased, self.level
         bins = sums.bins if isinstance(sums, BlockBins) else sums
         if bins.n_bins < FEWEST_BINS:
-            found = bins.n_bins, bins.n_pairs
-            _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *found)
+            sizes = bins.n_bins, bins.n_pairs
+            _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
         estimate = _error_of(bins, norm, debiased)
         if self.kind is None:
             return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
@@ -242,9 +242,9 @@ class _Measure:
         else:
             raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
         if float(np.ptp(draws.errors)) <= _ROUNDING:
-            found = bins.n_pairs, bins.n_bins
+            sizes = bins.n_pairs, bins.n_bins
             _log.warning(
-                "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *found
+                "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *sizes
             )
             return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
         ends = interval_of_draws(draws, method, level, norm)

@@ -122,10 +122,10 @@ def bootstrap_interval(
     Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4 and 5.2.
     """
     level = checked_level(level)
-    chosen = method or ("pivotal" if norm in ("l1", "max") else "inverted")
-    _require_method(chosen, get_args(BootstrapMethod), norm)
+    kind = method or ("pivotal" if norm in ("l1", "max") else "inverted")
+    _require_method(kind, get_args(BootstrapMethod), norm)
     draws = _draws.bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
-    return _draws.interval_of_draws(draws, f"bootstrap {chosen}", level, norm)
+    return _draws.interval_of_draws(draws, f"bootstrap {kind}", level, norm)
 
 
 def _require_method(method: str, allowed: tuple[str, ...], norm: Norm) -> None:

@@ -47,7 +47,7 @@ class PairedDifference(ShortRepr):
         "calibration error" (without the part that chance adds), "log score" (mean of -log of the probability of the
         observed label, in nats) or "refinement".
     first, second
-        The measure of each scorer.
+        Value of the measure for the first and for the second scorer.
     difference
         second - first: negative if the second scorer is better.
     lower, upper
@@ -150,13 +150,13 @@ def compare_blocks(
     if not scorers[0].has_pairs_of(scorers[1]):
         raise ParameterError("must be sums over the pairs of first, got those of other pairs", parameter="second")
     n_blocks = scorers[0].sums.shape[0]
-    found = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
+    estimates = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
     draws = np.empty((n_resamples, len(MEASURES)))
     width = max(n_blocks, *(each.sums.shape[1] for each in scorers))
     for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, _validation.generator(seed)):
         draws[rows] = scorers[1].measures(times, norm, 2) - scorers[0].measures(times, norm, 2)
     differences = tuple(
-        _difference(measure, float(found[0][m]), float(found[1][m]), draws[:, m], level)
+        _difference(measure, float(estimates[0][m]), float(estimates[1][m]), draws[:, m], level)
         for m, measure in enumerate(MEASURES)
     )
     n_bins = (scorers[0].n_bins, scorers[1].n_bins)

@@ -104,27 +104,27 @@ def quantile_calibration(
         raise ParameterError("must have at least one value, got none", parameter="truths")
     rule = f"must be a row of samples for each of {len(true)} values"
     try:
-        given: npt.NDArray[Any] = np.asarray(samples)
+        array: npt.NDArray[Any] = np.asarray(samples)
     except ValueError:
         raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
-    if given.ndim != 2 or len(given) != len(true) or not given.shape[1]:
-        raise ParameterError(f"{rule}, got shape {given.shape}", parameter="samples")
-    drawn = _checks.floats("samples", given.ravel()).reshape(given.shape)
+    if array.ndim != 2 or len(array) != len(true) or not array.shape[1]:
+        raise ParameterError(f"{rule}, got shape {array.shape}", parameter="samples")
+    drawn = _checks.floats("samples", array.ravel()).reshape(array.shape)
     for name, values in (("truths", true), ("samples", drawn)):
         _checks.each(name, values, np.isfinite(values), "be finite")
     _checks.whole("n_bins", n_bins, 2)
     _checks.whole("n_resamples", n_resamples, 19)
     of_documents = np.arange(len(true)) if documents is None else coded("documents", documents, len(true), "truths")[0]
-    n = given.shape[1] + 1
-    taken = generator(seed).integers(n, size=(n_resamples, int(of_documents.max()) + 1))
+    n = array.shape[1] + 1
+    null_samples = generator(seed).integers(n, size=(n_resamples, int(of_documents.max()) + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     total = np.zeros((1 + n_resamples, n_bins + 1))
     for value, row, document in zip(true, drawn, of_documents, strict=True):
         pool = np.append(value, row)
         ranked = np.sort(pool)
         lower, upper = (np.searchsorted(ranked, pool, side) / n for side in ("left", "right"))
-        chosen = np.append(0, taken[:, document])
-        total += place(lower[chosen], upper[chosen], edges)
+        indices = np.append(0, null_samples[:, document])
+        total += place(lower[indices], upper[indices], edges)
     return of_places(total, len(true), edges)
 
 

@@ -105,8 +105,8 @@ class Recalibrator(ABC):
         """Save the fit as JSON text, from which `from_json` restores it exactly."""
         self._require_fit("is saved")
         fitted = {name: _plain(getattr(self, name)) for name in self._fitted_names()}
-        content = {"model": type(self).__name__, "format": FORMAT, "parameters": {}, "fitted": fitted}
-        return json.dumps(content, allow_nan=False)
+        record = {"model": type(self).__name__, "format": FORMAT, "parameters": {}, "fitted": fitted}
+        return json.dumps(record, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Recalibrator:
@@ -118,17 +118,15 @@ class Recalibrator(ABC):
             If the text is not a fit of such a recalibrator.
         """
         try:
-            content = json.loads(text)
-            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.__name__ == content["model"])
-            fitted = {name: _restored(content["fitted"][name]) for name in kind._fitted_names()}
-            is_of_format = content["format"] == FORMAT
+            record = json.loads(text)
+            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.__name__ == record["model"])
+            fitted = {name: _restored(record["fitted"][name]) for name in kind._fitted_names()}
+            is_of_format = record["format"] == FORMAT
         except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
-            found = _checks.shown(text)
-            raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {found}", parameter="text") from error
+            excerpt = _checks.shown(text)
+            raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {excerpt}", parameter="text") from error
         if not is_of_format:
-            raise ParameterError(
-                f"must be of format {FORMAT}, got {_checks.shown(content['format'])}", parameter="text"
-            )
+            raise ParameterError(f"must be of format {FORMAT}, got {_checks.shown(record['format'])}", parameter="text")
         model = kind()
         for name, value in fitted.items():
             setattr(model, name, value)
@@ -329,8 +327,8 @@ def _likeliest(features: Floats, ties: Ties, start: list[float]) -> tuple[list[f
         p = _expit(theta @ features)
         return np.asarray((features * (weights * p * (1.0 - p))) @ features.T)
 
-    found = minimize(loss, np.array(start), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
-    return [float(value) for value in found.x], float(found.fun)
+    optimum = minimize(loss, np.array(start), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
+    return [float(value) for value in optimum.x], float(optimum.fun)
 
 
 def _logarithms(q: Floats) -> tuple[Floats, Floats]:

@@ -216,6 +216,8 @@ def _design_effects(blocks: BlockBins, share: Floats, variance: Floats, spread: 
     n = blocks.bins.n
     squares = np.square(blocks.sum_y - share * blocks.n).sum(axis=0)
     between = squares / np.square(n) * spread / np.maximum(spread - 1, 1)
-    known = (variance > 0.0) & (spread > 1)
-    overall = np.sum((n**2 * between)[known]) / np.sum((n**2 * variance)[known]) if known.any() else 1.0
-    return np.where(known, between / np.where(known, variance, 1.0), overall)
+    is_estimable = (variance > 0.0) & (spread > 1)
+    overall = (
+        np.sum((n**2 * between)[is_estimable]) / np.sum((n**2 * variance)[is_estimable]) if is_estimable.any() else 1.0
+    )
+    return np.where(is_estimable, between / np.where(is_estimable, variance, 1.0), overall)

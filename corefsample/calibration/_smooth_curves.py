@@ -246,9 +246,9 @@ def _held_out(pairs: _Pairs, folds: Ints, bandwidth: float) -> float:
     n, positive = pairs.sums(folds, _N_FOLDS)
     score = 0.0
     for k in range(_N_FOLDS):
-        others = np.arange(_N_FOLDS) != k
+        is_training = np.arange(_N_FOLDS) != k
         used = n[k] > 0
-        fit = _fitted(pairs.x, n[others].sum(0), positive[others].sum(0), pairs.x[used], bandwidth)
+        fit = _fitted(pairs.x, n[is_training].sum(0), positive[is_training].sum(0), pairs.x[used], bandwidth)
         score += _log_score(n[k, used], positive[k, used], _share(pairs.x[used] + fit.shift))
     return float(score / pairs.y.shape[0])
 

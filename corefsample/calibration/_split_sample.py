@@ -151,21 +151,21 @@ def split_sample_error(
         bins = bin_pairs(by, labels, n_samples=n_samples, **options)
         return _summed(bins, n_samples, by, hits, labels, codes, n_blocks)
 
-    whole = summed(first + second, first + second, 2 * half)
-    one, other = summed(first, second, half), summed(second, first, half)
-    both = _side_by_side(one, other)
+    all_samples = summed(first + second, first + second, 2 * half)
+    first_bins, second_bins = summed(first, second, half), summed(second, first, half)
+    both = _side_by_side(first_bins, second_bins)
     square = _debiased_square(both)
     draws: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
     return SplitSampleError(
-        float(rooted(error_of_sums(whole.bins.n, whole.bins.sum_q - whole.bins.sum_y, norm), norm)),
+        float(rooted(error_of_sums(all_samples.bins.n, all_samples.bins.sum_q - all_samples.bins.sum_y, norm), norm)),
         float(rooted(max(square, 0.0), norm)) if norm == "rms" else square,
-        bootstrap_interval(whole, level=level, **draws),
+        bootstrap_interval(all_samples, level=level, **draws),
         bootstrap_interval(both, level=level, **draws),
         calibration_test(both, **draws).p_value,
         2 * half,
         norm,
-        whole.bins,
-        (one.bins, other.bins),
+        all_samples.bins,
+        (first_bins.bins, second_bins.bins),
     )
 
 

@@ -149,8 +149,8 @@ class CalibrationTable(Result):
             If there is no such group.
         """
         if name not in self.groups:
-            known = _checks.shown(", ".join(map(str, self.groups)))
-            raise ParameterError(f"must be one of {known}, got {_checks.shown(name)}", parameter="group")
+            names_of_groups = _checks.shown(", ".join(map(str, self.groups)))
+            raise ParameterError(f"must be one of {names_of_groups}, got {_checks.shown(name)}", parameter="group")
         code = self.groups.index(name)
         rows = slice(*np.searchsorted(self.group_code, [code, code + 1]).tolist())  # rows are sorted by group
         used, blocks = np.unique(self.block_code[rows], return_inverse=True)

@@ -87,12 +87,12 @@ class TagScores(Result):
         values, answers = labelled(scores, labels, names=("scores", "labels"))
         n = values.shape[0]
         codes, names = coded("tags", tags, n, "scores")
-        chosen = _reaching(np.asarray(scores), limit)
-        blocks = None if documents is None else coded("documents", documents, n, "scores")[0][chosen]
+        is_kept = _reaching(np.asarray(scores), limit)
+        blocks = None if documents is None else coded("documents", documents, n, "scores")[0][is_kept]
         return cls(
-            scores=values[chosen],
-            labels=answers[chosen],
-            codes=codes[chosen],
+            scores=values[is_kept],
+            labels=answers[is_kept],
+            codes=codes[is_kept],
             tag_names=names,
             documents=blocks,
             threshold=limit,
@@ -112,11 +112,11 @@ class TagScores(Result):
 def _reaching(values: npt.NDArray[Any], threshold: float) -> Bools:
     """Mask of values that reach the threshold, in their own precision: 0.01 as float32 is below 0.01 as float64."""
     limit = np.asarray(threshold, values.dtype) if values.dtype.kind == "f" else threshold
-    chosen = np.asarray(values >= limit)
-    if not chosen.any():
-        found = f"{threshold!r} and {values.size} scores below"
-        raise ParameterError(f"must be reached by a score, got {found}", parameter="threshold")
-    return chosen
+    reached = np.asarray(values >= limit)
+    if not reached.any():
+        actual = f"{threshold!r} and {values.size} scores below"
+        raise ParameterError(f"must be reached by a score, got {actual}", parameter="threshold")
+    return reached
 
 
 def shared_calibration_error(

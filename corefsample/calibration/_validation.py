@@ -20,7 +20,7 @@ MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with tha
 
 
 def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
-    """Return a contiguous array of one dimension, copied only where necessary, or raise."""
+    """Return a contiguous one-dimensional array, copied only if necessary; raise if values are no numbers."""
     return np.ascontiguousarray(_plain(name, values, "iuf", "numbers"), dtype)
 
 
@@ -38,8 +38,8 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
     if array.ndim == 1 and array.dtype.kind in "OU":
         for k, value in enumerate(array.tolist()):
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
-                found = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
-                raise ParameterError(f"must be {rule}, got {found}", parameter=name)
+                actual = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
+                raise ParameterError(f"must be {rule}, got {actual}", parameter=name)
         array = np.array(array.tolist())
     if array.ndim != 1 or array.dtype.kind not in kinds:
         raise ParameterError(f"must be {rule} in one dimension, got {array.ndim} of {array.dtype}", parameter=name)
@@ -93,7 +93,7 @@ def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
 
 
 def checked_n_samples(value: object) -> int:
-    """Return `n_samples`, or raise."""
+    """Return `n_samples`; raise unless it is a whole number from 1 to 10,000,000."""
     number = _checks.n_samples(value, 1)
     _checks.at_most("n_samples", number, MAX_LEVELS)
     return number
@@ -117,12 +117,12 @@ def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints
 
 
 def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
-    """Return ids in ascending order, or raise if they have none."""
-    given = list(ids)
+    """Return ids in ascending order; raise if ids of different types cannot be ordered."""
+    elements = list(ids)
     try:
-        return tuple(sorted(given))
+        return tuple(sorted(elements))
     except TypeError:
-        kinds = ", ".join(sorted({type(each).__name__ for each in given}))
+        kinds = ", ".join(sorted({type(each).__name__ for each in elements}))
         raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
 
 
@@ -141,31 +141,31 @@ def checked_norm(norm: str, squared_for: str | None = None) -> Norm:
 
 
 def checked_level(level: float) -> float:
-    """Return a level in (0, 1), or raise."""
+    """Return a level; raise unless it is in (0, 1)."""
     return _checks.probability("level", level, below_one=True, above_zero=True)
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Return the generator (Philox) of a seed, or raise."""
+    """Return the random generator (Philox) of a seed; raise unless the seed is in [0, 2**64)."""
     return np.random.Generator(np.random.Philox(_checks.seed(seed)))
 
 
 def predictions(name: str, values: npt.ArrayLike) -> Floats:
-    """Return probabilities as a float64 array, or raise."""
+    """Return probabilities as a float64 array; raise at the first one outside [0, 1]."""
     array = numbers(name, values)
     require_inside(name, array)
     return array
 
 
 def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q", "y")) -> tuple[Floats, Floats]:
-    """Return predictions and labels as float64 arrays, or raise."""
-    given, labels = pair_arrays(q, y, names)
-    require_pairs(given, labels, names)
-    return given + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
+    """Return predictions and labels as float64 arrays; raise unless predictions are in [0, 1] and labels 0 or 1."""
+    predicted, labels = pair_arrays(q, y, names)
+    require_pairs(predicted, labels, names)
+    return predicted + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
 
 
 def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Floats:
-    """Return weights as a float64 (n,) array, all 1 for None, or raise."""
+    """Return weights as a float64 (n,) array, all 1 for None; raise if one is negative or infinite, or all are 0."""
     if values is None:
         return np.ones(n)
     weights = numbers("sample_weight", values)
@@ -179,11 +179,11 @@ def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Fl
 def checked_pairs(
     q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each, or raise."""
-    given, labels = labelled(q, y)
-    weights = sample_weights(sample_weight, given.shape[0])
+    """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each; raise if invalid."""
+    predicted, labels = labelled(q, y)
+    weights = sample_weights(sample_weight, predicted.shape[0])
     positive = weights > 0.0
-    return given[positive], labels[positive], weights[positive]
+    return predicted[positive], labels[positive], weights[positive]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +195,7 @@ class Ties:
     q
         float64 (n_distinct,): the distinct predictions.
     weights, positives
-        float64 (n_distinct,): total weight, and weight of label 1, of each.
+        float64 (n_distinct,): total weight, and weight of label 1, of the pairs with each prediction.
     """
 
     q: Floats
@@ -204,7 +204,7 @@ class Ties:
 
 
 def pooled(q: Floats, y: Floats, weights: Floats | None = None) -> Ties:
-    """Pool the pairs of one prediction; without weights all weigh 1."""
+    """Pool the pairs of equal prediction. By default every pair has weight 1."""
     if weights is None or (weights == 1.0).all():
         # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
         distinct, counts = np.unique(q, return_counts=True)

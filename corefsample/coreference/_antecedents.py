@@ -102,14 +102,14 @@ class AntecedentDistribution(ByValue, Result):
 
     @classmethod
     def from_lists(cls, antecedents: Sequence[Sequence[int]], scores: Sequence[Sequence[float]]) -> Self:
-        """Build from one list of candidates and one of scores for each mention.
+        """Build a distribution from a list of candidates and a list of scores for each mention.
 
         Parameters
         ----------
         antecedents
-            For mention i its candidate antecedents: distinct mentions before i, in any order.
+            List of candidate antecedents of each mention i: distinct mentions before i, in any order.
         scores
-            The same shape: finite natural-log scores relative to NEW = 0.
+            Scores of the candidates, in the shape of `antecedents`: finite natural-log scores relative to NEW = 0.
 
         Raises
         ------
@@ -188,14 +188,14 @@ class AntecedentDistribution(ByValue, Result):
             mention k as the antecedent of mention i. Entries that are not before their mention are ignored. Candidates
             of a score at or below -5,000 (-inf, -1e9, the minimum of a type) are masked, and left out.
         new
-            The score of NEW: one number for all mentions, or float (n_mentions,); or where the matrix has it:
-            "diagonal", or "first" or "last" for a further column there. If it is masked, the mention has an
-            antecedent for certain, unless it is the first one.
+            Score of NEW: one number for all mentions (by default 0), or float (n_mentions,), or the location of these
+            scores in the matrix: "diagonal", or "first" or "last" for an additional column. If the score is masked, the
+            mention certainly has an antecedent, unless it is the first mention.
 
         Raises
         ------
         ParameterError
-            If the shape is another, a score is NaN or infinite, or a row has masks only.
+            If the matrix has another shape, a score is NaN or infinite, or all scores of a mention are masked.
 
         Examples
         --------
@@ -216,13 +216,13 @@ class AntecedentDistribution(ByValue, Result):
             float (n_mentions, n_mentions), or one column more: in row i and column k the probability that mention k is
             the antecedent of mention i. Entries that are not before their mention are ignored.
         new
-            The probability of NEW, float (n_mentions,), or where the matrix has it, as in `from_dense`. By default it
-            is what a row leaves to 1. Rows that sum to 1 up to the rounding of 16 or 32 bits are normalised.
+            Probability of NEW, float (n_mentions,), or its location in the matrix, as in `from_dense`. By default it is
+            1 minus the sum of the row. Rows that sum to 1 up to the rounding of 16 or 32 bits are normalised.
 
         Raises
         ------
         ParameterError
-            If the shape is another, a value is no probability, or a row with NEW does not sum to 1.
+            If the matrix has another shape, a value is no probability, or a row with NEW does not sum to 1.
 
         Examples
         --------
@@ -399,12 +399,12 @@ def _is_whole(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pruned(Result):
-    """A pruned distribution, and how much pruning removed.
+    """A pruned distribution, with the number and the probability of the candidates that pruning removed.
 
     Attributes
     ----------
     distribution
-        The distribution over the remaining candidates.
+        Antecedent distribution over the remaining candidates.
     dropped_mass
         float64 (n_mentions,) in [0, 1), read-only: probability of the removed candidates, before renormalising.
     n_dropped
@@ -438,14 +438,15 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
     Parameters
     ----------
     mention_bounds
-        int64 (n_documents + 1,): where the mentions of each document begin.
+        int64 (n_documents + 1,): bounds of each document's mentions.
     indptr, antecedents, scores
-        The candidates of all documents' mentions, as in `AntecedentDistribution`; antecedents count within a document.
+        Candidates of the mentions of all documents, as in `AntecedentDistribution`; antecedents are numbered within
+        their document.
 
     Returns
     -------
     dict of str
-        By number of the document; documents without a fault have no entry.
+        Description of the fault by number of the document; documents without a fault have no entry.
     """
     codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
     places = np.zeros(codes.shape[0], np.int64)

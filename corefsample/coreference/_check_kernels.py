@@ -20,7 +20,7 @@ ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
 
 @kernel_in_place
 def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
-    """Whether the candidates of one document are valid and ascend; branchless, because most documents are valid."""
+    """True if the candidates of one document are valid and ascend; branchless, because most documents are valid."""
     faults = 0
     for i in range(indptr.shape[0] - 1):
         row = antecedents[indptr[i] : indptr[i + 1]]

@@ -108,19 +108,19 @@ class Apart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioned(ByValue):
-    """How samples were made consistent with pairs that are apart.
+    """Method and cost of making samples consistent with pairs of mentions that are apart.
 
     Attributes
     ----------
     n_clashes
-        int64 (n_mentions,): independent draws in which the mention is of one entity with one that is apart from it, by
-        the pairs that are counted. Its share estimates the probability before conditioning.
+        int64 (n_mentions,): number of independent draws in which the mention shares its entity with a mention that is
+        apart from it, by the pairs that are counted. Its share estimates the probability before conditioning.
     way
-        "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent one was, until it was consistent,
-        which is exact; "chain" if some are states of Markov chains, whose distribution comes close to the conditioned
-        one; "unsettled chain" if these chains, which start from different states, do not agree.
+        "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent draw was repeated until it was
+        consistent, which is exact; "chain" if some samples are states of Markov chains, whose distribution comes close
+        to the conditioned one; "unsettled chain" if these chains, which start from different states, do not agree.
     inefficiency
-        Samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
+        Number of samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
     """
 
     n_clashes: Ints
@@ -128,7 +128,7 @@ class Conditioned(ByValue):
     inefficiency: float = 1.0
 
     def __add__(self, other: Conditioned) -> Conditioned:
-        """How the samples of both were made consistent."""
+        """Method and cost for the samples of both together."""
         way = max(self.way, other.way, key=WAYS.index)
         return Conditioned(self.n_clashes + other.n_clashes, way, max(self.inefficiency, other.inefficiency))
 
@@ -139,9 +139,9 @@ class CandidateSets(NamedTuple):
     Attributes
     ----------
     indptr, antecedents, scored_probs, scored_new_probs
-        Those of the antecedent distribution as scored.
+        Arrays of the antecedent distribution with its original scores.
     probs, new_probs
-        float64 (n_sets, n_candidates) and (n_sets, n_mentions).
+        float64 (n_sets, n_candidates) and (n_sets, n_mentions): probabilities of candidates and of NEW in each set.
     bounds
         int64 (n_sets + 1,): samples bounds[p]:bounds[p + 1] have set p.
     """
@@ -245,7 +245,7 @@ def _joint_moves(rows: Rows, probs: Floats, n_taken: Ints) -> Ints:
 
 
 def _judged(labels: Ints32) -> tuple[bool, float]:
-    """Whether the chains agree, and their inefficiency, by the commonest labels of the 50 least certain mentions.
+    """Agreement and inefficiency of the chains, judged by the commonest labels of the 50 least certain mentions.
 
     The chains disagree about a mention if the potential scale reduction of their halves is above 1.1 (Gelman & Rubin
     1992) and their shares differ by more than .1. The inefficiency is the largest of the autocorrelation times, summed

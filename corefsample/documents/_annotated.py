@@ -117,16 +117,16 @@ class AnnotatedDocument(BaseDocument):
         ParameterError
             If the document has no tokens, labels are not one integer per mention, or there is neither gold nor labels.
         """
-        place = f"doc_id {document.doc_id!r}"
+        location = f"doc_id {document.doc_id!r}"
         if document.tokens is None:
-            raise ParameterError("tokens is missing, which an annotated document needs", place=place)
+            raise ParameterError("tokens is missing, which an annotated document needs", place=location)
         entities: Sequence[str | None]
         if labels is not None:
             entities = _names_of_labels(labels, document.n_mentions)
         elif document.gold is not None:
             entities = _names_of_gold(document.gold)
         else:
-            raise ParameterError("is required for a document without gold", parameter="labels", place=place)
+            raise ParameterError("is required for a document without gold", parameter="labels", place=location)
         annotated = [i for i, entity in enumerate(entities) if entity is not None]
         n_left_out = len(entities) - len(annotated)
         return cls(

@@ -96,8 +96,8 @@ def _loaded(text: str) -> Any:
 
 
 def _members(name: str, text: str) -> dict[str, Any]:
-    content = _loaded(text)
-    return content if isinstance(content, dict) else {name: content}
+    value = _loaded(text)
+    return value if isinstance(value, dict) else {name: value}
 
 
 def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
@@ -106,16 +106,16 @@ def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> d
     document["version"] = PARSES_VERSION
     tokens = [each.get("tokens") or {} for each in parses]
     # The words, and further lists that are the same in all parses, are written once.
-    kept = [
+    shared = [
         name
         for name in tokens[0]
         if name not in _TOKENS_OF_PARSES and all(name in each and each[name] == tokens[0][name] for each in tokens)
     ]
-    document["tokens"] = {name: tokens[0][name] for name in kept}
+    document["tokens"] = {name: tokens[0][name] for name in shared}
     document["parses"] = [
         {
             "weight": _weight(weight),
-            "tokens": {name: column for name, column in own.items() if name not in kept},
+            "tokens": {name: column for name, column in own.items() if name not in shared},
             **{name: each[name] for name in _OF_PARSES if name in each and name != "tokens"},
         }
         for weight, own, each in zip(weights, tokens, parses, strict=True)
@@ -256,7 +256,7 @@ class DocumentBatch:
         return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
 
     def dated(self, day: str) -> DocumentBatch:
-        """The same documents, with this ISO date where they have none."""
+        """Batch of the same documents, in which documents without a date have this ISO date."""
         dates = self.table.column("date")
         if not dates.null_count:
             return self
@@ -299,13 +299,13 @@ class DocumentBatch:
         if not self.has_tokens[row]:
             return None
         if row not in self._tokens:
-            part = slice(*self.token_bounds[row : row + 2].tolist())
-            columns: dict[str, Any] = {name: self.token_integers[name][part] for name in INTEGER_COLUMNS}
+            rows = slice(*self.token_bounds[row : row + 2].tolist())
+            columns: dict[str, Any] = {name: self.token_integers[name][rows] for name in INTEGER_COLUMNS}
             for name in STRING_COLUMNS:
                 words, indices = self.token_words(name)
                 if name not in self._strings:
                     self._strings[name] = np.array(words, np.object_)
-                columns[name] = self._strings[name].take(indices[part]).tolist()
+                columns[name] = self._strings[name].take(indices[rows]).tolist()
             extra = _decoded(self.table.column("tokens_extra")[row].as_py())
             self._tokens[row] = Tokens.from_valid(**columns, extra=extra)
         return self._tokens[row]
@@ -456,9 +456,9 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
     offsets = pa.array(_bounds_of(list(map(len, spans))), pa.int32())
     flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])
-    parts = [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)]
+    offset_columns = [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)]
     columns = {
-        "mentions": pa.StructArray.from_arrays(parts, SPAN_COLUMNS),
+        "mentions": pa.StructArray.from_arrays(offset_columns, SPAN_COLUMNS),
         "gold": pa.array([None if row.get("gold") is None else _gold_texts(row["gold"]) for row in rows], GOLD),
     }
     for column in SCHEMA:

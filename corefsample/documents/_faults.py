@@ -94,12 +94,12 @@ def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> st
     if not math.fsum(weights) > 0:
         return "parses must have a weight above 0, got 0 for all"
     first = words[0]
-    for k, other in enumerate(words):
-        if list(other) != list(first):
-            if len(other) != len(first):
-                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(other)}"
-            t = next(t for t, (a, b) in enumerate(zip(first, other, strict=True)) if a != b)
-            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {other[t]!r}"
+    for k, text in enumerate(words):
+        if list(text) != list(first):
+            if len(text) != len(first):
+                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(text)}"
+            t = next(t for t, (a, b) in enumerate(zip(first, text, strict=True)) if a != b)
+            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {text[t]!r}"
     return None
 
 
@@ -206,8 +206,10 @@ class Rejected:
     @classmethod
     def file(cls, path: str, error: InputError) -> Self:
         """A damaged file: all of it, or all from a place on."""
-        place = (error.place or "").removeprefix(path).strip(": ")
-        return cls(path, f"{place} and all after it" if place else "file", None, "", error.message, "", error.hint)
+        location = (error.place or "").removeprefix(path).strip(": ")
+        return cls(
+            path, f"{location} and all after it" if location else "file", None, "", error.message, "", error.hint
+        )
 
     @classmethod
     def from_json(cls, row: Mapping[str, str]) -> Self:

@@ -327,8 +327,8 @@ class ScoredDocument(BaseDocument):
         parses = list(_checks.elements("parses", parses, Parse))
         if not parses:
             raise ParameterError(f"must be at least one Parse, got {shown(parses)}", parameter="parses")
-        first, several = parses[0], tuple(parses) if len(parses) > 1 else ()
-        fields = (first.mentions, first.antecedents, date, first.tokens, first.gold, metadata or {}, several)
+        first, several_parses = parses[0], tuple(parses) if len(parses) > 1 else ()
+        fields = (first.mentions, first.antecedents, date, first.tokens, first.gold, metadata or {}, several_parses)
         return cls(doc_id, *fields)
 
     @property

@@ -82,12 +82,12 @@ class Tokens(ByValue, HtmlTable):
 
     @property
     def written(self) -> Sequence[str]:
-        """Words as the document has them; `text` has another case of them if capitals were rewritten for the parser."""
+        """Words as they are written in the document; in `text`, capitals may have been rewritten for the parser."""
         return self.extra.get(WRITTEN, self.text)
 
     @property
     def is_unparsed(self) -> bool:
-        """Whether no token has a dependency label."""
+        """True if no token has a dependency label."""
         return set(self.dep) <= {"_", ""}
 
     def __len__(self) -> int:

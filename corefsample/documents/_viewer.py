@@ -70,7 +70,7 @@ def _look(entity: int) -> str:
 
 def antecedent_hints(tokens: Tokens, mentions: Ints32, antecedents: AntecedentDistribution) -> list[str]:
     """For each mention its likeliest choices: "0: NEW 0.70, the border 0.20"."""
-    bounds, found = mentions[:, :2].tolist(), []
+    bounds, hints = mentions[:, :2].tolist(), []
     for i, new in enumerate(antecedents.new_probs.tolist()):
         candidates, probs = antecedents.row(i)
         choices = [("NEW", new)]
@@ -78,5 +78,5 @@ def antecedent_hints(tokens: Tokens, mentions: Ints32, antecedents: AntecedentDi
             start, end = bounds[int(candidates[c])]
             choices.append((" ".join(map(str, tokens.text[start:end][:_WORDS_OF_CHOICE])), float(probs[c])))
         choices.sort(key=lambda choice: -choice[1])
-        found.append(f"{i}: " + ", ".join(f"{text} {p:.2f}" for text, p in choices[:_CHOICES] if p >= 0.005))
-    return found
+        hints.append(f"{i}: " + ", ".join(f"{text} {p:.2f}" for text, p in choices[:_CHOICES] if p >= 0.005))
+    return hints

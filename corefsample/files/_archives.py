@@ -97,11 +97,11 @@ def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[A
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("another version of the .npy format")
-        shape, _, found = np.lib.format.read_array_header_1_0(stream)
+        shape, _, stored_dtype = np.lib.format.read_array_header_1_0(stream)
     except _HEADER_ERRORS as error:
         raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
-    if found != wanted or len(shape) != 1:
-        raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {found}")
+    if stored_dtype != wanted or len(shape) != 1:
+        raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {stored_dtype}")
     values = content[stream.tell() :]
     if len(values) != shape[0] * wanted.itemsize:
         raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")

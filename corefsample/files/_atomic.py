@@ -167,8 +167,8 @@ def new_text_file(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[str]
         try:
             stream.write(text.encode())
         except UnicodeEncodeError as error:
-            found = repr(error.object[error.start : error.end])
-            raise OutputError(f"text must be valid UTF-8, got {found}", place=name) from None
+            character = repr(error.object[error.start : error.end])
+            raise OutputError(f"text must be valid UTF-8, got {character}", place=name) from None
 
     with new_file(path, overwrite=overwrite) as partial, open_output(partial, gzipped=name.endswith(".gz")) as stream:
         yield write

@@ -36,10 +36,10 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
         If the file cannot be read, or is larger than `most_mib`.
     """
     with open_bytes(os.fspath(path), progress or ReadProgress()) as stream:
-        content: bytes = stream.read(most_mib * MIB + 1)
-    if len(content) > most_mib * MIB:
+        data: bytes = stream.read(most_mib * MIB + 1)
+    if len(data) > most_mib * MIB:
         raise InputError(f"file must be at most {most_mib} MiB, decompressed, got more", place=os.fspath(path))
-    return content
+    return data
 
 
 def parsed_json(content: bytes | str, what: str = "file") -> Any:
@@ -86,12 +86,12 @@ def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str]
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    place, same = os.fspath(path), same or {}
+    location, same = os.fspath(path), same or {}
     wanted = list(dict.fromkeys([*columns, *same]))
-    with parquet_errors(place), pq.ParquetFile(parquet_source(place), page_checksum_verification=True) as file:
+    with parquet_errors(location), pq.ParquetFile(parquet_source(location), page_checksum_verification=True) as file:
         missing = [name for name in wanted if name not in file.schema_arrow.names]
         if missing:
-            raise InputError(f"column {missing[0]} is missing", place=place, hint="repeat the run with this version")
+            raise InputError(f"column {missing[0]} is missing", place=location, hint="repeat the run with this version")
         groups = [file.schema_arrow.empty_table().select(wanted)]
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=wanted, use_threads=False)

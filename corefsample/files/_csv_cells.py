@@ -19,22 +19,22 @@ _FORMULA = r"'*[=+\-@\t\r\n]"
 
 
 def escaped(cell: object) -> object:
-    """The value of a cell; a text as it is written."""
+    """Value of a cell, in which a text that a spreadsheet would read as a formula is escaped by an apostrophe."""
     return f"'{cell}" if isinstance(cell, str) and re.match(_FORMULA, cell) else cell
 
 
 def escaped_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose texts are as they are written."""
+    """Table whose texts are escaped."""
     return table.assign(**table.select_dtypes(exclude=["number", "bool", "datetime"]).map(escaped))
 
 
 def unescaped(text: str) -> str:
-    """The text that `escaped` was given."""
+    """Original text of a cell that `escaped` returned."""
     return text[1:] if text.startswith("'") and re.match(_FORMULA, text) else text
 
 
 def escaped_texts(table: pa.Table) -> pa.Table:
-    """The same of an Arrow table."""
+    """Arrow table whose texts are escaped."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

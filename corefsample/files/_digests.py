@@ -48,11 +48,11 @@ class SeenIds:
     def _is_sorted_in(self, digest: bytes) -> bool:
         first, second = _HALVES.unpack(digest)
         firsts = self._firsts
-        place = bisect_left(firsts, first)  # on a view: a search of NumPy costs six times as much for one number
-        while place < len(firsts) and firsts[place] == first:
-            if int(self._second[place]) == second:
+        index = bisect_left(firsts, first)  # on a view: a search of NumPy costs six times as much for one number
+        while index < len(firsts) and firsts[index] == first:
+            if int(self._second[index]) == second:
                 return True
-            place += 1
+            index += 1
         return False
 
     def _sort_in(self) -> None:
@@ -67,13 +67,13 @@ class SeenIds:
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields as JSON has them, and in the field sha256 the checksum of the others."""
+    """Fields after a round trip through JSON, with their checksum as the further field sha256."""
     fields: dict[str, Any] = json.loads(json.dumps({**content, "sha256": None}))
     return {**fields, "sha256": hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()}
 
 
 def is_sealed(content: object) -> bool:
-    """Whether a value is what `sealed` returned, as JSON has it."""
+    """True if a value read from JSON is a result of `sealed` that has not changed since."""
     return isinstance(content, dict) and "sha256" in content and content["sha256"] == sealed(content)["sha256"]
 
 

@@ -78,9 +78,9 @@ class OutputFolder:
         return names - self.STORES
 
     def _is_run(self, names: set[str]) -> bool:
-        """Whether a folder holds a run: complete, or one that was killed while its files were moved there.
+        """True if the folder contains a run that is complete, or that was killed while its files were moved there.
 
-        The record is moved last, so that it is then still in the incomplete folder.
+        The record is moved last, so after such an interruption it is still in the incomplete folder.
         """
         folders = [self.path] if self.RECORD in names else self._leftovers()
         return any(self._is_record(folder / self.RECORD) for folder in folders)

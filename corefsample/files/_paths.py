@@ -39,10 +39,10 @@ def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     given: list[Any] = (
         [inputs] if isinstance(inputs, (str, os.PathLike)) or not isinstance(inputs, Iterable) else [*inputs]
     )
-    for each in given:
-        if not isinstance(each, (str, os.PathLike)):
-            raise ParameterError(f"must be names of files, got {shown(each)}", parameter="inputs")
-    return [os.fspath(each) for each in given]
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise ParameterError(f"must be names of files, got {shown(path)}", parameter="inputs")
+    return [os.fspath(path) for path in given]
 
 
 def suffix_hint(path: str) -> str | None:
@@ -84,13 +84,13 @@ def input_paths(
     paths: list[str] = []
     for name in names:
         if is_url(name):
-            found = expanded(without_credentials(name))
+            matches = expanded(without_credentials(name))
         else:
-            found = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
-        if not found:
+            matches = [name] if name == "-" or os.path.exists(name) else sorted(glob.glob(name, recursive=True))
+        if not matches:
             rule = "glob must match a file" if glob.has_magic(name) else "file must exist"
             raise InputError(f"{rule}, got none", place=name)
-        paths += [file for each in found for file in _below(each, () if folders else suffixes or ()) or [each]]
+        paths += [file for each in matches for file in _below(each, () if folders else suffixes or ()) or [each]]
     for path in paths:
         if path == "-" or (folders and os.path.isdir(path)):
             continue
@@ -133,8 +133,8 @@ def _is_shown(name: str) -> bool:
 
 def partition_values(path: str) -> dict[str, str]:
     """Values that the folders of a path give to columns, as Hive does: year=2001/section=Foreign/part.parquet."""
-    parts = (part.partition("=") for part in os.path.dirname(path).split(os.sep))
-    return {key: unquote(value) for key, sign, value in parts if key and sign}
+    levels = (part.partition("=") for part in os.path.dirname(path).split(os.sep))
+    return {key: unquote(value) for key, sign, value in levels if key and sign}
 
 
 def suffix_of(path: str, suffixes: Iterable[str]) -> str | None:
@@ -174,30 +174,30 @@ def joined(folder: PathLike, name: str) -> str:
 
 
 def is_file(path: PathLike) -> bool:
-    """Whether there is a file under a path or URL."""
+    """True if a file exists at a path or URL."""
     return stored(os.fspath(path)) is not None if is_url(path) else os.path.isfile(path)
 
 
 def file_version(path: PathLike) -> tuple[int, int | str]:
-    """Size in bytes of a file, and what changes with its content.
+    """Size in bytes and version of a file; the version changes with the content.
 
-    That is the time of its last change in nanoseconds; for a URL the entity tag, else the time, or "" if the service
-    gives neither.
+    The version is the time of the last change in nanoseconds; for a URL it is the entity tag, else the time, or "" if
+    the service reports neither.
 
     Raises
     ------
     OSError
-        If there is no such file.
+        If the file does not exist.
     InputError
-        If the service of a URL cannot be asked.
+        If the service of a URL does not answer.
     """
     if not is_url(path):
         about = os.stat(path)
         return about.st_size, about.st_mtime_ns
-    found = stored(os.fspath(path))
-    if found is None:
+    version = stored(os.fspath(path))
+    if version is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return found
+    return version
 
 
 def open_binary(path: PathLike) -> Any:
@@ -206,7 +206,7 @@ def open_binary(path: PathLike) -> Any:
 
 
 def parquet_source(path: str) -> Any:
-    """What pyarrow reads: a local path as it is, a file of a URL.
+    """Source from which pyarrow reads: a local path unchanged, or the opened file of a URL.
 
     Raises
     ------

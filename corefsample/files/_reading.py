@@ -23,7 +23,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class ReadProgress:
-    """How far a file is read, in bytes of the file; 0 for standard input."""
+    """Number of bytes of a file that were read so far; 0 for standard input."""
 
     def __init__(self) -> None:
         self.bytes_read = 0
@@ -41,7 +41,7 @@ class FileSeries:
     Parameters
     ----------
     paths
-        The files, in the order in which they are read.
+        Paths of the files, in the order in which they are read.
 
     Attributes
     ----------
@@ -83,14 +83,14 @@ class _CountedFile:
         self._raw, self._progress = raw, progress
 
     def read(self, size: int = -1) -> bytes:
-        content: bytes = self._raw.read(size)
-        self._progress.bytes_read += len(content)
-        return content
+        data: bytes = self._raw.read(size)
+        self._progress.bytes_read += len(data)
+        return data
 
     def readline(self, size: int = -1) -> bytes:
-        content: bytes = self._raw.readline(size)
-        self._progress.bytes_read += len(content)
-        return content
+        data: bytes = self._raw.readline(size)
+        self._progress.bytes_read += len(data)
+        return data
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.readline, b"")
@@ -189,7 +189,7 @@ class LineReader(ReadProgress):
                     is_complete = len(line) <= _line_bytes or line.endswith(b"\n")
                     if not is_complete:
                         line = line[:_START]
-                        while (rest := stream.readline(_MIB)) and not rest.endswith(b"\n"):
+                        while (piece := stream.readline(_MIB)) and not piece.endswith(b"\n"):
                             pass
                     yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
         except InputError as error:
@@ -209,10 +209,10 @@ class LineReader(ReadProgress):
             try:
                 yield number, line.decode()
             except UnicodeDecodeError as error:
-                found = f"{error.object[error.start : error.start + 1]!r} at byte {error.start + 1}"
-                place = f"{self.path}: line {number}"
+                actual = f"{error.object[error.start : error.start + 1]!r} at byte {error.start + 1}"
+                location = f"{self.path}: line {number}"
                 raise InputError(
-                    f"text must be UTF-8, got {found}", place=place, hint="save the file as UTF-8"
+                    f"text must be UTF-8, got {actual}", place=location, hint="save the file as UTF-8"
                 ) from None
 
 

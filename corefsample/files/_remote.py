@@ -45,7 +45,7 @@ _complete: dict[str, str] = {}  # URLs with credentials by what is shown of them
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether a name is a URL, not a local path."""
+    """True if a name is a URL and not a local path."""
     return _SCHEME.match(os.fspath(path)) is not None
 
 
@@ -55,7 +55,7 @@ def _scheme_of(url: str) -> str:
 
 
 def without_credentials(url: str) -> str:
-    """What is shown and recorded of a URL; this process can still open it. Anything else is returned as it is."""
+    """URL without its credentials, to be shown and recorded; this process can still open it. A path is unchanged."""
     if not is_url(url):
         return url
     shown = _SIGNATURE.sub(r"\1=...", _USER.sub("", url))
@@ -65,7 +65,7 @@ def without_credentials(url: str) -> str:
 
 
 def credentials() -> dict[str, str]:
-    """URLs with credentials by what is shown of them, for another process."""
+    """Complete URLs by their form without credentials, for another process."""
     return dict(_complete)
 
 
@@ -192,8 +192,8 @@ def expanded(url: str) -> list[str]:
         system, path = _file_system(url)
         with _errors(url, InputError):
             matches = system.glob(path, detail=True)
-    scheme, _, rest = url.partition("://")
-    start = f"{scheme}:///" if rest.startswith("/") else f"{scheme}://"
+    scheme, _, address = url.partition("://")
+    start = f"{scheme}:///" if address.startswith("/") else f"{scheme}://"
     urls = []
     for name, about in matches.items():
         if about.get("type") == "file":
@@ -221,9 +221,9 @@ class _RemoteFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with _errors(self._url, InputError):
-            content: bytes = self._file.read(len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
+            data: bytes = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def seek(self, offset: int, whence: int = 0) -> int:
         return int(self._file.seek(offset, whence))
@@ -254,10 +254,10 @@ def opened(url: str) -> io.RawIOBase:
         about = system.info(path)
         if about.get("size") and about.get("partial", True):
             return _RemoteFile(url, system.open(path, "rb", **_BLOCKS))
-        whole = tempfile.TemporaryFile()  # noqa: SIM115
-        system.get_file(path, whole)
-        whole.seek(0)
-        return _RemoteFile(url, whole)
+        copy = tempfile.TemporaryFile()  # noqa: SIM115
+        system.get_file(path, copy)
+        copy.seek(0)
+        return _RemoteFile(url, copy)
 
 
 # --- outputs ---

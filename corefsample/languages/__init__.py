@@ -1,1 +1,1 @@
-"""What the engine knows of a language: a folder of resources each, and which language a document is in."""
+"""Languages: the resources of each language, in a folder of its own, and the declared language of a document."""

@@ -160,19 +160,19 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         """
         if self.resources not in shipped_languages():
             return {}
-        place = _PACKAGE / self.resources / "countries.yaml"
-        content = _read_yaml(place) if place.is_file() else {}
-        own: dict[str, set[str]] = {}
-        for entry in content.get("entries", ()):
+        path = _PACKAGE / self.resources / "countries.yaml"
+        lists = _read_yaml(path) if path.is_file() else {}
+        codes_of_names: dict[str, set[str]] = {}
+        for entry in lists.get("entries", ()):
             for name in (entry["name"], *entry.get("aliases", ()), *entry.get("cased", ())):
-                own.setdefault(name.lower(), set()).add(entry["code"])
-        own |= {each["alias"].lower(): set(each["codes"]) for each in content.get("ambiguous", ())}
-        own |= {name.lower(): set() for name in content.get("not_countries", ())}
-        related = content.get("related", {})
+                codes_of_names.setdefault(name.lower(), set()).add(entry["code"])
+        codes_of_names |= {each["alias"].lower(): set(each["codes"]) for each in lists.get("ambiguous", ())}
+        codes_of_names |= {name.lower(): set() for name in lists.get("not_countries", ())}
+        related = lists.get("related", {})
         # "Russia" may be the Soviet Union, by date; it is no other state that was a part of it.
         return {
             name: frozenset(codes).union(*(related.get(code, ()) for code in codes if len(codes) == 1))
-            for name, codes in own.items()
+            for name, codes in codes_of_names.items()
         }
 
     def adapted(self, tokens: Tokens) -> Tokens:
@@ -187,7 +187,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         return type(tokens).from_valid(**{**columns, "lemma": lemma, "upos": upos})
 
     def is_reflexive(self, word: str, feats: str | None = None) -> bool:
-        """Whether a word names the subject of its verb again: by its features, or by its ending ("herself")."""
+        """True if a word refers to the subject of its verb, by its features or its ending ("herself")."""
         if not self.lists_first and feats and ("Reflex=Yes" in feats or "PronType=Rcp" in feats):
             return True
         return word.lower().endswith(self.reflexive_endings)
@@ -196,8 +196,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         """Code and folder, and all resources if the folder is not one of the package."""
         if self.resources in shipped_languages() and self.checksum == load_language(self.resources).checksum:
             return {"code": self.code, "resources": self.resources}
-        content: dict[str, Any] = msgspec.to_builtins(self)
-        return content
+        resources: dict[str, Any] = msgspec.to_builtins(self)
+        return resources
 
     @classmethod
     def from_json(cls, content: Any) -> Language:
@@ -218,11 +218,11 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
 
 
 def _by_word(classes: Mapping[str, Words]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    classes_of_words: dict[str, str] = {}
     for label, words in classes.items():
         for word in words:
-            found.setdefault(word, label)
-    return found
+            classes_of_words.setdefault(word, label)
+    return classes_of_words
 
 
 @cache
@@ -279,9 +279,9 @@ def _read(folder: Path, code: str, name: str) -> Language:
 
     place = folder / "language.yaml"
     try:
-        content = _read_yaml(place)
+        resources = _read_yaml(place)
         lists = {each: _word_list(path) for each in _WORD_LISTS if (path := folder / f"{each}.txt").is_file()}
-        return msgspec.convert({**content, **lists, "code": code, "resources": name}, Language)
+        return msgspec.convert({**resources, **lists, "code": code, "resources": name}, Language)
     except (yaml.YAMLError, TypeError, OSError, ValueError) as error:  # msgspec.ValidationError is a ValueError
         raise InputError(f"must be resources of a language, got: {one_line(error)}", place=str(place)) from None
 
@@ -312,9 +312,9 @@ def declared_language(metadata: Mapping[str, Any], path: str = "") -> str | None
         ("es_ancora-train.conllu"). By default only the metadata count.
     """
     for field in LANGUAGE_FIELDS:
-        found = metadata.get(field)
-        if isinstance(found, str) and 1 < len(found.strip()) <= _LONGEST_CODE:
-            code = code_of(found)
+        value = metadata.get(field)
+        if isinstance(value, str) and 1 < len(value.strip()) <= _LONGEST_CODE:
+            code = code_of(value)
             return None if code == NONE else code
     named = _CORPUS_FILE.match(Path(path).name)
     return named[1] if named and _OF_CORPORA.fullmatch(named[1]) else None

@@ -315,11 +315,11 @@ def compare_links(
 
 
 def _require_same(first: dict[str, bytes], second: dict[str, bytes]) -> None:
-    for one, other, place in ((first, second, "first"), (second, first, "second")):
-        missing = [doc_id for doc_id in one if doc_id not in other]
+    for digests, other_digests, scorer in ((first, second, "first"), (second, first, "second")):
+        missing = [doc_id for doc_id in digests if doc_id not in other_digests]
         if missing:
             rule = "documents with gold must be the same for both scorers"
-            raise InputError(f"{rule}, got doc_id {missing[0]!r} only for the {place}")
+            raise InputError(f"{rule}, got doc_id {missing[0]!r} only for the {scorer}")
     for doc_id, digest in first.items():
         if second[doc_id] != digest:
             rule = "mentions and gold must be the same for both scorers, got others"

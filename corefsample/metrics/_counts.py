@@ -184,7 +184,7 @@ def counts_of(
     singletons
         True if response entities of one mention count; `key` contains such entities only then.
     metrics
-        The metrics to count.
+        Metrics whose counts are returned. By default all metrics but the CoNLL average, which needs no further counts.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def _closed_counts(key: Key, totals: Floats) -> dict[str, Floats]:
     pairs = float((key.sizes * (key.sizes - 1) // 2).sum())
     total = totals.T
     response_mentions, shared = total[kernels.RESPONSE_MENTIONS], total[kernels.SHARED_MENTIONS]
-    found = shared - total[kernels.CELLS]
+    n_links = shared - total[kernels.CELLS]
     correct = total[kernels.CELL_PAIRS]
     correct_apart = (
         shared * (shared - 1) / 2 - total[kernels.SHARED_KEY_PAIRS] - total[kernels.SHARED_RESPONSE_PAIRS] + correct
@@ -242,7 +242,7 @@ def _closed_counts(key: Key, totals: Floats) -> dict[str, Floats]:
     response_apart = response_mentions * (response_mentions - 1) / 2 - response_pairs
     return {
         "mentions": _columns(mentions, response_mentions, shared),
-        "muc": _columns(found, mentions - entities, found, response_mentions - total[kernels.RESPONSE_ENTITIES]),
+        "muc": _columns(n_links, mentions - entities, n_links, response_mentions - total[kernels.RESPONSE_ENTITIES]),
         "b3": _columns(total[kernels.B3_RECALL], mentions, total[kernels.B3_PRECISION], response_mentions),
         "lea": _columns(total[kernels.LEA_RECALL], mentions, total[kernels.LEA_PRECISION], response_mentions),
         "blanc": _columns(correct, pairs, response_pairs, correct_apart, apart, response_apart),
@@ -286,8 +286,8 @@ def scores_of(metric: Metric, counts: Counts) -> Floats:
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Quotients; 0/0 is 0."""
-    found: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
-    return found
+    quotient: Floats = np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0.0)
+    return quotient
 
 
 def _blanc(links: Floats, mentions: Floats) -> Floats:

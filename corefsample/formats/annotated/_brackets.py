@@ -90,9 +90,10 @@ class MentionCollector:
     column
         Name of the annotation in the file, for messages.
     on_crossing
-        Mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps them.
+        Treatment of mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps
+        them.
     sentences
-        Each sentence in words, for messages; it grows while the document is read.
+        Name of each sentence in messages; the list grows while the document is read.
     """
 
     column: str
@@ -136,9 +137,9 @@ class MentionCollector:
             first = min(unclosed, key=lambda bracket: bracket.order)
             rule = "an opening bracket must be closed before the document ends"
             raise self._fault(first.place, f"{rule}, got {shown(first.text)}")
-        parts = [parts[0][0] for pending in self._parts.values() for parts in pending]
-        if parts:
-            first = min(parts, key=lambda bracket: bracket.order)
+        openings = [openings[0][0] for pending in self._parts.values() for openings in pending]
+        if openings:
+            first = min(openings, key=lambda bracket: bracket.order)
             raise self._fault(first.place, f"a mention must have all its parts, got {shown(first.text)} alone")
         return sorted(self.found, key=lambda found: (found.start, -found.end, found.bracket.order))
 

@@ -141,11 +141,11 @@ def write_conll2012(
 
 def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
     """Lines of one document with the mentions `kept`."""
-    name, part = _name_and_part(document)
+    name, number = _name_and_part(document)
     if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
         rule = "name must be one line without blanks at its ends to be written"
         raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
-    yield f"#begin document ({name});" + ("" if part is None else f" part {part}")
+    yield f"#begin document ({name});" + ("" if number is None else f" part {number}")
     tokens = document.tokens
     given = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
     given.setdefault("xpos", tokens.upos)
@@ -158,7 +158,7 @@ def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
         rows = [str(arguments[t]).split() for t in range(start, end)]
         width = max(map(len, rows))
         for t in range(start, end):
-            cells = [first_column, str(int(part or 0)), str(t - start), _cell(tokens.text[t])]
+            cells = [first_column, str(int(number or 0)), str(t - start), _cell(tokens.text[t])]
             cells += [_cell(column[t]) for column in columns]
             cells += rows[t - start] + ["*"] * (width - len(rows[t - start]))
             yield " ".join([*cells, coreference.get(t, "-")])
@@ -268,25 +268,25 @@ class _RawDocument:
             raise DocumentFaultError(self.lines[-1][0], "", f"{rule}, got {shown(self.lines[-1][1])} last")
         if sentence:
             rows.add(sentence)
-        found = rows.collector.finish()
+        mentions = rows.collector.finish()
         metadata = {"document": self.name} | ({} if self.part is None else {"part": self.part})
         genre = self.name.partition("/")[0]
         return AnnotatedDocument(
             doc_id=self.doc_id,
             tokens=rows.tokens(),
-            mentions=np.array([(f.start, f.end, rows.head(f.start, f.end)) for f in found], np.int32).reshape(-1, 3),
-            entities=[f.bracket.entity for f in found],
+            mentions=np.array([(f.start, f.end, rows.head(f.start, f.end)) for f in mentions], np.int32).reshape(-1, 3),
+            entities=[f.bracket.entity for f in mentions],
             metadata=metadata | ({"genre": genre} if genre != self.name else {}),
             skipped=dict(rows.collector.skipped),
         )
 
 
 def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
-    """How to split the rows of a document into cells.
+    """Function that splits a row of a document into cells.
 
-    Columns are between blanks. Where tabs separate them, the last cell may be empty. If it is so in some rows, it is
-    the coreference, and empty means none. If it is so in all rows, the column before it is the coreference, unless that
-    one has a star, as arguments of predicates and named entities do.
+    Columns are separated by blanks or tabs. If they are separated by tabs, the last cell may be empty. If it is empty
+    in some rows, it is the coreference, and an empty cell means none. If it is empty in all rows, the column before it
+    is the coreference, unless that column contains a star, as arguments of predicates and named entities do.
     """
     tabbed = [_cells_between_tabs(row) for row in rows]
     if not rows or not all(_has_full_cells(cells) for cells in tabbed) or all(cells[-1] for cells in tabbed):
@@ -301,7 +301,7 @@ def _cells_between_tabs(row: str) -> list[str]:
 
 
 def _has_full_cells(cells: list[str]) -> bool:
-    """Whether all cells are single words, apart from the last one, which may be empty."""
+    """True if all cells are single words, except that the last one may be empty."""
     return len(cells) >= _FEWEST and all(cells[:-1]) and not any(" " in cell for cell in cells)
 
 

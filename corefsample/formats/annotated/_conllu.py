@@ -35,9 +35,9 @@ def metadata_name(key: str) -> str:
 
 
 def has_zeros(rows: Iterable[str]) -> bool:
-    """Whether empty nodes are tokens in a document: where one of them is in a mention, or nothing is annotated.
+    """True if empty nodes are tokens in a document: one of them is in a mention, or nothing is annotated.
 
-    Other annotated corpora have empty nodes for ellipsis alone, which are no mentions.
+    In other annotated corpora, empty nodes stand for ellipsis only and are no mentions.
     """
     annotated = [row.partition("\t")[0] for row in rows if _ENTITY in row]
     return not annotated or any("." in each for each in annotated)
@@ -133,8 +133,8 @@ class ConlluRows:
     def _add_row(self, sentence: _Sentence, number: int, line: str) -> None:
         columns = line.split("\t")
         if len(columns) != len(_COLUMNS) or "" in columns:
-            found = "an empty one" if len(columns) == len(_COLUMNS) else len(columns)
-            raise self._fault(number, f"a row must have {len(_COLUMNS)} columns, tabs between them, got {found}")
+            actual = "an empty one" if len(columns) == len(_COLUMNS) else len(columns)
+            raise self._fault(number, f"a row must have {len(_COLUMNS)} columns, tabs between them, got {actual}")
         n_words = sentence.n_words
         if columns[_ID] == str(n_words + 1):
             self._add_token(sentence, number, columns, is_empty=False)
@@ -183,14 +183,14 @@ class ConlluRows:
         self.words.append(token if is_token else -1)
         if _ENTITY not in columns[_MISC]:
             return
-        parts = columns[_MISC].split("|")
-        values = [part.removeprefix(_ENTITY) for part in parts if part.startswith(_ENTITY)]
+        attributes = columns[_MISC].split("|")
+        values = [part.removeprefix(_ENTITY) for part in attributes if part.startswith(_ENTITY)]
         if len(values) > 1:
             raise self._fault(number, f"Entity: must appear once, got it {len(values)} times")
         if values:
             place = Place(token, token + is_token, node, len(self.sentences) - 1, number)
             self.annotations.append((values[0], place))
-            columns[_MISC] = "|".join(part for part in parts if not part.startswith(_ENTITY)) or "_"
+            columns[_MISC] = "|".join(part for part in attributes if not part.startswith(_ENTITY)) or "_"
 
     def _add_heads(self, sentence: _Sentence) -> None:
         """Turn heads within the sentence into token offsets, which must form trees."""
@@ -227,8 +227,8 @@ class ConlluRows:
         for relation in self._columns["deps"][token].split("|"):
             head, _, label = relation.partition(":")
             if head in words:
-                base, _, rest = label.partition(":")
-                self._columns["dep"][token] = f"{base}:pass" if rest.startswith("pass") else base
+                base, _, subtype = label.partition(":")
+                self._columns["dep"][token] = f"{base}:pass" if subtype.startswith("pass") else base
                 self._heads.append(words[head])
                 return
         offsets = list(words.values())
@@ -260,8 +260,8 @@ def conllu_lines(
         Further comment lines of the document. By default there are none.
     """
     if not len(document.tokens):
-        place = f"doc_id {document.doc_id!r}"
-        raise ParameterError("tokens must not be empty to be written, got none", place=place)
+        location = f"doc_id {document.doc_id!r}"
+        raise ParameterError("tokens must not be empty to be written, got none", place=location)
     rows = _rows(document, entities)
     yield from _header(document, declared)
     yield from header
@@ -280,7 +280,7 @@ def conllu_lines(
 def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
     """Lines of the words."""
     tokens, extra = document.tokens, document.tokens.extra
-    place = f"doc_id {document.doc_id!r}"
+    location = f"doc_id {document.doc_id!r}"
     empty = extra.get(EMPTY_COLUMN, [""] * len(tokens))
     numbers: list[str] = []
     heads: list[str] = []
@@ -292,7 +292,7 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
         for token, head in enumerate(tokens.head[start:end].tolist(), start=start):
             if head >= 0 and not start <= head < end:
                 rule = f"tokens.head[{token}] must lie in its sentence ({start} to {end - 1}) to be written"
-                raise ParameterError(f"{rule}, got {head}", place=place)
+                raise ParameterError(f"{rule}, got {head}", place=location)
             heads.append("_" if empty[token] else numbers[head] if head >= 0 else "0")
     dep = ["_" if form else label for form, label in zip(empty, tokens.dep, strict=True)]
     text = [form or word for form, word in zip(empty, tokens.text, strict=True)]
@@ -305,7 +305,7 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str]) -> list[str]:
         for cell in cells:
             if re.search(r"[\t\n\r]", cell):
                 rule = "tokens must contain no tab or line break to be written"
-                raise ParameterError(f"{rule}, got {shown(cell)}", place=place)
+                raise ParameterError(f"{rule}, got {shown(cell)}", place=location)
         rows.append("\t".join([*cells[:-1], _with_entity(cells[-1], entity)]))
     return rows
 
@@ -333,17 +333,17 @@ def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> Sen
 
 
 def _spaces(tokens: Tokens) -> Sequence[bool]:
-    """Whether a blank follows each token."""
+    """True for each token that is followed by a blank."""
     return tokens.extra.get("space_after", [True] * len(tokens))
 
 
 def _with_entity(misc: str, entity: str) -> str:
     """Insert Entity= in alphabetical order, by which the attributes of MISC are sorted by convention."""
-    parts = [] if misc == "_" else [part for part in misc.split("|") if not part.startswith("Entity=")]
+    attributes = [] if misc == "_" else [part for part in misc.split("|") if not part.startswith("Entity=")]
     if entity:
-        after = (i for i, part in enumerate(parts) if part.lower() > "entity=")
-        parts.insert(next(after, len(parts)), f"Entity={entity}")
-    return "|".join(parts) or "_"
+        after = (i for i, part in enumerate(attributes) if part.lower() > "entity=")
+        attributes.insert(next(after, len(attributes)), f"Entity={entity}")
+    return "|".join(attributes) or "_"
 
 
 def _one_line(document: AnnotatedDocument, text: str) -> str:

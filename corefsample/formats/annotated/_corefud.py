@@ -167,12 +167,12 @@ class CorefudLines:
 
     def of(self, document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
         """Yield the lines of one document with the mentions `kept`."""
-        own = "-".join(document.entity_fields or ()) or _corefud_reading.DEFAULT_FIELDS
-        _corefud_reading.require_fields(own)
-        self._fields = self._fields or own
-        if not self._is_chosen and own != self._fields:
+        declared = "-".join(document.entity_fields or ()) or _corefud_reading.DEFAULT_FIELDS
+        _corefud_reading.require_fields(declared)
+        self._fields = self._fields or declared
+        if not self._is_chosen and declared != self._fields:
             raise ParameterError(
-                f"fields of Entity= must be the same in a file ({self._fields}), got {own}",
+                f"fields of Entity= must be the same in a file ({self._fields}), got {declared}",
                 place=f"doc_id {document.doc_id!r}",
                 hint=ParameterHint("entity_fields", "can choose"),
             )
@@ -249,8 +249,8 @@ def _opened(
                 values[k] = str(before + numbers[head] - numbers[start] + 1)
             elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
                 rule = "must contain no bracket, bar, tab or line break, and no hyphen except in the last field"
-                place = f"doc_id {document.doc_id!r}"
-                raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=place)
+                location = f"doc_id {document.doc_id!r}"
+                raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=location)
         while values[-1] == "":
             values.pop()
         texts.append("-".join(values))
@@ -284,14 +284,14 @@ def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
     """MISC with only the bridging and split antecedents whose entities are written, by their ids in the file."""
     if not isinstance(misc, str) or ("Bridge=" not in misc and "Split" not in misc):
         return misc
-    parts = []
-    for part in misc.split("|"):
-        name, _, value = part.partition("=")
+    attributes = []
+    for attribute in misc.split("|"):
+        name, _, value = attribute.partition("=")
         if name in REFERENCES:
             pairs = [_reference(ids, pair) for pair in value.split(",")]
-            part = f"{name}={','.join(filter(None, pairs))}" if any(pairs) else ""
-        parts.append(part)
-    return "|".join(filter(None, parts)) or "_"
+            attribute = f"{name}={','.join(filter(None, pairs))}" if any(pairs) else ""
+        attributes.append(attribute)
+    return "|".join(filter(None, attributes)) or "_"
 
 
 def _reference(ids: Mapping[str, str], pair: str) -> str:

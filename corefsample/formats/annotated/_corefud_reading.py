@@ -62,7 +62,7 @@ class _RawDocument:
 
     @property
     def lines(self) -> Lines:
-        """Its lines, a blank one after each sentence."""
+        """Lines of the document, with a blank line after each sentence."""
         return [numbered for block in self.blocks for numbered in [*block, (block[-1][0] + 1, "")]]
 
     def document(self) -> AnnotatedDocument:
@@ -228,8 +228,8 @@ def _mentions(
                 continue
             values = tuple(chunk[1:].rstrip(")").split("-", len(fields) - 1))
             name = values[id_field] if id_field < len(values) else ""
-            part = _PART.fullmatch(name)
-            entity, i, n = (part[1], int(part[2]), int(part[3])) if part else (name, 1, 1)
+            match = _PART.fullmatch(name)
+            entity, i, n = (match[1], int(match[2]), int(match[3])) if match else (name, 1, 1)
             if not entity or not 1 <= i <= n:
                 rule = f"an opening bracket must contain an id in field {id_field + 1}, parts as [1/2]"
                 _raise_fault(rows, place, f"{rule}, got {shown(chunk)}")

@@ -28,11 +28,11 @@ class RawDocument(Protocol):
 
     @property
     def doc_id(self) -> str:
-        """Name, "" where it is not known yet."""
+        """Id of the document; "" if it is not known before parsing."""
 
     @property
     def lines(self) -> Lines:
-        """Its lines."""
+        """Lines of the document."""
 
     def document(self) -> AnnotatedDocument:
         """Parse the lines; raises DocumentFaultError."""
@@ -46,13 +46,13 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     Attributes
     ----------
     paths
-        The files, globs expanded.
+        Paths of the files; globs are expanded.
     total_bytes, bytes_read
-        Size of all files, and how far they are read; standard input counts 0.
+        Size of all files, and number of bytes read so far; standard input counts 0.
     n_documents
-        Documents read so far.
+        Number of documents read so far.
     skipped
-        Mentions of the files that the documents so far lack, counted by reason.
+        Number of mentions of the files that the documents read so far lack, by reason.
     """
 
     def __init__(
@@ -194,9 +194,9 @@ def kept_mentions(
     for i, reason in reasons.items():
         if on_unwritable == "refuse":
             start, end, _ = document.mentions[i].tolist()
-            found = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
+            actual = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
             raise ParameterError(
-                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {found}",
+                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {actual}",
                 place=f"doc_id {document.doc_id!r}",
                 hint=ParameterHint("on_unwritable", "can skip it"),
             )

@@ -105,8 +105,8 @@ def json_lines_writer(path: str, *, gzipped: bool) -> Iterator[Callable[[Documen
 
     def write(batch: DocumentBatch) -> None:
         for row in range(len(batch)):
-            content = to_json(batch.table, row) if batch.parses is None else batch.to_json(row)
-            stream.write(encoder.encode(content) + b"\n")
+            record = to_json(batch.table, row) if batch.parses is None else batch.to_json(row)
+            stream.write(encoder.encode(record) + b"\n")
 
     with open_output(path, gzipped=gzipped) as stream:
         yield write
@@ -212,10 +212,10 @@ def _require_distinct_keys(text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: 
 
 def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
     try:
-        known: str = _FIELDS["doc_id"].decode(raw["doc_id"])
+        doc_id: str = _FIELDS["doc_id"].decode(raw["doc_id"])
     except (KeyError, msgspec.DecodeError):
         return ""
-    return known
+    return doc_id
 
 
 def _tokens(raw: dict[str, msgspec.Raw], doc_id: str, prefix: str = "") -> tuple[dict[str, list[Any]], str | None]:
@@ -240,8 +240,8 @@ def _typed(name: str, decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, doc_
         return decoder.decode(raw)
     except msgspec.DecodeError as error:
         rule, _, path = str(error).partition(" - at `$")
-        found = "" if ", got " in rule else _found(raw, path)
-        raise _FaultError(f"{name}{path.rstrip('`')}: {rule}{found}", doc_id) from None
+        actual = "" if ", got " in rule else _found(raw, path)
+        raise _FaultError(f"{name}{path.rstrip('`')}: {rule}{actual}", doc_id) from None
 
 
 def _found(raw: msgspec.Raw, path: str) -> str:
@@ -259,15 +259,15 @@ def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _Fau
     """Describe a line that is no JSON; NaN and Infinity, which Python's json writes, are named with their path."""
     try:
         content = json.loads(line)
-        found = non_finite(content)
+        invalid = non_finite(content)
     except (ValueError, RecursionError) as fault:
         utf8 = isinstance(error, UnicodeDecodeError) or isinstance(fault, UnicodeDecodeError)
         hint = _NOT_UTF8 if utf8 else _NOT_LINES if is_first else None
         return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}", hint=hint)
-    if found is None:
+    if invalid is None:
         return _FaultError(f"a line must be JSON, got: {error}")
     doc_id = content.get("doc_id") if isinstance(content, dict) else None
-    path, value = found
+    path, value = invalid
     reason = f"{path.lstrip('.') or 'a line'} must be finite, got {value}"
     return _FaultError(reason, doc_id if isinstance(doc_id, str) else "")
 
@@ -282,9 +282,9 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collect
     Parameters
     ----------
     text
-        The object, which is valid JSON.
+        JSON text of the object, which is valid.
     members
-        The members that a reader keeps, each value as it stands in the text.
+        Members that a reader keeps, with the JSON text of each value.
     known
         Keys whose values are lists or plain, or are checked elsewhere; the values of all others are searched as well.
     """
@@ -292,11 +292,11 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collect
     # A lost member would have left two or more quotation marks in the text: those around its key.
     n_quotes = 2 * len(values) + sum(value.count(b'"') for value in values)
     if text.count(b'"') != n_quotes or any('"' in key for key in members):
-        found = _first_repeated(text)
-        if found is not None:
-            return found
+        repeated = _first_repeated(text)
+        if repeated is not None:
+            return repeated
     inner = (value for key, value in zip(members, values, strict=True) if key not in known and b"{" in value)
-    return next((found for value in inner if (found := _first_repeated(value)) is not None), None)
+    return next((repeated for value in inner if (repeated := _first_repeated(value)) is not None), None)
 
 
 class _RepeatedKeyError(Exception):

@@ -95,8 +95,8 @@ class ParquetReader(ReadProgress):
             if n_read != expected:  # a page may be damaged so that it ends early
                 raise OSError(f"{n_read} of {expected} rows")
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            place = f"{self.path}: row {row + 1}"
-            raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=place) from None
+            location = f"{self.path}: row {row + 1}"
+            raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=location) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
         """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
@@ -115,7 +115,7 @@ class ParquetReader(ReadProgress):
             return replace(good, table=self._cast(good.table)), rejected
 
     def _canonical_parses(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
-        """The same for rows with a list of parses."""
+        """Cast rows with a list of parses to the schema, leaving out rows with a number that does not fit."""
         columns, counts, weights = parse_columns(table)
         reasons: dict[int, str] = {}
         for d in np.flatnonzero(counts == 0).tolist():
@@ -125,9 +125,9 @@ class ParquetReader(ReadProgress):
         except pa.ArrowInvalid:
             for d, start in enumerate((np.cumsum(counts) - counts).tolist()):
                 faults = ((k, self._misfit(columns, start + k)) for k in range(counts[d]))
-                found = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
-                if found is not None:
-                    reasons[d] = found
+                reason_of_parse = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
+                if reason_of_parse is not None:
+                    reasons[d] = reason_of_parse
         good = [d for d in range(table.num_rows) if d not in reasons]
         rows = np.flatnonzero(np.isin(np.repeat(np.arange(table.num_rows), counts), good))
         places = first + np.array(good, np.int64)
@@ -138,9 +138,9 @@ class ParquetReader(ReadProgress):
         return batch, [self._rejected(table, d, first, reason) for d, reason in sorted(reasons.items())]
 
     def _rejected(self, table: pa.RecordBatch, row: int, first: int, reason: str) -> Rejected:
-        content = table.slice(row, 1).to_pylist()[0]
-        doc_id = content["doc_id"] if isinstance(content["doc_id"], str) else ""
-        return Rejected(self.path, "row", first + row, doc_id, reason, json.dumps(content, default=str))
+        row_values = table.slice(row, 1).to_pylist()[0]
+        doc_id = row_values["doc_id"] if isinstance(row_values["doc_id"], str) else ""
+        return Rejected(self.path, "row", first + row, doc_id, reason, json.dumps(row_values, default=str))
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
         columns = []
@@ -157,8 +157,8 @@ class ParquetReader(ReadProgress):
         try:
             self._cast(alone)
         except pa.ArrowInvalid as error:
-            content = alone.to_pylist()[0]
-            faults = (_number_fault(content[field.name], field.type, field.name) for field in SCHEMA)
+            values = alone.to_pylist()[0]
+            faults = (_number_fault(values[field.name], field.type, field.name) for field in SCHEMA)
             return next(filter(None, faults), one_line(error))
         return None
 
@@ -199,7 +199,7 @@ def _names(schema: pa.Schema) -> list[str]:
 
 
 def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a cast changes the width of the data alone, not its kind: text stays text, a number a number."""
+    """True if a cast keeps the kind of the data and changes only its width: text stays text, a number a number."""
     kinds = pa.types
     if kinds.is_dictionary(found):
         return _alike(found.value_type, wanted)
@@ -227,7 +227,7 @@ PARSES_SCHEMA = pa.schema(
 
 
 def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
-    """The documents of a batch in `PARSES_SCHEMA`; one without several parses has one of weight 1."""
+    """The documents of a batch in `PARSES_SCHEMA`; a document without several parses has one parse of weight 1."""
     parses = batch.parses
     if parses is None:
         parses = ParseRows.of(np.ones(len(batch), np.int64), np.ones(len(batch)), batch)
@@ -240,7 +240,7 @@ def parses_table(batch: DocumentBatch) -> pa.RecordBatch:
 
 
 def parses_fault(schema: pa.Schema) -> str | None:
-    """What is wrong with the type of the column `parses` of a file, or None."""
+    """Describe how the type of a file's column `parses` is wrong, or return None if it is valid."""
     kind = schema.field("parses").type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
         return f"column parses must be a list of structs, got {kind}"
@@ -262,7 +262,7 @@ def parse_columns(table: pa.RecordBatch) -> tuple[pa.RecordBatch, Ints, Floats]:
     Returns
     -------
     columns, counts, weights
-        Rows of parses, the number of parses of each document, and the weight of each parse, NaN where it has none.
+        Rows of parses, number of parses of each document, and weight of each parse (NaN if it is missing).
     """
     lists = table.column("parses")
     if pa.types.is_large_list(lists.type):

@@ -128,22 +128,22 @@ class DocumentStream(FileSeries):
         Parameters
         ----------
         valid, rejected
-            From `checked`.
+            Valid and rejected documents of a batch, from `checked`.
         reasons
-            Why other documents are rejected, by row, before their doc_ids count as used.
+            Reasons for rejecting further documents, by row; their doc_ids do not count as used. By default none.
         """
-        kept = [row for row in range(len(valid)) if row not in reasons]
-        repeated = [row for row in kept if not self._seen.add(valid.doc_ids[row])]
+        accepted_rows = [row for row in range(len(valid)) if row not in reasons]
+        repeated = [row for row in accepted_rows if not self._seen.add(valid.doc_ids[row])]
         rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
         rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
-        if len(kept) - len(repeated) < len(valid):
-            kept = sorted({*kept}.difference(repeated))
-            valid = valid.take(kept)
+        if len(accepted_rows) - len(repeated) < len(valid):
+            accepted_rows = sorted({*accepted_rows}.difference(repeated))
+            valid = valid.take(accepted_rows)
         for bad in sorted(rejected, key=lambda bad: bad.number or 0):
             if self._on_rejected is None:
                 raise bad.error()
             self._on_rejected(bad)
-        return valid, kept
+        return valid, accepted_rows
 
     def _opened(self, path: str) -> JsonLinesReader | ParquetReader | _DamagedFile:
         try:
@@ -223,19 +223,19 @@ _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBatch, dict[int, Fault]]:
-    """Take out the documents that break a rule of the format.
+    """Separate the valid documents of a batch from those that break a rule of the format.
 
     Parameters
     ----------
     batch
-        Documents as they were read.
+        Decoded documents that are not checked yet.
     needs
-        Fields that must not be absent: "date", "tokens", "gold".
+        Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
 
     Returns
     -------
     batch, faults
-        The valid documents, and for each other row of the given batch the first rule that it breaks.
+        Batch of the valid documents, and the first fault of each other row of the original batch.
     """
     if batch.parses is not None:
         return _checked_parses(batch, batch.parses, tuple(needs))
@@ -269,13 +269,13 @@ def _checked_parses(
         fault = None if d in faults else _together_fault(parses, parses.rows(d))
         if fault is not None:
             faults[d] = Fault(fault)
-    kept = [d for d in range(len(batch)) if d not in faults]
+    valid_documents = [d for d in range(len(batch)) if d not in faults]
     has_several = bool((counts > 1).any())
-    return batch if has_several and len(kept) == len(batch) else batch.take(kept), faults
+    return batch if has_several and len(valid_documents) == len(batch) else batch.take(valid_documents), faults
 
 
 def _together_fault(parses: ParseRows, rows: range) -> str | None:
-    """What is wrong with the weights or the words of the parses of one document."""
+    """Describe how the weights or the words of a document's parses break a rule; None if they are valid."""
     weights = parses.weights[rows.start : rows.stop].tolist()
     for k, weight in enumerate(weights):
         fault = weight_fault(weight)
@@ -311,12 +311,12 @@ class _ShapeFaults(dict[int, Fault]):
         self, name: str, lists: pa.ListArray, like: str, model: pa.ListArray, where: pa.BooleanArray = None
     ) -> None:
         """Add the rows, of those `where` is true, whose list is not as long as another one."""
-        wanted, found = _lengths(model), _lengths(lists)
-        unlike = wanted != found
+        wanted, lengths = _lengths(model), _lengths(lists)
+        unlike = wanted != lengths
         if where is not None:
             unlike &= where.to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(unlike).tolist():
-            self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {found[row]}")
+            self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {lengths[row]}")
 
     def add_nulls(self, name: str, lists: pa.ListArray) -> None:
         """Add the rows with a null in their list, or in a list of their list."""
@@ -374,13 +374,13 @@ def _row_of(bounds: Ints, place: int) -> int:
 def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
     """Add documents with a mention whose scores are not as many as its antecedents."""
     rows = [row for row in range(table.num_rows) if row not in faults]
-    part = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
-    bounds, antecedents = flat_lists(part.column("antecedents"))
-    wanted, found = _lengths(antecedents), _lengths(flat_lists(part.column("scores"))[1])
-    for mention in np.flatnonzero(wanted != found).tolist():
+    valid_rows = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
+    bounds, antecedents = flat_lists(valid_rows.column("antecedents"))
+    wanted, lengths = _lengths(antecedents), _lengths(flat_lists(valid_rows.column("scores"))[1])
+    for mention in np.flatnonzero(wanted != lengths).tolist():
         row = _row_of(bounds, mention)
         i = mention - int(bounds[row])
-        reason = f"scores[{i}] must be as long as antecedents[{i}] ({wanted[mention]}), got {found[mention]}"
+        reason = f"scores[{i}] must be as long as antecedents[{i}] ({wanted[mention]}), got {lengths[mention]}"
         faults.add(rows[row], reason)
 
 

@@ -79,14 +79,14 @@ def write_documents(
 def _require_writable_document(document: ScoredDocument, number: int) -> None:
     """Raise unless given a document that JSON can represent."""
     if not isinstance(document, ScoredDocument):
-        found = f"{shown(document)} (document {number})"
-        raise ParameterError(f"must be ScoredDocuments, got {found}", parameter="documents")
-    place = f"document {number}: doc_id {document.doc_id!r}"
-    require_json("metadata", document.metadata, place)
+        actual = f"{shown(document)} (document {number})"
+        raise ParameterError(f"must be ScoredDocuments, got {actual}", parameter="documents")
+    location = f"document {number}: doc_id {document.doc_id!r}"
+    require_json("metadata", document.metadata, location)
     if document.tokens is not None:
-        require_json("tokens.extra", document.tokens.extra, place)
+        require_json("tokens.extra", document.tokens.extra, location)
     for k, parse in enumerate(document.parses):
-        require_json(f"parses[{k}].tokens.extra", parse.tokens.extra, place)
+        require_json(f"parses[{k}].tokens.extra", parse.tokens.extra, location)
 
 
 class QuarantineFile:
@@ -143,8 +143,8 @@ def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) 
         Batch that was copied; the new file appears after the last one.
     """
     with _new_documents(path, overwrite=overwrite) as write:
-        for each in paths:
-            for batch, _ in ParquetReader(os.fspath(each)).batches(_BATCH):
+        for source in paths:
+            for batch, _ in ParquetReader(os.fspath(source)).batches(_BATCH):
                 write(batch)
                 yield batch
 
