@@ -132,6 +132,8 @@ _CLEARLY = 3.0  # standard errors
 def _clearly_worse(losses: Floats, least: Floats) -> bool:
     """Whether losses of a few samples leave no hope that their mean over all samples is the least."""
     excess = losses - least
+    if excess.shape[0] < 2:  # without a standard error
+        return False
     return bool(excess.mean() > _CLEARLY * excess.std(ddof=1) / np.sqrt(excess.shape[0]))
 
 

@@ -77,6 +77,7 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
         "uncertainty": None,
         "part_size": 5000,
         "rule_error": None,
+        "reference": [],
         "out": str(tmp_path / "run"),
     }
 
