@@ -197,7 +197,7 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
         true = true_counts(sampled, n_docs, error, rng)
         table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
         ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
-        if rows["mean"].sum() > largest:
+        if rows["mean"].sum() > largest and n_docs.sum() > _N_LABELS:
             largest = float(rows["mean"].sum())
             width = LabelsOfTotal(largest, int(n_docs.sum()), _N_LABELS).expected_width(error, level)
             lower, upper = ends_of_totals[-1].tolist()
