@@ -143,7 +143,7 @@ def greater(table: pd.DataFrame, a: str, b: str, period: str) -> tuple[float, fl
     return min(found), max(found)
 
 
-def compare(browser: Browser, a: str, b: str, n_columns: int = 10) -> None:
+def compare(browser: Browser, a: str, b: str, n_columns: int = 11) -> None:
     """Show two actors in one chart, and open its table."""
     script = (
         "const band = arguments; document.getElementById('actor').value = band[0];"
@@ -209,7 +209,7 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browse
     write_report(tmp_path / "run", tmp_path / "page.html", overwrite=True)
     session.get((tmp_path / "page.html").as_uri())
     until(session, DRAWN)
-    compare(session, *actors(session)[:2], n_columns=9)
+    compare(session, *actors(session)[:2], n_columns=10)
     assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
 
 
