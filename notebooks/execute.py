@@ -28,6 +28,8 @@ OURS = r"(corefsample|events|__main__)(\.|$)"
 # Of a command that a notebook runs, a warning is a line of its output: ".../corefsample/exact.py:12: UserWarning: ...".
 WARNING_LINE = re.compile(r"^\S*\b(corefsample|events)\S*\.py:\d+: \w*Warning: .*", re.M)
 CHANGING = re.compile(r"\b\d[\d.,]* (?:s|ms|seconds?|minutes?)\b|\S*/tmp/\S*|0x[0-9a-f]+")
+# A slow machine prints progress every 30 seconds.
+PROGRESS = re.compile(r"^corefsample: (?:[a-z ]+: [\d,]+ \w+, .*\b(?:left|a second)\b.*|finalising: .*)\n", re.M)
 LINK_TO_PAGE = re.compile(r"\]\(\.\./docs/([^)]+)\)")
 LINK_TO_NOTEBOOK = re.compile(r"\]\((\d\d_\w+)\.py\)")
 LINK_TO_FILE = re.compile(r"\]\(([a-z_]+\.(?:conllu|py))\)")
@@ -100,7 +102,7 @@ def without_corpora(path: Path, folder: Path, *, timeout: int) -> Any:
 
 
 def shown(notebook: Any) -> list[str]:
-    """Text of each cell's output, without times and temporary folders, which differ from run to run."""
+    """Text of each cell's output, without times, progress and temporary folders, which differ from run to run."""
     texts = [
         # Two prints are one output or two, as it happens.
         "".join(
@@ -108,7 +110,7 @@ def shown(notebook: Any) -> list[str]:
         )
         for cell in notebook.cells
     ]
-    return [CHANGING.sub("...", text) for text in texts]
+    return [CHANGING.sub("...", PROGRESS.sub("", text)) for text in texts]
 
 
 def differences(notebook: Any, path: Path, gallery: Path) -> list[str]:
