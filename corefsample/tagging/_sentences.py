@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -241,6 +241,15 @@ def tag_codes(tags: Sequence[str]) -> dict[str, int]:
     return codes
 
 
+@runtime_checkable
+class LabelledWords(Protocol):
+    """Words with gold tags: a `TaggedSentence`, or a text that has one tag."""
+
+    words: Any
+    tags: Any
+    doc_id: str
+
+
 def labelled_posteriors(
     model: SequenceModel, sentences: Iterable[TaggedSentence], *, unknown: Unknown = "raise"
 ) -> Iterator[LabelledChain]:
@@ -264,7 +273,7 @@ def labelled_posteriors(
     _checks.choice("unknown", unknown, ("raise", "outside"))
     if not hasattr(model, "posterior"):
         raise ParameterError(f"must be a tagger, got {shown(model)}", parameter="model", hint="load_tagger(path)")
-    for number, sentence in enumerate(_checks.elements("sentences", sentences, TaggedSentence)):
+    for number, sentence in enumerate(_checks.elements("sentences", sentences, LabelledWords)):
         try:
             chain = model.posterior(sentence.words)
             item = LabelledChain.from_tags(chain, sentence.tags, model.tags, doc_id=sentence.doc_id, unknown=unknown)
