@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
@@ -53,6 +54,8 @@ def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()
         try:
             text = source.read_text(encoding="utf-8")
             table = pd.read_csv(StringIO(text), dtype=dict.fromkeys((*CELL, "period"), str), keep_default_na=False)
+        except FileNotFoundError:
+            raise InputError("file must exist, got none", place=str(source)) from None
         except (OSError, ValueError) as error:
             raise InputError(f"cannot be read as a reference table: {error}", place=str(source)) from None
         tables.append(checked_reference(table, str(source)))
@@ -69,19 +72,28 @@ def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:
     """Validate a reference table; raises InputError that names the first row which breaks a rule."""
     missing = [name for name in COLUMNS if name not in table]
     if missing:
-        raise InputError(f"column {missing[0]} is missing", place=place)
+        raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=place)
     numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
     whole = numbers.drop(columns="sum_p")
     rules = {
-        f"kind must be one of {', '.join(KINDS)}": table["kind"].isin(KINDS),
-        "numbers must be whole and not negative": (whole % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
-        "n_yes must be yes_above + yes_below": whole["n_yes"] == whole["yes_above"] + whole["yes_below"],
-        "yes_above must be at most n_above": whole["yes_above"] <= whole["n_above"],
-        "yes_below must be at most n_documents - n_above": whole["yes_below"]
-        <= whole["n_documents"] - whole["n_above"],
+        f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
+        "numbers must be whole and not negative": (
+            (whole % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
+            list(NUMBERS),
+        ),
+        "n_yes must be yes_above + yes_below": (
+            whole["n_yes"] == whole["yes_above"] + whole["yes_below"],
+            ["n_yes", "yes_above", "yes_below"],
+        ),
+        "yes_above must be at most n_above": (whole["yes_above"] <= whole["n_above"], ["yes_above", "n_above"]),
+        "yes_below must be at most n_documents - n_above": (
+            whole["yes_below"] <= whole["n_documents"] - whole["n_above"],
+            ["yes_below", "n_documents", "n_above"],
+        ),
     }
-    for rule, holds in rules.items():
+    for rule, (holds, names) in rules.items():
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
-            raise InputError(f"row {row + 1}: {rule}", place=place)
+            values = ", ".join(f"{name} {shown(str(table[name].iloc[row]))}" for name in names)
+            raise InputError(f"{rule}, got {values}", place=f"{place}: row {row + 1}")
     return table.assign(**numbers)[list(COLUMNS)]
