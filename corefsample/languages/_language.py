@@ -1,7 +1,7 @@
 """Resources of a language, read from a folder; features of the parse need none of them.
 
 A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
-`nouns.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have `countries.yaml`, a
+`nouns.txt`, `descriptions.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have `countries.yaml`, a
 lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the universal features
 of a parse say.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGLISH, NONE = "en", "none"
 LANGUAGE_FIELDS = ("lang", "language")  # of documents' metadata
 _PACKAGE = Path(__file__).parent
-_WORD_LISTS = ("nouns", "given_names")
+_WORD_LISTS = ("nouns", "descriptions", "given_names")
 _OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": "de", "fra": "fr"}
 _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
 
@@ -97,6 +97,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         Convention of a corpus whose words carry particles: see `Morphemes`.
     nouns, given_names
         Words by class: male, female, person, group, place, time, ...
+    descriptions
+        Nouns by the classes of what they can describe, and of names that contain them: armed, company, party, ...
     """
 
     code: str = NONE
@@ -118,6 +120,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     morphemes: Morphemes | None = None
     nouns: dict[str, Words] = {}
     given_names: dict[str, Words] = {}
+    descriptions: dict[str, Words] = {}
 
     def __repr__(self) -> str:
         return f"Language({self.code!r}, resources {self.resources!r})"

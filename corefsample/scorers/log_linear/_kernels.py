@@ -300,20 +300,33 @@ def link_loss(probs: Floats, entities: Ints, weight: float, slack: float, slopes
 
 @kernel
 def adagrad_step(
-    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, l2: float, averages: Floats, averaging: bool
+    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, number: int, late_moves: Floats
 ) -> None:
-    """Move the weights by the summed gradients (buffers, buckets) and the penalty's, and clear the gradients.
+    """Move the weights by the summed gradients (buffers, buckets), and clear the gradients.
 
-    averages : sums of the weights, which grow if `averaging`.
+    number : steps whose averages lack this move; late_moves : sums of the moves times these numbers.
     """
     for b in range(weights.shape[0]):
         slope = 0.0
         for buffer in range(gradients.shape[0]):
-            slope += float(gradients[buffer, b])
-            gradients[buffer, b] = 0.0
-        if slope != 0.0 or weights[b] != 0.0:
-            slope += l2 * float(weights[b])
+            if gradients[buffer, b] != 0.0:
+                slope += float(gradients[buffer, b])
+                gradients[buffer, b] = 0.0
+        if slope != 0.0:
             squares[b] += slope * slope
-            weights[b] = float(weights[b]) - rate * slope / (1e-4 + math.sqrt(squares[b]))
-        if averaging:
-            averages[b] += weights[b]
+            moved = np.float32(float(weights[b]) - rate * slope / (1e-4 + math.sqrt(squares[b])))
+            late_moves[b] += number * (float(moved) - float(weights[b]))
+            weights[b] = moved
+
+
+@kernel
+def shrink(weights: Floats32, squares: Floats, strength: float, number: int, late_moves: Floats) -> None:
+    """Move the weights as an L2 penalty does in several steps; `strength` is rate * penalty * steps.
+
+    The penalty's slopes are left out of the squares, so that each weight decays exponentially.
+    """
+    for b in range(weights.shape[0]):
+        if weights[b] != 0.0:
+            moved = np.float32(float(weights[b]) * math.exp(-strength / (1e-4 + math.sqrt(squares[b]))))
+            late_moves[b] += number * (float(moved) - float(weights[b]))
+            weights[b] = moved

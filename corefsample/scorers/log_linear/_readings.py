@@ -6,7 +6,7 @@ whole documents alone is too sure of links there. Windows are short texts with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Literal
@@ -28,13 +28,19 @@ LONGEST_WINDOW = 6  # sentences
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """Words, mentions int32 (n_mentions, 3), entity of each mention (None if not annotated), scheme and language."""
+    """Words, mentions int32 (n_mentions, 3), entity of each mention (None if not annotated), scheme and language.
+
+    Further parses are of the same words, each in a scheme of its own. In a partial annotation, a phrase that is not
+    annotated may be of any entity.
+    """
 
     tokens: Tokens
     mentions: Ints32
     gold: Gold
     scheme: str | None = None
     language: Language | None = None
+    parses: Sequence[Tokens] = ()
+    partial: bool = False
 
 
 def readings(
@@ -47,7 +53,8 @@ def readings(
     reading
         The document with its annotated mentions.
     mentions
-        "annotated": the annotated mentions. "parse": those found in the parse. "both": one reading with each.
+        "annotated": the annotated mentions. "parse": those found in each parse. "both": a reading with the annotated
+        mentions, and one with those of each parse.
     window_seed
         Seed of the windows, which come after the whole document. If None, there are no windows.
     doc_id
@@ -55,8 +62,19 @@ def readings(
     """
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":
-        parse_mentions = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
-        gold = gold_of_found(reading.mentions, reading.gold, parse_mentions)
+        wholes.append(_of_parse(reading))
+        wholes += [_of_parse(replace(reading, tokens=tokens, scheme=None)) for tokens in reading.parses]
+    for document in wholes:
+        yield document
+        if window_seed is not None:
+            yield from _windows(document, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
+
+
+def _of_parse(reading: Reading) -> Reading:
+    """The reading with the mentions of its parse instead of the annotated ones."""
+    parse_mentions = mentions_from_parse(reading.tokens, scheme=reading.scheme, language=reading.language)
+    gold = gold_of_found(reading.mentions, reading.gold, parse_mentions)
+    if not reading.partial:
         # A phrase that no annotator marked is of no entity but its own; one of several with one head may be.
         unannotated_heads = set(compress(reading.mentions[:, 2].tolist(), (entity is None for entity in reading.gold)))
         alone = [
@@ -64,11 +82,7 @@ def readings(
             for head, entity in zip(parse_mentions[:, 2].tolist(), gold, strict=True)
         ]
         gold = [(f"\0{i}" if alone[i] else entity) for i, entity in enumerate(gold)]
-        wholes.append(replace(reading, mentions=parse_mentions, gold=gold))
-    for document in wholes:
-        yield document
-        if window_seed is not None:
-            yield from _windows(document, np.random.Generator(np.random.Philox(document_key(window_seed, doc_id))))
+    return replace(reading, mentions=parse_mentions, gold=gold)
 
 
 def _windows(whole: Reading, generator: np.random.Generator) -> Iterator[Reading]:

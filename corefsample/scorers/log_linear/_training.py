@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -21,6 +21,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample._log import log_step
+from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._names import data_file
@@ -28,6 +29,7 @@ from corefsample.scorers._scoring import document_checksum, document_scheme, gol
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
+from corefsample.scorers.log_linear.features._codes import Atom
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
@@ -37,6 +39,7 @@ from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
+PENALTY_STEPS = 16  # the penalty moves the weights after so many steps at once, because it moves all of them
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
@@ -46,11 +49,12 @@ NO_COSTS = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """An encoded document with its entities: int64 (n_mentions,), -1 where not annotated."""
+    """An encoded document with its entities: int64 (n_mentions,), -1 where not annotated; and weight of its losses."""
 
     doc: Encoded
     hashed: Hashed
     entities: Ints
+    weight: float = 1.0
 
     @property
     def n_annotated(self) -> int:
@@ -80,8 +84,13 @@ def examples_of(
     mentions: TrainingMentions = "annotated",
     window_seed: int | None = None,
     language: Language | None = None,
+    parses: Mapping[str, Sequence[Tokens]] | None = None,
+    partial: Collection[str] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> list[Example]:
     """Encode documents, as `readings` says; documents without annotated entities are left out.
+
+    See `train` for `parses`, `partial` and `weights`.
 
     Raises
     ------
@@ -90,6 +99,7 @@ def examples_of(
     """
     encoder = Encoder(vocabulary, language or load_language(ENGLISH))
     examples: list[Example] = []
+    further, loss_weights = parses or {}, weights or {}
     for document in documents:
         gold = gold_entities(document)
         if gold is None or all(entity is None for entity in gold):
@@ -97,11 +107,14 @@ def examples_of(
         try:
             own_scheme = scheme or document_scheme(document)
             annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language)
+            annotated = replace(annotated, parses=further.get(document.doc_id, ()), partial=document.doc_id in partial)
             for reading in readings(annotated, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encoder.encode(reading.tokens, reading.mentions, scheme=reading.scheme)
+                doc.atoms[:, Atom.PARTIAL] = reading.partial
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
-                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64)))
+                weight = loss_weights.get(document.doc_id, 1.0)
+                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         log_step("encoded document %d", len(examples) + 1)
@@ -119,17 +132,17 @@ class _Descent:
         if start is not None:  # what another language taught is not forgotten at the first slope
             self._weights[:], self._squares[:] = start, 1.0
         self._gradients = np.zeros((BATCH, options.n_buckets), np.float32)
-        self._sums, self._n_summed = np.zeros(options.n_buckets), 0
+        # An average is the last weights less the moves, each times the share of the averaged steps before it.
+        self._late_moves, self._n_averaged = np.zeros(options.n_buckets), 0
         # The first order is that of the seed alone; each further one has a stream of its own.
         self._generator = np.random.Generator(np.random.Philox(options.seed).jumped(number))
 
     def run(self, epoch: int, threads: Executor) -> float:
         """Go through the documents once; return the loss of the likelihood."""
-        if epoch % 2 == 0:  # the average is over the last pass or two, never over the first
-            self._sums[:], self._n_summed = 0.0, 0
-        averaging = epoch > 1 or self._options.epochs == 1
+        if epoch == 1 or epoch % 2 == 0:  # the average is over the last pass or two, and of several never over the first
+            self._late_moves[:], self._n_averaged = 0.0, 0
         order = self._generator.permutation(len(self._examples))
-        loss = 0.0
+        loss, waiting = 0.0, 0
         for start in range(0, len(order), BATCH):
             jobs = [
                 threads.submit(
@@ -139,14 +152,20 @@ class _Descent:
             ]
             loss += sum(job.result() for job in jobs)
             _kernels.adagrad_step(
-                self._weights, self._gradients, self._squares, self._options.rate, self._l2, self._sums, averaging
+                self._weights, self._gradients, self._squares, self._options.rate, self._n_averaged, self._late_moves
             )
-            self._n_summed += averaging
+            waiting += 1
+            if waiting == PENALTY_STEPS or start + BATCH >= len(order):
+                strength = self._options.rate * self._l2 * waiting
+                _kernels.shrink(self._weights, self._squares, strength, self._n_averaged, self._late_moves)
+                waiting = 0
+            self._n_averaged += 1
         return loss
 
     def average(self) -> Floats:
         """Average of the weights over the last pass or two."""
-        return self._sums / self._n_summed if self._n_summed else self._weights.astype(np.float64)
+        average: Floats = self._weights - self._late_moves / max(self._n_averaged, 1)
+        return average
 
 
 def fit(
@@ -232,6 +251,9 @@ def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options
     scored = _Pass(example, weights, options.costs)
     if links and options.link_weight > 0:
         scored.link_loss(example.entities, options.link_weight / len(example.entities))
+    if example.weight != 1.0:
+        scored.slopes *= example.weight
+        scored.new_slopes *= example.weight
     _kernels.add_to_weights(
         example.doc, example.hashed, scored.slopes, scored.new_slopes, scored.best, NEGLIGIBLE, gradient
     )
@@ -273,6 +295,9 @@ def train(
     windows: bool = False,
     language: str | Language = ENGLISH,
     start: Start | None = None,
+    parses: Mapping[str, Sequence[Tokens]] | None = None,
+    partial: Collection[str] = (),
+    weights: Mapping[str, float] | None = None,
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -330,6 +355,14 @@ def train(
         "english": begin with the weights of the English model, whose features other languages share; "none": with
         zeros. By default, "english" for other languages, unless `bits` or `templates` differ from those of that
         model, or it was trained on one of the documents.
+    parses
+        Further parses of documents, by doc_id: the same words, parsed as the texts will be that the model scores. With
+        `mentions` "parse" or "both", training has a reading with the mentions of each.
+    partial
+        Ids of documents in which only some kinds of entities are annotated. Phrases of their parses that are not
+        annotated are left out of the losses, and NEW has weights of its own for them.
+    weights
+        Weight of a document's losses, above 0, by doc_id. By default 1.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -368,7 +401,7 @@ def train(
         "window_seed": options.seed if windows else None,
         "language": resources,
     }
-    examples = examples_of(corpus, vocabulary, templates, scheme, **read)
+    examples = examples_of(corpus, vocabulary, templates, scheme, **read, parses=parses, partial=partial, weights=weights)
     if not examples:
         raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
     held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme, **read)
@@ -382,7 +415,7 @@ def train(
             fit(examples, held_out_examples, penalty, options, threads, on_epoch, weights_of_start)
             for penalty in penalties
         ]
-    weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
+    trained, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
     more = {
         "mentions": mentions,
         "windows": windows,
@@ -405,7 +438,7 @@ def train(
         "documents": sorted(checksums),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
-    return AntecedentModel(weights, vocabulary, templates, notes, resources)
+    return AntecedentModel(trained, vocabulary, templates, notes, resources)
 
 
 def held_out_figures(

@@ -25,7 +25,7 @@ from corefsample.scorers.log_linear.features._encoding_kernels import (
     n_reached,
     text_style,
 )
-from corefsample.syntax._codes import Column, Gender, Number, Upos
+from corefsample.syntax._codes import ORGANISATIONS, Column, Gender, Meaning, Naming, Number, Role, Upos
 
 
 @inner_kernel
@@ -63,6 +63,49 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
     facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+    naming = text.words[last, Column.NAMING]
+    if group == codes.CLASS_NAME:
+        naming = name_naming(text, i, last, gender, facts)
+    atoms[i, Atom.NAMING] = facts[i, Fact.NAMING] = naming
+
+
+@inner_kernel
+def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32) -> np.uint32:
+    """What a name means, in bits of `Naming`.
+
+    The text says it before the name ("President Ruiz", "carmaker Fiat"), in an apposition, or by a noun that the name
+    modifies ("FMLN rebels"); else the words of the name do, or an earlier name with its last word.
+    """
+    h, g = text.mentions[i, 2], text.governor[text.mentions[i, 2]]
+    naming = U32(0)
+    for t in range(text.mentions[i, 0], last):
+        if t == h or (text.head[t] == h and text.link[t] != Role.POSSESSOR):
+            title = text.words[t, Column.UPOS] == Upos.NOUN or text.words[t, Column.MEANING] == Meaning.PERSON
+            naming |= text.words[t, Column.NAMING] if title else text.words[t, Column.NAMING] & U32(Naming.PERSON)
+    if naming == 0 and (gender == Gender.MALE or gender == Gender.FEMALE):
+        naming = U32(Naming.PERSON)
+    if naming == 0:
+        naming = text.words[last, Column.NAMING]
+    if naming == 0 or naming == ORGANISATIONS:
+        said = U32(0)
+        if g >= 0 and text.link[h] == Role.APPOSITION:
+            said = text.words[g, Column.NAMING]
+        elif g >= 0 and text.link[h] == Role.COMPOUND and text.words[g, Column.NAMING] & U32(Naming.MEMBERS):
+            said = text.words[g, Column.NAMING]
+        for t in range(h + 1, text.head.shape[0]):
+            if t > h + codes.APPOSITION_WORDS:
+                break
+            if text.head[t] == h and text.link[t] == Role.APPOSITION:
+                said |= text.words[t, Column.NAMING]
+        if said != 0:
+            naming = said
+    if naming == 0:
+        for k in range(i - 1, -1, -1):
+            if facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.NAMING] != 0:
+                for t in range(text.mentions[k, 0], text.mentions[k, 1]):
+                    if text.words[t, Column.LEMMA] == text.words[last, Column.LEMMA]:
+                        return U32(facts[k, Fact.NAMING])
+    return U32(naming)
 
 
 @inner_kernel

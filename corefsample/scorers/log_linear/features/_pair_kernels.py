@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import Gender
+from corefsample.syntax._codes import ORGANISATIONS, Gender, Naming
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -108,12 +108,26 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
         return codes.M_ACRONYM
     if facts[i, Fact.STEM] == facts[k, Fact.STEM]:
         return codes.M_STEM
+    if shared == 0 and facts[i, Fact.CLASS] == codes.CLASS_DEFINITE and facts[k, Fact.CLASS] == codes.CLASS_NAME:
+        return description_match(facts[i, Fact.NAMING], facts[k, Fact.NAMING])
     return codes.M_NONE if shared == 0 else codes.M_ONE_WORD if shared == 1 else codes.M_WORDS
 
 
 @inner_kernel
+def description_match(description: int, name: int) -> int:
+    """Whether a description can mean a name: by classes in common, one class of the name; or what the name is, is unknown."""
+    if description == 0:
+        return codes.M_NONE
+    if name == 0:
+        return codes.M_DESCRIBES_UNKNOWN
+    if description & name == 0:
+        return codes.M_DESCRIBES_OTHER
+    return codes.M_MAY_DESCRIBE if name == ORGANISATIONS else codes.M_DESCRIBES
+
+
+@inner_kernel
 def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
-    """Code of how two mentions match, and how good that is (0 to 9, for phrases)."""
+    """Code of how two mentions match, and how good that is (0 to 18, for phrases)."""
     facts = doc.facts
     pronoun_i = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     pronoun_k = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
@@ -183,6 +197,17 @@ def alike(one: int, other: int) -> bool:
 
 
 @inner_kernel
+def is_of_members(doc: Encoded, i: int, k: int) -> bool:
+    """Whether i is a description of a group by its members, and k a name that is not of a person."""
+    return (
+        doc.facts[i, Fact.CLASS] == codes.CLASS_DEFINITE
+        and doc.facts[k, Fact.CLASS] == codes.CLASS_NAME
+        and doc.facts[i, Fact.NAMING] & Naming.MEMBERS != 0
+        and doc.facts[k, Fact.NAMING] & Naming.PERSON == 0
+    )
+
+
+@inner_kernel
 def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     """Code of agreement in number, gender and person, and whether nothing disagrees."""
     number_i, number_k = doc.facts[i, Fact.NUMBER], doc.facts[k, Fact.NUMBER]
@@ -190,6 +215,8 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     number = 0 if number_i == 0 or number_k == 0 else codes.AGREES if number_i == number_k else codes.DIFFERS
     if gender_i == Gender.COLLECTIVE or gender_k == Gender.COLLECTIVE:
         number = 0  # the team they are
+    if is_of_members(doc, i, k) or is_of_members(doc, k, i):
+        number = 0  # the Front: the rebels
     if gender_i == 0 or gender_k == 0:
         gender = 0
     elif gender_i == gender_k:
