@@ -96,10 +96,12 @@ def _namings(language: Language) -> Mapping[str, int]:
 
 
 def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
-    """Bits of what a noun can describe, or of what a name with this word means; 0 if nothing is known."""
-    if upos not in ("NOUN", "PROPN"):
-        return 0
+    """Bits of what a noun can describe, or of what a name with this word or after it means; 0 if nothing is known."""
     form = text.lower()
+    if not language.descriptions:
+        return 0
+    if upos not in ("NOUN", "PROPN"):
+        return _namings(language).get(form, 0) if upos == "ADP" else 0
     naming = _namings(language).get(lemma) or _namings(language).get(form, 0)
     meaning = _meaning(form, lemma, upos, language)
     if meaning in (Meaning.PERSON, Meaning.GIVEN_NAME) or (upos == "NOUN" and meaning == Meaning.PERHAPS_PERSON):

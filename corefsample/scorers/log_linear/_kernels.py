@@ -54,10 +54,12 @@ def score_row(
     pair: Words32,
     between: Ints32,
     best: Ints32,
+    with_bonus: bool,
 ) -> float:
     """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score.
 
     pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `compare`.
+    with_bonus : add `DESCRIPTION_BONUSES`, which training does not.
     """
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
@@ -70,6 +72,8 @@ def score_row(
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
         row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        if with_bonus:
+            row[k] += codes.DESCRIPTION_BONUSES[pair[PairAtom.DESCRIBED]]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -87,7 +91,7 @@ def score_all(
     for i in range(n):
         start = i * (i - 1) // 2
         row = scores[start : start + i]
-        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
+        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i], False)
 
 
 @inner_kernel
@@ -145,7 +149,7 @@ def score_kept(
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
             return i
-        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
+        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best, True)
         n_kept = keep_row(i, new, min_prob, row, n_kept, dropped, candidates, scores)
         indptr[i + 1] = n_kept
     return n

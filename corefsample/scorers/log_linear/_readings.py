@@ -6,7 +6,7 @@ whole documents alone is too sure of links there. Windows are short texts with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Literal
@@ -30,8 +30,7 @@ LONGEST_WINDOW = 6  # sentences
 class Reading:
     """Words, mentions int32 (n_mentions, 3), entity of each mention (None if not annotated), scheme and language.
 
-    Further parses are of the same words, each in a scheme of its own. In a partial annotation, a phrase that is not
-    annotated may be of any entity.
+    In a partial annotation, a phrase that is not annotated may be of any entity.
     """
 
     tokens: Tokens
@@ -39,7 +38,6 @@ class Reading:
     gold: Gold
     scheme: str | None = None
     language: Language | None = None
-    parses: Sequence[Tokens] = ()
     partial: bool = False
 
 
@@ -53,8 +51,7 @@ def readings(
     reading
         The document with its annotated mentions.
     mentions
-        "annotated": the annotated mentions. "parse": those found in each parse. "both": a reading with the annotated
-        mentions, and one with those of each parse.
+        "annotated": the annotated mentions. "parse": those found in the parse. "both": one reading with each.
     window_seed
         Seed of the windows, which come after the whole document. If None, there are no windows.
     doc_id
@@ -63,7 +60,6 @@ def readings(
     wholes = [] if mentions == "parse" else [reading]
     if mentions != "annotated":
         wholes.append(_of_parse(reading))
-        wholes += [_of_parse(replace(reading, tokens=tokens, scheme=None)) for tokens in reading.parses]
     for document in wholes:
         yield document
         if window_seed is not None:

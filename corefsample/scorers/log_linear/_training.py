@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,6 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample._log import log_step
-from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._names import data_file
@@ -63,6 +62,30 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class FurtherTexts:
+    """Documents to train on beside the main corpus.
+
+    Attributes
+    ----------
+    documents
+        Documents with tokens, mentions and annotated entities.
+    weight
+        Weight of their losses, above 0; those of the main corpus have 1.
+    mentions, windows
+        See `train`.
+    partial
+        True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
+        of the losses, and NEW has weights of its own for these documents.
+    """
+
+    documents: Sequence[MentionDocument]
+    weight: float = 1.0
+    mentions: TrainingMentions = "annotated"
+    windows: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FitOptions:
     """Options of training; `costs` are those of a false anaphor, a false NEW and a wrong link."""
 
@@ -84,13 +107,12 @@ def examples_of(
     mentions: TrainingMentions = "annotated",
     window_seed: int | None = None,
     language: Language | None = None,
-    parses: Mapping[str, Sequence[Tokens]] | None = None,
-    partial: Collection[str] = (),
-    weights: Mapping[str, float] | None = None,
+    weight: float = 1.0,
+    partial: bool = False,
 ) -> list[Example]:
     """Encode documents, as `readings` says; documents without annotated entities are left out.
 
-    See `train` for `parses`, `partial` and `weights`.
+    See `FurtherTexts` for `weight` and `partial`.
 
     Raises
     ------
@@ -99,21 +121,18 @@ def examples_of(
     """
     encoder = Encoder(vocabulary, language or load_language(ENGLISH))
     examples: list[Example] = []
-    further, loss_weights = parses or {}, weights or {}
     for document in documents:
         gold = gold_entities(document)
         if gold is None or all(entity is None for entity in gold):
             continue
         try:
             own_scheme = scheme or document_scheme(document)
-            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language)
-            annotated = replace(annotated, parses=further.get(document.doc_id, ()), partial=document.doc_id in partial)
+            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language, partial)
             for reading in readings(annotated, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encoder.encode(reading.tokens, reading.mentions, scheme=reading.scheme)
-                doc.atoms[:, Atom.PARTIAL] = reading.partial
+                doc.atoms[:, Atom.PARTIAL] = partial
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
-                weight = loss_weights.get(document.doc_id, 1.0)
                 examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
@@ -139,7 +158,9 @@ class _Descent:
 
     def run(self, epoch: int, threads: Executor) -> float:
         """Go through the documents once; return the loss of the likelihood."""
-        if epoch == 1 or epoch % 2 == 0:  # the average is over the last pass or two, and of several never over the first
+        if (
+            epoch == 1 or epoch % 2 == 0
+        ):  # the average is over the last pass or two, and of several never over the first
             self._late_moves[:], self._n_averaged = 0.0, 0
         order = self._generator.permutation(len(self._examples))
         loss, waiting = 0.0, 0
@@ -295,9 +316,7 @@ def train(
     windows: bool = False,
     language: str | Language = ENGLISH,
     start: Start | None = None,
-    parses: Mapping[str, Sequence[Tokens]] | None = None,
-    partial: Collection[str] = (),
-    weights: Mapping[str, float] | None = None,
+    further: Sequence[FurtherTexts] = (),
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -355,14 +374,8 @@ def train(
         "english": begin with the weights of the English model, whose features other languages share; "none": with
         zeros. By default, "english" for other languages, unless `bits` or `templates` differ from those of that
         model, or it was trained on one of the documents.
-    parses
-        Further parses of documents, by doc_id: the same words, parsed as the texts will be that the model scores. With
-        `mentions` "parse" or "both", training has a reading with the mentions of each.
-    partial
-        Ids of documents in which only some kinds of entities are annotated. Phrases of their parses that are not
-        annotated are left out of the losses, and NEW has weights of its own for them.
-    weights
-        Weight of a document's losses, above 0, by doc_id. By default 1.
+    further
+        Documents to train on too, each set with a weight and readings of its own.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -395,19 +408,32 @@ def train(
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
     resources = language if isinstance(language, Language) else load_language(language)
     corpus = list(documents)
-    vocabulary = _vocabulary(corpus, resources, _checks.whole("min_count", min_count, 1))
+    every_document = [*corpus, *(document for texts in further for document in texts.documents)]
+    vocabulary = _vocabulary(every_document, resources, _checks.whole("min_count", min_count, 1))
     read: dict[str, Any] = {
         "mentions": _checks.choice("mentions", mentions, TRAINING_MENTIONS),
         "window_seed": options.seed if windows else None,
         "language": resources,
     }
-    examples = examples_of(corpus, vocabulary, templates, scheme, **read, parses=parses, partial=partial, weights=weights)
+    examples = examples_of(corpus, vocabulary, templates, scheme, **read)
     if not examples:
         raise ParameterError("must have annotated entities to train on, got none", parameter="documents")
     held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme, **read)
     if held_out_examples is not None and not held_out_examples:
         raise ParameterError("must have annotated entities, got none", parameter="held_out")
-    checksums = {document_checksum(document.tokens) for document in corpus}
+    for texts in further:
+        examples += examples_of(
+            texts.documents,
+            vocabulary,
+            templates,
+            scheme,
+            mentions=texts.mentions,
+            window_seed=options.seed if texts.windows else None,
+            language=resources,
+            weight=texts.weight,
+            partial=texts.partial,
+        )
+    checksums = {document_checksum(document.tokens) for document in every_document}
     begun = _start(start, checksums, templates, bits, resources)
     weights_of_start = None if begun is None else begun.weights
     with ThreadPoolExecutor(n_workers) as threads:
@@ -415,7 +441,7 @@ def train(
             fit(examples, held_out_examples, penalty, options, threads, on_epoch, weights_of_start)
             for penalty in penalties
         ]
-    trained, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
+    weights, report = min(runs, key=lambda run: run[1].held_out.loss if run[1].held_out else 0.0)
     more = {
         "mentions": mentions,
         "windows": windows,
@@ -438,7 +464,7 @@ def train(
         "documents": sorted(checksums),
         "held_out": None if report.held_out is None else asdict(report.held_out),
     }
-    return AntecedentModel(trained, vocabulary, templates, notes, resources)
+    return AntecedentModel(weights, vocabulary, templates, notes, resources)
 
 
 def held_out_figures(

@@ -74,7 +74,8 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
     """What a name means, in bits of `Naming`.
 
     The text says it before the name ("President Ruiz", "carmaker Fiat"), in an apposition, or by a noun that the name
-    modifies ("FMLN rebels"); else the words of the name do, or an earlier name with its last word.
+    modifies ("FMLN rebels"); else the words of the name do, an earlier name with its last word, or the word before it
+    ("in").
     """
     h, g = text.mentions[i, 2], text.governor[text.mentions[i, 2]]
     naming = U32(0)
@@ -88,10 +89,10 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
         naming = text.words[last, Column.NAMING]
     if naming == 0 or naming == ORGANISATIONS:
         said = U32(0)
-        if g >= 0 and text.link[h] == Role.APPOSITION:
-            said = text.words[g, Column.NAMING]
-        elif g >= 0 and text.link[h] == Role.COMPOUND and text.words[g, Column.NAMING] & U32(Naming.MEMBERS):
-            said = text.words[g, Column.NAMING]
+        if g >= 0:
+            of_members = text.words[g, Column.NAMING] & U32(Naming.MEMBERS) != 0
+            if text.link[h] == Role.APPOSITION or (text.link[h] == Role.COMPOUND and of_members):
+                said = text.words[g, Column.NAMING]
         for t in range(h + 1, text.head.shape[0]):
             if t > h + codes.APPOSITION_WORDS:
                 break
@@ -105,6 +106,8 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
                 for t in range(text.mentions[k, 0], text.mentions[k, 1]):
                     if text.words[t, Column.LEMMA] == text.words[last, Column.LEMMA]:
                         return U32(facts[k, Fact.NAMING])
+    if naming == 0 and text.marker[h] >= 0:
+        naming = text.words[text.marker[h], Column.NAMING]
     return U32(naming)
 
 

@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import ORGANISATIONS, Gender, Naming
+from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Naming
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -115,14 +115,22 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
 
 @inner_kernel
 def description_match(description: int, name: int) -> int:
-    """Whether a description can mean a name: by classes in common, one class of the name; or what the name is, is unknown."""
+    """How a description fits what a name means: a class in common; perhaps; the name's meaning is unknown; not at all.
+
+    "The general" is perhaps Mr. Smith, and not President Smith; "the rebels" are perhaps an acronym.
+    """
     if description == 0:
         return codes.M_NONE
     if name == 0:
         return codes.M_DESCRIBES_UNKNOWN
-    if description & name == 0:
+    common = description & name
+    if common == 0:
         return codes.M_DESCRIBES_OTHER
-    return codes.M_MAY_DESCRIBE if name == ORGANISATIONS else codes.M_DESCRIBES
+    if name == ORGANISATIONS:
+        return codes.M_MAY_DESCRIBE
+    if common == Naming.PERSON and description & OCCUPATIONS != 0:
+        return codes.M_DESCRIBES_OTHER if name & OCCUPATIONS != 0 else codes.M_MAY_DESCRIBE
+    return codes.M_DESCRIBES
 
 
 @inner_kernel
@@ -199,12 +207,11 @@ def alike(one: int, other: int) -> bool:
 @inner_kernel
 def is_of_members(doc: Encoded, i: int, k: int) -> bool:
     """Whether i is a description of a group by its members, and k a name that is not of a person."""
-    return (
-        doc.facts[i, Fact.CLASS] == codes.CLASS_DEFINITE
-        and doc.facts[k, Fact.CLASS] == codes.CLASS_NAME
-        and doc.facts[i, Fact.NAMING] & Naming.MEMBERS != 0
-        and doc.facts[k, Fact.NAMING] & Naming.PERSON == 0
-    )
+    facts = doc.facts
+    if facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or facts[k, Fact.CLASS] != codes.CLASS_NAME:
+        return False
+    of_members: bool = facts[i, Fact.NAMING] & Naming.MEMBERS != 0
+    return of_members and facts[k, Fact.NAMING] & Naming.PERSON == 0
 
 
 @inner_kernel
@@ -228,6 +235,15 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     by_gender, by_person = codes.AGREE_FACTORS
     agrees = number != codes.DIFFERS and gender != codes.GENDER_DIFFERS and person == codes.AGREES
     return 1 + number + by_gender * gender + by_person * person, agrees
+
+
+@inner_kernel
+def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
+    """Place in `DESCRIPTION_BONUSES`: above 0 for a description without modifiers, and a name close by."""
+    how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
+    is_bare = doc.atoms[i, Atom.MODIFIERS] == 0 and doc.atoms[i, Atom.AFTER] == 0
+    fits = how == 0 or how == 1 or how == 2
+    return how + 1 if fits and is_bare and sentences <= codes.DESCRIBED_WITHIN else 0
 
 
 @inner_kernel
@@ -266,6 +282,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.OTHERS_BETWEEN] = others if others < codes.MOST_OTHERS else codes.MOST_OTHERS
     one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
+    pair[PairAtom.DESCRIBED] = described(doc, i, code, pair[PairAtom.SENTENCES])
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (

@@ -25,14 +25,14 @@ from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax import _codes as syntax_codes
 from corefsample.syntax import _words
-from corefsample.syntax._codes import Gender
+from corefsample.syntax._codes import Gender, Naming
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import word_hash
 
 # --- any document ------------------------------------------------------------------------------------------
 
 # Of all atoms below: another number means that features have changed, which VERSION in `_encoding` must say.
-ATOMS_OF_DRAWN_TEXTS = 3929747792
+ATOMS_OF_DRAWN_TEXTS = 1339780505
 
 
 @pytest.mark.kernels
@@ -143,7 +143,9 @@ def phrases(*texts: str) -> Encoded:
         # A description may mean a name of its class, an organisation of any class, or a name of which nothing is known.
         ("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", "M_DESCRIBES", 0, 9),
         ("Acme/PROPN Corp/PROPN", "the/DET company/NOUN", "M_DESCRIBES", 0, 9),
-        ("Mrs./PROPN Zyx/PROPN", "the/DET president/NOUN", "M_DESCRIBES", 0, 9),
+        ("Mrs./PROPN Zyx/PROPN", "the/DET president/NOUN", "M_MAY_DESCRIBE", 0, 7),
+        ("President/PROPN Zyx/PROPN", "the/DET politician/NOUN", "M_DESCRIBES", 0, 9),
+        ("President/PROPN Zyx/PROPN", "the/DET general/NOUN", "M_DESCRIBES_OTHER", 0, 0),
         ("Chile/PROPN", "the/DET country/NOUN", "M_DESCRIBES", 0, 9),
         ("ZYX/PROPN", "the/DET rebel/NOUN", "M_MAY_DESCRIBE", 0, 7),
         ("Zyx/PROPN", "the/DET rebel/NOUN", "M_DESCRIBES_UNKNOWN", 0, 5),
@@ -158,6 +160,35 @@ def phrases(*texts: str) -> Encoded:
 def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
     pair = pairs_of(phrases(first, second))[1, 0]
     assert (pair["match"], pair["level"]) == (1 + 3 * getattr(codes, how) + numerals, level)
+
+
+@pytest.mark.kernels
+def test_a_bare_description_is_near_a_name_that_it_can_mean() -> None:
+    doc = phrases("Acme/PROPN Corp/PROPN", "ZYX/PROPN", "Mrs./PROPN Zyx/PROPN", "the/DET company/NOUN")
+    assert [pairs_of(doc)[3, k]["described"] for k in range(3)] == [0, 2, 0]  # Acme is three sentences before
+    doc = phrases("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", "the/DET old/ADJ rebel/NOUN")
+    assert (pairs_of(doc)[1, 0]["described"], pairs_of(doc)[2, 0]["described"]) == (1, 0)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("text", "naming"),
+    [
+        # In the text: before the name, as an apposition, by what the name modifies.
+        ("President President PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON POLITICIAN"),
+        ("Zyx Zyx PROPN 0 root\n, , PUNCT 4 punct\na a DET 4 det\nuniversity university NOUN 1 appos", "SCHOOL"),
+        ("Zyx Zyx PROPN 0 root", ""),
+        # By its words: of a country, with a given name, after "in".
+        ("Chile Chile PROPN 0 root", "COUNTRY"),
+        ("Mary Mary PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON"),
+        ("lived live VERB 0 root\nin in ADP 3 case\nZyx Zyx PROPN 1 obl:arg", "COUNTRY CITY AREA"),
+    ],
+)
+def test_what_a_name_means_is_in_its_words_and_around_it(text: str, naming: str) -> None:
+    tokens = ranking_references.parsed(text)
+    head = tokens.text.index("Zyx") if "Zyx" in tokens.text else 0
+    first = atoms(encoded(tokens, [(0 if tokens.dep[head] == "root" else head, head + 1, head)]))[0]
+    assert first["naming"] == sum(getattr(Naming, name) for name in naming.split())
 
 
 @pytest.mark.kernels
@@ -407,6 +438,9 @@ def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone(
     alone = [entity for _, entity in names[1:3]]
     assert len(set(alone)) == 2
     assert not set(alone) & set(gold)
+    partly = Reading(given.tokens, mentions[kept], [gold[i] for i in kept], "ud2", partial=True)
+    (found,) = readings(partly, mentions="parse", window_seed=None, doc_id="a")
+    assert words(found) == [*names[:1], (names[1][0], None), (names[2][0], None), *names[3:]]
 
 
 def test_an_entity_that_is_not_annotated_stays_so() -> None:
