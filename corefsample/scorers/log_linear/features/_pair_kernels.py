@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Naming
+from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Naming, Number
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -239,11 +239,20 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 
 @inner_kernel
 def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
-    """Place in `DESCRIPTION_BONUSES`: above 0 for a description without modifiers, and a name close by."""
+    """Place in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers, and a name close by.
+
+    A description of persons is of one, or of a group by its members; of an unknown name it says too little.
+    """
     how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
-    is_bare = doc.atoms[i, Atom.MODIFIERS] == 0 and doc.atoms[i, Atom.AFTER] == 0
-    fits = how == 0 or how == 1 or how == 2
-    return how + 1 if fits and is_bare and sentences <= codes.DESCRIBED_WITHIN else 0
+    if how < 0 or how > 2 or sentences > codes.DESCRIBED_WITHIN:
+        return 0
+    atoms, naming = doc.atoms, doc.facts[i, Fact.NAMING]
+    if atoms[i, Atom.MODIFIERS] + atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE] != 0:
+        return 0
+    of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
+    if of_person and (how == 2 or doc.facts[i, Fact.NUMBER] != Number.SINGULAR):
+        return 0
+    return how + 1
 
 
 @inner_kernel

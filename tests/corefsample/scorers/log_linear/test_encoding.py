@@ -168,6 +168,11 @@ def test_a_bare_description_is_near_a_name_that_it_can_mean() -> None:
     assert [pairs_of(doc)[3, k]["described"] for k in range(3)] == [0, 2, 0]  # Acme is three sentences before
     doc = phrases("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", "the/DET old/ADJ rebel/NOUN")
     assert (pairs_of(doc)[1, 0]["described"], pairs_of(doc)[2, 0]["described"]) == (1, 0)
+    # Not again, not of an unknown name where it is a person, and of no several persons.
+    doc = phrases("Zyx/PROPN", "the/DET company/NOUN", "the/DET company/NOUN", "the/DET teacher/NOUN")
+    assert [pairs_of(doc)[i, 0]["described"] for i in (1, 2, 3)] == [3, 0, 0]
+    doc = phrases("Mrs./PROPN Zyx/PROPN", "the/DET teacher/NOUN")
+    assert pairs_of(doc)[1, 0]["described"] == 1
 
 
 @pytest.mark.kernels
