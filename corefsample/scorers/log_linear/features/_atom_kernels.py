@@ -88,18 +88,18 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
     if naming == 0:
         naming = text.words[last, Column.NAMING]
     if naming == 0 or naming == ORGANISATIONS:
-        said = U32(0)
+        by_context = U32(0)
         if g >= 0:
             of_members = text.words[g, Column.NAMING] & U32(Naming.MEMBERS) != 0
             if text.link[h] == Role.APPOSITION or (text.link[h] == Role.COMPOUND and of_members):
-                said = text.words[g, Column.NAMING]
+                by_context = text.words[g, Column.NAMING]
         for t in range(h + 1, text.head.shape[0]):
             if t > h + codes.APPOSITION_WORDS:
                 break
             if text.head[t] == h and text.link[t] == Role.APPOSITION:
-                said |= text.words[t, Column.NAMING]
-        if said != 0:
-            naming = said
+                by_context |= text.words[t, Column.NAMING]
+        if by_context != 0:
+            naming = by_context
     if naming == 0:
         for k in range(i - 1, -1, -1):
             if facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.NAMING] != 0:
@@ -157,9 +157,9 @@ def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     for t in range(s, e):
         upos = text.words[t, Column.UPOS]
         if (text.head[t] == h or t == h) and (upos == Upos.PROPN or upos == Upos.NOUN):
-            own = text.words[t, Column.GENDER]
-            if own == Gender.MALE or own == Gender.FEMALE:
-                return U32(own)
+            word_gender = text.words[t, Column.GENDER]
+            if word_gender == Gender.MALE or word_gender == Gender.FEMALE:
+                return U32(word_gender)
     return gender
 
 
@@ -206,10 +206,10 @@ def fill_nesting(mentions: Ints32, open_mentions: Ints32, atoms: Words32) -> Non
         while n_open > 0 and mentions[open_mentions[n_open - 1], 1] <= mentions[i, 0]:
             n_open -= 1
         depth, outer = 0, -1
-        for place in range(n_open):
-            if mentions[open_mentions[place], 1] >= mentions[i, 1]:
+        for depth_open in range(n_open):
+            if mentions[open_mentions[depth_open], 1] >= mentions[i, 1]:
                 depth += 1
-                outer = open_mentions[place]
+                outer = open_mentions[depth_open]
         atoms[i, Atom.NESTING] = depth if depth < codes.MOST_NESTED else codes.MOST_NESTED
         if outer >= 0:
             atoms[i, Atom.OUTER] = atoms[outer, Atom.ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, Atom.CLASS]
@@ -228,16 +228,16 @@ def fill_history(facts: Words32, atoms: Words32) -> None:
         same, head, everywhere = 0, 0, 0
         pronoun = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(n):
-            other = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+            earlier_pronoun = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
             alike = (
                 facts[k, Fact.FORM] == facts[i, Fact.FORM] if pronoun else facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]
             )
-            if other == pronoun and alike:
+            if earlier_pronoun == pronoun and alike:
                 everywhere += 1
             if k < i:
-                if other == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
+                if earlier_pronoun == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
                     same += 1
-                elif not other and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
+                elif not earlier_pronoun and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
                     head += 1
         atoms[i, Atom.SAME_BEFORE] = same if same < codes.MOST_BEFORE else codes.MOST_BEFORE
         atoms[i, Atom.HEAD_BEFORE] = head if head < codes.MOST_BEFORE else codes.MOST_BEFORE
@@ -298,7 +298,7 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     fill_quoted(text.words, text.sent, quoted)
     fill_sentence_flags(text.words, text.sent, flags)
     style, dialogue = text_style(text.words, n_sentences)
-    sentence, place = -1, 0
+    sentence, n_before = -1, 0
     first_persons, second_persons = 0, 0
     for i in range(n):
         s, h = text.mentions[i, 0], text.mentions[i, 2]
@@ -307,10 +307,11 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
         fill_head(text, i, last, mention_kind(text, i, determiner, by_pronoun, by_noun), atoms, facts)
         fill_surroundings(text, i, last, atoms)
         if text.sent[h] != sentence:
-            sentence, place = text.sent[h], 0
+            sentence, n_before = text.sent[h], 0
         begun = s > 0 and text.sent[s - 1] == text.sent[s]
-        atoms[i, Atom.PLACE] = (place if place < codes.MOST_PLACES else codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
-        place += 1
+        n_counted = n_before if n_before < codes.MOST_PLACES else codes.MOST_PLACES
+        atoms[i, Atom.PLACE] = n_counted + codes.PLACE_FACTOR * begun
+        n_before += 1
         atoms[i, Atom.POSITION] = bucket(i)
         atoms[i, Atom.QUOTED], atoms[i, Atom.STYLE], atoms[i, Atom.DIALOGUE] = quoted[h], style, dialogue
         before = flags[sentence - 1] if sentence > 0 else codes.NO_SENTENCE

@@ -135,5 +135,5 @@ BLOOM_BITS = 32
 
 def feature_codes() -> dict[str, Any]:
     """Every code, place and limit of this module and of words by name, for hashes."""
-    own = {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
-    return own | word_codes()
+    numbers = {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
+    return numbers | word_codes()

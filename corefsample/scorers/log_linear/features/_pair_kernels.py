@@ -197,11 +197,11 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
 
 
 @inner_kernel
-def alike(one: int, other: int) -> bool:
+def alike(gender: int, second_gender: int) -> bool:
     """Whether two genders fit: a person of either gender and one of them; a group and a thing, or persons."""
-    if one == Gender.ANIMATE:
-        return other <= Gender.FEMALE or other == Gender.COLLECTIVE
-    return one == Gender.COLLECTIVE and other == Gender.NEUTER
+    if gender == Gender.ANIMATE:
+        return second_gender <= Gender.FEMALE or second_gender == Gender.COLLECTIVE
+    return gender == Gender.COLLECTIVE and second_gender == Gender.NEUTER
 
 
 @inner_kernel
@@ -283,14 +283,14 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     else:
         together = codes.QUOTED_TOGETHER if apart == 0 else codes.QUOTED_APART
         pair[PairAtom.QUOTES] = U32(0 if quoted_i == 0 else together)
-    others = 0
+    n_others = 0
     if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
         of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
-        others = 0 + facts[i, of] - facts[k, of]
-    others = bucket(others)
-    pair[PairAtom.OTHERS_BETWEEN] = others if others < codes.MOST_OTHERS else codes.MOST_OTHERS
-    one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
-    pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
+        n_others = 0 + facts[i, of] - facts[k, of]
+    n_others = bucket(n_others)
+    pair[PairAtom.OTHERS_BETWEEN] = n_others if n_others < codes.MOST_OTHERS else codes.MOST_OTHERS
+    quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
+    pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
     pair[PairAtom.DESCRIBED] = described(doc, i, code, pair[PairAtom.SENTENCES])
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME

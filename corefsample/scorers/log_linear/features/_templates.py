@@ -172,13 +172,13 @@ class TemplateSet:
         return CompiledTemplates(mention, candidate, pair, best, seeds[by_factor])
 
 
-def _factor(text: str, place: str, name: str) -> int:
+def _factor(text: str, location: str, name: str) -> int:
     """Factor at the beginning of a template."""
     if name == "new":
-        raise ParameterError(f"{place} must have no factor, got {text!r}")
+        raise ParameterError(f"{location} must have no factor, got {text!r}")
     number = text[:-1]
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= _LARGEST_FACTOR):
-        raise ParameterError(f"{place} must have a whole factor from 1 to {_LARGEST_FACTOR}, got {text!r}")
+        raise ParameterError(f"{location} must have a whole factor from 1 to {_LARGEST_FACTOR}, got {text!r}")
     return int(number)
 
 
