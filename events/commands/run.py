@@ -54,7 +54,7 @@ class RunResult(Result):
     scored
         Path of the file of scored documents.
     report
-        Path of the page; None if the libraries of the extra "report" are missing, or if memory does not suffice for its charts.
+        Path of the page; None if the libraries of the extra "report" are missing, or memory for its charts.
     events
         Summary of the counts.
     """
