@@ -263,7 +263,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts)
+    sheet = plan.sheet(number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:
