@@ -105,7 +105,7 @@ class CountRun:
 @contextmanager
 def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
     """Check everything, and open the store of the parts."""
-    counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
+    counting = Counting.of(CountOptions(**options.subset(*fields_of(CountOptions))))
     if options.rule_error != NO_RULE_ERROR:
         read_reference(options.rule_error, options.reference)  # before the work
     paths = input_paths(inputs, suffixes=SUFFIXES)
