@@ -64,8 +64,8 @@ def web_server(
 ) -> Iterator[str]:
     """A web server that sends whole files only, whatever part is asked for; yields its address.
 
-    The parts that it is asked for are added to `parts`, "" for all of a file. Files named forbidden... are; with secrets, all are whose request has none of them. With `is_short`, the
-    connection ends before the file does.
+    The parts that it is asked for are added to `parts`, "" for all of a file. Files named forbidden... are; with
+    secrets, all are whose request has none of them. With `is_short`, the connection ends before the file does.
     """
 
     class Handler(http.server.SimpleHTTPRequestHandler):

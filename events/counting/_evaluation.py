@@ -218,7 +218,7 @@ def outcome_events(
         for outcome in outcomes:
             if outcome.name == name:
                 own = [by_rule[event] for event in dict.fromkeys(outcome.events) if event in by_rule]
-                parts = [(events, outcome.chosen(events.keys, kinds)) for events in own]
+                parts = [(events, outcome.matching_keys(events.keys, kinds)) for events in own]
                 if any(chosen for _, chosen in parts):
                     rows.append((outcome.actors, [part for part in parts if part[1]]))
         if rows:

@@ -18,7 +18,7 @@ from corefsample.errors import OutputError, ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote import is_url
-from events._options import Result
+from events._options import CommandResult
 from events.pages._labelling import chosen_sheet
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import KINDS, Report, read_report
@@ -36,7 +36,7 @@ SOURCES = Sources(
 
 
 @dataclass(frozen=True, slots=True)
-class ReportResult(Result):
+class ReportResult(CommandResult):
     """Size and content of a page.
 
     Attributes
