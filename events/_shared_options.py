@@ -37,7 +37,7 @@ class Seed(Options):
 
 
 @declared
-class Scheme(Options):
+class SchemeOption(Options):
     """A dependency scheme.
 
     Attributes
@@ -50,7 +50,7 @@ class Scheme(Options):
 
 
 @declared
-class Lexicon(Options):
+class LexiconOption(Options):
     """A lexicon.
 
     Attributes
@@ -224,7 +224,7 @@ class UncertainlyRecalibrated(Recalibrated):
 
 
 @declared
-class Threads(Options):
+class ThreadsOption(Options):
     """Threads of a process.
 
     Attributes
@@ -237,7 +237,7 @@ class Threads(Options):
 
 
 @declared
-class RunOptions(Options):
+class EngineOptions(Options):
     """Where work in parts is computed; no result depends on these options.
 
     Attributes
@@ -254,7 +254,7 @@ class RunOptions(Options):
 
 
 @declared
-class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exception
+class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa: N818, no exception
     """How recalibrations are fitted and judged.
 
     Attributes

@@ -21,8 +21,8 @@ from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, p
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "b3", "lea", "conll")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
-Score = Literal["b3", "lea", "conll"]
-SCORES: tuple[Score, ...] = ("b3", "lea", "conll")
+ScoreName = Literal["b3", "lea", "conll"]
+SCORES: tuple[ScoreName, ...] = ("b3", "lea", "conll")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -230,6 +230,8 @@ def estimate_counts(
     InputError
         If a stratum has no label.
     """
+    _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
+    _checks.instance("labels", labels, SheetLabels, hint="`read_sheets` reads them")
     level, method = checked_interval(level, method)
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -235,6 +235,10 @@ def _weights(sizes: Floats, sums: Floats) -> Floats:
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
+SHEET_COLUMNS = (
+    *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
+    *("text", "label", "labeller", "note"),
+)
 _OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
 
 
@@ -299,6 +303,39 @@ class AuditPlan(HtmlTable):
         """Tidy table, one row a stratum: stratum, name, n_documents, n_sampled, inclusion_probability."""
         rows = [{name: getattr(each, name) for name in _OF_STRATA} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
+
+    def sheet(self, round_number: int = 1, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Documents of one round to label, in random order, with empty labels.
+
+        Parameters
+        ----------
+        round_number
+            Number of the round, from 1.
+        texts
+            Text of each document by doc_id; the column `text` is empty for other documents.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each document, with the columns of sheet.csv: see docs/audit-details.md.
+        """
+        rows = self.sample[self.round_of == round_number]
+        doc_ids = self.frame.doc_ids[rows].tolist()
+        probability = self.inclusion_probability(round_number)
+        strata = self.stratum_of[rows].tolist()
+        columns = {
+            "plan": self.identity,
+            "round": round_number,
+            "doc_id": doc_ids,
+            "date": self.frame.date_texts()[rows],
+            "stratum": [h + 1 for h in strata],
+            "inclusion_probability": [probability[h] for h in strata],
+            "text": [(texts or {}).get(doc_id, "") for doc_id in doc_ids],
+            "label": "",
+            "labeller": "",
+            "note": "",
+        }
+        return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
 
     def to_json(self) -> dict[str, Any]:
         """Content of plan.json, without the list of documents: see docs/audit-details.md."""
@@ -366,6 +403,7 @@ def plan_audit(
     InputError
         If a label could not tell the targets apart.
     """
+    _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
     require_distinct(frame)
     n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
     seed = _checks.seed(seed)

@@ -29,7 +29,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from events import _shared_options as shared
 from events import audit
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
@@ -79,7 +79,7 @@ class AuditEstimateOptions(shared.Pictures):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEstimateResult(Result):
+class AuditEstimateResult(CommandResult):
     """Result of an estimate.
 
     Attributes
@@ -160,7 +160,7 @@ def run_audit_estimate(
     started = time.time()
     folder, plan, labels = labelled_plan(source, sheets, options.plan)
     names = [os.fspath(path) for path in sheets]
-    chosen = options.chosen("level", "method", "assume")
+    chosen = options.subset("level", "method", "assume")
     learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
     try:
         estimate = audit.estimate_counts(plan, labels, learned=learned, **chosen)

@@ -30,7 +30,7 @@ from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
 
@@ -114,7 +114,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPlanResult(Result):
+class AuditPlanResult(CommandResult):
     """Result of a plan.
 
     Attributes
@@ -181,7 +181,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         actors: Any = options.actors
         frame = source_frame(source, actors, options.period)
         groups = _groups(source, frame, options)
-        how = {"groups": groups, **options.chosen("cuts", "by", "floor", "seed")}
+        how = {"groups": groups, **options.subset("cuts", "by", "floor", "seed")}
         plan = audit.plan_audit(frame, options.n_labels, **how)
         if options.width is not None:
             kinds = actor_kinds(plan, source)
@@ -263,7 +263,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts)
+    sheet = plan.sheet(number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:

@@ -121,7 +121,7 @@ def run_calibrate(
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
             raise InputError(rule, place=_place(stream))
         try:
-            calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
+            calibration = links.calibrate_links(tables, **options.subset(*_MEASURING))
         except InputError as error:
             raise error.at(_place(stream)) from None
         result = CalibrateResult(calibration, **output.summary())

@@ -20,7 +20,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_text
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @declared
-class RuleNewOptions(shared.Lexicon, shared.Overwrite):
+class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     """What the rule is made from.
 
     Attributes
@@ -58,7 +58,7 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleNewResult(Result):
+class RuleNewResult(CommandResult):
     """Rule file that was written, and its examples.
 
     Attributes

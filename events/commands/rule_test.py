@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @declared
-class RuleTestOptions(shared.Lexicon):
+class RuleTestOptions(shared.LexiconOption):
     """What rules are checked against.
 
     Attributes

@@ -221,7 +221,7 @@ def outcome_events(
         for outcome in outcomes:
             if outcome.name == name:
                 member_events = [by_rule[event] for event in dict.fromkeys(outcome.events) if event in by_rule]
-                members = [(events, outcome.chosen(events.keys, kinds)) for events in member_events]
+                members = [(events, outcome.matching_keys(events.keys, kinds)) for events in member_events]
                 if any(member_rows for _, member_rows in members):
                     rows.append((outcome.actors, [member for member in members if member[1]]))
         if rows:

@@ -7,19 +7,19 @@ from typing import Any, Literal
 
 from corefsample._lazy import pd
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 
 
 @declared
 class CountOptions(
     shared.Where,
-    shared.Lexicon,
-    shared.Scheme,
+    shared.LexiconOption,
+    shared.SchemeOption,
     shared.Seed,
     shared.Undated,
     shared.Quarantine,
     shared.UncertainlyRecalibrated,
-    shared.Threads,
+    shared.ThreadsOption,
 ):
     """What to count, and how.
 
@@ -103,7 +103,7 @@ class CountOptions(
 
 
 @declared
-class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
     """What to count, how, and where to write it.
 
     Attributes
@@ -116,7 +116,7 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunO
 
 
 @dataclass(frozen=True, slots=True)
-class EventsResult(Result):
+class EventsResult(CommandResult):
     """Result of a run.
 
     Attributes

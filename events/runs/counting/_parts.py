@@ -84,7 +84,7 @@ class Counting:
 
     def settings(self, *without: str) -> dict[str, Any]:
         """Everything on which results depend, except the documents, as JSON values by name."""
-        options = self.options.chosen(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
+        options = self.options.subset(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
         return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
     def definitions(self) -> Definitions:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 import corefsample
+from corefsample import _checks
 from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.errors import InputError, ParameterError, ParameterHint
@@ -67,7 +67,9 @@ def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None
         If `run_events` would raise such an error before it counts: an option, a rule, a lexicon or the folder is
         invalid, or a file is missing.
     """
-    with opened_run(inputs, os.fspath(folder), options or CountOptions(), overwrite=True) as run:
+    options = options or CountOptions()
+    _checks.instance("options", options, CountOptions)
+    with opened_run(inputs, _checks.path("folder", folder), options, overwrite=True) as run:
         return [part for part in run.parts if run.found(part) is None]
 
 
@@ -103,7 +105,7 @@ class CountRun:
 @contextmanager
 def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
     """Check everything, and open the store of the parts."""
-    counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
+    counting = Counting.of(CountOptions(**options.subset(*fields_of(CountOptions))))
     if options.rule_error != NO_RULE_ERROR:
         read_reference(options.rule_error, options.reference)  # before the work
     paths = input_paths(inputs, suffixes=SUFFIXES)

@@ -77,12 +77,18 @@ class Reading(Options):
 
     def article_options(self) -> dict[str, Any]:
         """Keywords of `ArticleStream`."""
-        return self.chosen(*ARTICLE_OPTIONS)
+        return self.subset(*ARTICLE_OPTIONS)
 
 
 @declared
 class ScoringOptions(
-    Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.Undated, shared.Quarantine, shared.Recalibrated
+    Reading,
+    shared.Where,
+    shared.SchemeOption,
+    shared.EntityFields,
+    shared.Undated,
+    shared.Quarantine,
+    shared.Recalibrated,
 ):
     """How to score.
 
@@ -106,7 +112,7 @@ class ScoringOptions(
 
 
 @declared
-class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
     """How to score, and where to write it.
 
     Attributes

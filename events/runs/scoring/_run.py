@@ -38,7 +38,7 @@ from corefsample.formats.scored._writing import QUARANTINE, join, write_document
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from corefsample.scorers.protocol import MentionSource
-from events._options import Progress, Result, fields_of
+from events._options import CommandResult, Progress, fields_of
 from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import Duplicates, TextTally
@@ -133,7 +133,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ScoreResult(Result):
+class ScoreResult(CommandResult):
     """Outputs and counts of a scoring run.
 
     Attributes
@@ -191,7 +191,7 @@ class ScoreResult(Result):
 def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
     """Score documents, as `events.commands.run_score` says."""
     started = time.time()
-    options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
+    options = ScoringOptions(**chosen.subset(*fields_of(ScoringOptions)))
     path = chosen.out
     suffix = require_suffix(path, SUFFIXES, ParameterError)
     uses_all = chosen.workers is None and chosen.scheduler is None and chosen.pipeline is not None

@@ -204,7 +204,7 @@ class Scorer:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
         options, model = self.options, self.models["parse"]
         source = repaired(article) if options.fix_text else article
-        text = prepared(source, model.knows, is_repaired=source is not article, **options.chosen(*PREPARING))
+        text = prepared(source, model.knows, is_repaired=source is not article, **options.subset(*PREPARING))
         article, texts = source, text.parsed
         with parsing("text"):
             if options.parses is None:
