@@ -21,7 +21,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
-from events.counting._rows import CountedRows, SortedRows, in_groups
+from events.counting._rows import SortedRows, TableRows, in_groups
 from events.plots import actor_comparison, event_bands
 from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
@@ -40,7 +40,7 @@ _GROUP_BYTES = 32 * 2**20  # of the content of documents, about
 
 @contextmanager
 def written_rows(
-    file: File, rows: CountedRows, evidence: pa.Schema, complete: Callable[[pa.Table], pa.Table]
+    file: File, rows: TableRows, evidence: pa.Schema, complete: Callable[[pa.Table], pa.Table]
 ) -> Iterator[pa.Table]:
     """Write the tables of documents, evidence and events; the largest is written while the block runs.
 
