@@ -19,32 +19,33 @@ class Reading(Options):
     Attributes
     ----------
     pipeline
-        spaCy package or folder that parses news, or corpora without a parse.
+        Name or folder of the spaCy pipeline that parses news, or corpora without a parse.
     date_format
-        How tables write dates, such as %m/%d/%Y. [default: ISO dates]
+        Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
     date_column
         Column with the date of each article.
     text_column
         Column with the text of each article.
     id_column
-        Column with the name of each article, unique in the corpus.
+        Column with the identifier of each article, unique in the corpus.
     title_column
         Column with the headline of each article, if there is one.
     headline
         Parse the headline as the first paragraph.
     paragraphs
-        What separates the paragraphs of a text.
+        Separator of the paragraphs of a text: a blank line, or the end of each line.
     as_written
         Parse texts as they are: with datelines and credits, in capitals and title case, with HTML.
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
-        Articles whose text, of at least 20 words, an earlier one has: keep them with a warning, drop them, or mark
-        each with the metadata text_group and is_copy.
+        Articles that repeat the text (at least 20 words) of an earlier one: keep them with a warning, drop them, or
+        mark each with the metadata text_group and is_copy.
     parses
-        Draw this many parses of each text, and score all. [default: the usual parse]
+        Number of parses to draw of each text, so that intervals cover errors of the parse. [default: the pipeline's
+        single parse]
     parse_temperature
-        Temperature of the drawn parses. [default: that fitted for the pipeline]
+        Temperature of the drawn parses: above 1 they vary more. [default: the one fitted for the pipeline]
     """
 
     pipeline: str | None = option(default=None, metavar="SPACY")
@@ -97,9 +98,10 @@ class ScoringOptions(
     model
         Trained model, or es: the Spanish one in the package. [default: the English one in the package]
     mentions
-        Mentions to score: those of the file, or those found in the parse. [default: annotated; for news: parse]
+        Mentions to score: those annotated in the file, or those found in the parse. [default: annotated; for news,
+        parse]
     min_prob
-        Candidates with a lower probability are left out.
+        Least probability of a candidate antecedent that is written to the file.
     clusters
         Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: one
         sampled clustering; other names: the smallest expected loss of that name. [default: scores only]
@@ -120,12 +122,12 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
     out
         File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
     number_articles
-        Name articles by file and number instead: news.csv#1.
+        Identify articles by file and number, news.csv#1, instead of by a column.
     part_size
-        Number of documents of a part of the work; the results do not depend on it.
+        Number of documents in a part of the work; the results do not depend on it.
     folds
-        Score annotated documents with gold by as many models, each trained like the model but without a part of the
-        documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]
+        Number of parts into which annotated documents are divided: each part is scored by a model that is trained on
+        the others, as `corefsample recalibrate` needs. [default: --model scores all documents]
     """
 
     out: str = option(metavar="FILE")
