@@ -26,38 +26,40 @@ class CountOptions(
     Attributes
     ----------
     rule
-        Event that is counted: attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of
-        your own; may be repeated.
+        Event to count: attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own;
+        may be repeated.
     preset
-        Preset of the rules: paper, extended, asserted, or one of your own rule. [default: asserted, or the only preset
-        of a rule]
+        Version of the rules: paper, what the paper counts; extended, what a reader would; asserted, the same without
+        what the text denies, plans or only fears; or one of your file. [default: asserted, or the file's only one]
     period
-        Length of a period: year, quarter, month, week, day, or a pandas alias such as W-SUN.
+        Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Number of sampled clusterings per document.
+        Number of clusterings to draw from each document.
     level
         Probability of the credible intervals.
     interval
-        Kind of the credible intervals. quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z times
-        the standard deviation of the samples.
+        Kind of credible interval: quantile, exact with integer ends; hdi, the shortest; normal, mean +- z sd of the
+        samples.
     seed
-        Seed of the samples; the same seed gives the same samples.
+        Seed of the random draws: the same seed gives the same samples.
     outcome
-        Union of events that is counted too, such as police_action=arrest|kill:POLICE; may be repeated. [default: only
-        the outcomes of rule files]
+        Another event to count, true where one of several events is: police_action=arrest|kill:POLICE is an arrest or a
+        killing by the police; may be repeated. [default: only those in rule files]
     filled
-        Actors that count in rules with default actors: those that the text names, default actors, or either.
+        Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
+        those by default, or either.
     coreference
-        scored: entities are sampled from the scores; none: every mention is a separate entity, as a baseline.
+        Entities: scored, from the coreference scores; none, every mention by itself, which shows what coreference adds.
     compare
-        Compare the counts of the two actors A and B in each period.
+        Two actors whose counts are compared: the probability, by period, that A has more than B.
     rule_error
-        Table of rules whose documents people read, for intervals of what readers would count; none leaves these
-        intervals out. [default: the table in the package]
+        Table of other rules and of what readers saw in their documents, from which the intervals lower_rule and
+        upper_rule of what readers would count are computed; none leaves these out. [default: the table in the package]
     reference
-        Folder of an audit of like news, whose labels count as answers too; may be repeated. [default: none]
+        Folder of an audit of similar news; its labels are added to the table of --rule-error. May be repeated.
+        [default: none]
     part_size
-        Approximate number of documents in each part of a Parquet file; the results do not depend on it.
+        Approximate number of documents in a part of the work; the results do not depend on it.
     """
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")

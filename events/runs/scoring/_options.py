@@ -19,32 +19,33 @@ class ReadingOptions(Options):
     Attributes
     ----------
     pipeline
-        spaCy pipeline, a package or a folder, that parses news, or corpora without a parse.
+        Name or folder of the spaCy pipeline that parses news, or corpora without a parse.
     date_format
-        Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates]
+        Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
     date_column
         Column with the date of each article.
     text_column
         Column with the text of each article.
     id_column
-        Column with the identifier of each article, which is unique in the corpus.
+        Column with the identifier of each article, unique in the corpus.
     title_column
         Column with the headline of each article, if there is one.
     headline
         Parse the headline as the first paragraph of the text.
     paragraphs
-        Separator of the paragraphs of a text.
+        Separator of the paragraphs of a text: a blank line, or the end of each line.
     as_written
         Parse texts unchanged, with datelines and credits, HTML, capitals and title case.
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
-        Treatment of articles with the text (of at least 20 words) of an earlier article. keep: count them too, with a
-        warning; drop: leave them out; group: count them, and mark articles with the metadata text_group and is_copy.
+        Articles that repeat the text (at least 20 words) of an earlier one: keep them with a warning, drop them, or
+        mark each with the metadata text_group and is_copy.
     parses
-        Number of parses that are sampled for each text, and that are all scored. [default: the usual parse]
+        Number of parses to draw of each text, so that intervals cover errors of the parse. [default: the pipeline's
+        single parse]
     parse_temperature
-        Temperature of the sampled parses. [default: the temperature that was fitted for the pipeline]
+        Temperature of the drawn parses: above 1 they vary more. [default: the one fitted for the pipeline]
     """
 
     pipeline: str | None = option(default=None, metavar="SPACY")
@@ -97,10 +98,10 @@ class ScoringOptions(
     model
         File of a trained model, or es for the Spanish model in the package. [default: the English model in the package]
     mentions
-        Mentions that are scored: those that the file annotates, or those that are recognised in the parse. [default:
-        annotated; for news, parse]
+        Mentions to score: those annotated in the file, or those found in the parse. [default: annotated; for news,
+        parse]
     min_prob
-        Candidate antecedents with a lower probability are left out.
+        Least probability of a candidate antecedent that is written to the file.
     clusters
         Also write one clustering of each document, in CorefUD, beside --out. map: the likeliest antecedents; sample:
         one sampled clustering; other names: the clustering with the smallest expected loss of that name. [default:
@@ -122,13 +123,12 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
     out
         File for the scored mentions; its name ends in .jsonl, .jsonl.gz or .parquet.
     number_articles
-        Name articles by their file and number, such as news.csv#1, instead of a column.
+        Identify articles by file and number, news.csv#1, instead of by a column.
     part_size
-        Number of documents in each part of the work; the results do not depend on it.
+        Number of documents in a part of the work; the results do not depend on it.
     folds
-        Divide annotated documents with gold into this number of folds, and score each fold by a model that is trained
-        on the other folds. A recalibration that is fitted to such scores holds for other documents. [default: one
-        model scores all documents]
+        Number of folds into which annotated documents are divided: each fold is scored by a model that is trained on
+        the others, as `corefsample recalibrate` needs. [default: --model scores all documents]
     """
 
     out: str = option(metavar="FILE")
