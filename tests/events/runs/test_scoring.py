@@ -266,8 +266,7 @@ def test_words_need_a_pipeline(
     arguments = ("score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
     line = call.refused(*arguments)
     assert line.endswith(
-        "doc_id 'u_0': a document must have a parse, got no labels "
-        "(--pipeline names a spaCy pipeline that parses it)"
+        "doc_id 'u_0': a document must have a parse, got no labels (--pipeline names a spaCy pipeline that parses it)"
     )
     line = call.refused(*arguments, "--pipeline", tiny, "--parses", 2, status=2)
     assert line.startswith("corefsample: --parses is for text, got documents that consist of words (")
