@@ -11,7 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.commands._reading import Report
+from events.commands._reading import CheckReport
 from events.commands._screen import listed
 from events.counting._definitions import Definitions, check_classes
 from events.counting._examples import ExampleResult, example_results
@@ -26,7 +26,7 @@ _YAML = (".yaml", ".yml")
 
 
 @dataclass(slots=True, kw_only=True)
-class FileReport(Report):
+class FileReport(CheckReport):
     """Report on a rule or lexicon file: pairs of name and value, problems, and results of a rule's examples."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
@@ -76,8 +76,8 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     return report
 
 
-def _is_lexicon(content: Any) -> bool:
-    return isinstance(content, dict) and ("entries" in content or content.get("extends") in SHIPPED_LEXICONS)
+def _is_lexicon(file: Any) -> bool:
+    return isinstance(file, dict) and ("entries" in file or file.get("extends") in SHIPPED_LEXICONS)
 
 
 def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
@@ -141,11 +141,11 @@ def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
 
 def _scheme_problems(rule: Rule, lacking: Sequence[str], scheme: str) -> list[CorefsampleError]:
     """Why a preset cannot match in a scheme, or can only in part."""
-    place = f"{rule.source}: presets.{rule.preset}"
+    location = f"{rule.source}: presets.{rule.preset}"
     if lacking:
-        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=place)]
+        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=location)]
     if not rule.serves(scheme):
-        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=place)]
+        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=location)]
     return []
 
 
@@ -154,21 +154,19 @@ def _codes(lexicon: Any) -> set[Any]:
     return {entry["code"] for entry in lexicon.get("entries", ())} if lexicon else set()
 
 
-def _lexicon_pairs(content: LexiconContent, own_codes: set[Any]) -> list[tuple[str, str]]:
-    entries = [
-        content.entries[code] for code in sorted(content.entries, key=lambda each: (each not in own_codes, each))
-    ]
+def _lexicon_pairs(lexicon: LexiconContent, codes: set[Any]) -> list[tuple[str, str]]:
+    entries = [lexicon.entries[code] for code in sorted(lexicon.entries, key=lambda each: (each not in codes, each))]
     aliases = [alias for entry in entries for alias in entry.names]
     kinds = Counter(entry.kind for entry in entries)
-    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]
+    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in lexicon.ambiguous.values()]
     dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
     return [
         ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
         ("names", listed([f"{entry.code} {entry.name}" for entry in entries], _LISTED)),
         ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
         ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{listed(declared, _LISTED)}"),
-        ("titles", f"{len(content.titles):,}"),
-        ("no country", f"{len(content.not_countries):,} names"),
+        ("titles", f"{len(lexicon.titles):,}"),
+        ("no country", f"{len(lexicon.not_countries):,} names"),
         ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{listed(dated, _LISTED)}"),
     ]
 
@@ -189,12 +187,12 @@ def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
 
 def _used(file: RuleFile, preset: str) -> dict[tuple[str, str], None]:
     """Uses and names of paths of a preset, each once."""
-    chosen = file.resolved(preset)
-    used = {("described", path): None for path in chosen.described or ()}
+    preset_content = file.resolved(preset)
+    used = {("described", path): None for path in preset_content.described or ()}
     for frame in file.all_frames():
-        if chosen.frames is not None and frame.name not in chosen.frames:
+        if preset_content.frames is not None and frame.name not in preset_content.frames:
             continue
-        for role, paths in {**(chosen.roles or {}), **frame.roles}.items():
+        for role, paths in {**(preset_content.roles or {}), **frame.roles}.items():
             use = f"{role}, frame {frame.name}" if file.frames else role
             used |= {(use, path): None for path in paths}
     return used

@@ -193,8 +193,8 @@ def _usage_message(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:  # an option without its value is found before click knows the command
         return message
-    parts = "commands" if isinstance(context.command, click.Group) else "options"
-    return f"{message} ('{context.command_path} --help' lists the {parts})"
+    listed = "commands" if isinstance(context.command, click.Group) else "options"
+    return f"{message} ('{context.command_path} --help' lists the {listed})"
 
 
 def _failed(message: str, status: int, arguments: Sequence[str] | None, fields: Mapping[str, Any] | None = None) -> int:

@@ -19,7 +19,7 @@ _SHOWN = 20  # problems
 
 
 @dataclass(slots=True, kw_only=True)
-class Report(CommandResult):
+class CheckReport(CommandResult):
     """Base of reports on files.
 
     Attributes
@@ -54,7 +54,7 @@ def batches(
     on_progress: Progress | None,
     inspect: Inspection[R] = lambda batch: ({}, {}),
     *,
-    report: Report | None = None,
+    report: CheckReport | None = None,
 ) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
     """Yield the batches of a stream with the results of `inspect` by row, and report progress after each.
 
@@ -138,15 +138,15 @@ def gold_documents(
 
     def faults(batch: DocumentBatch) -> dict[int, Fault]:
         """Rows with gold for which no query can be matched, and why."""
-        found: dict[int, Fault] = {}
+        faults_by_row: dict[int, Fault] = {}
         if not for_queries:
-            return found
+            return faults_by_row
         for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=role, scheme=scheme)
             except CorefsampleError as error:
-                found[row] = Fault(error.message, error.hint)
-        return found
+                faults_by_row[row] = Fault(error.message, error.hint)
+        return faults_by_row
 
     stream = DocumentStream(inputs, on_rejected=on_rejected)
     documents = list(streamed(stream, on_progress, faults))

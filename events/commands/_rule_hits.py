@@ -10,7 +10,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events._options import Progress
 from events.commands._explaining import traced
-from events.commands._reading import Report
+from events.commands._reading import CheckReport
 from events.commands._screen import counted, listed
 from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
@@ -24,7 +24,7 @@ _MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chanc
 
 
 @dataclass(slots=True, kw_only=True)
-class RuleHits(Report):
+class RuleHits(CheckReport):
     """What a rule and a lexicon find in a corpus.
 
     Attributes
@@ -73,10 +73,10 @@ class RuleHits(Report):
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        found = {trigger: hits for trigger, hits in self.triggers.items() if hits}
+        hits_by_trigger = {trigger: hits for trigger, hits in self.triggers.items() if hits}
         missing = [trigger for trigger, hits in self.triggers.items() if not hits]
         names = Counter({f"{code} {name}": n for code, hits in self.aliases.items() for name, n in hits.items()})
-        outcomes: Counter[str] = sum(found.values(), Counter())
+        outcomes: Counter[str] = sum(hits_by_trigger.values(), Counter())
         unmatched = [f"{path} {n:,} ({doc_id})" for path, (n, doc_id) in self.unmatched.items()]
         return [
             ("rule", f"{self.rule}, preset {self.preset}; lexicon {self.lexicon}"),
@@ -86,7 +86,7 @@ class RuleHits(Report):
                 [("", f"{self.n_by_actor:,} by an actor, {self.n_by_nobody:,} by nobody whom the lexicon names")]
                 * bool(self.n_by_nobody)
             ),
-            ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
+            ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in hits_by_trigger.items()}))),
             ("not found", listed(missing, _LISTED)),
             ("outcomes", _most(outcomes)),
             ("conditions", _most(self.conditions)),
@@ -189,7 +189,7 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {part for role in trigger.roles for code in role.actors for part in code.split(OF)}
+    codes = {single_code for role in trigger.roles for code in role.actors for single_code in code.split(OF)}
     return [
         path or "the trigger itself"
         for actor in trigger.actors
@@ -202,9 +202,9 @@ def _routes_beside(trigger: TriggerTrace) -> list[str]:
 
 def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:
     """Names of the lexicon that are not in the documents, with their codes."""
-    content = lexicon_content(lexicon.source)
-    names = [(entry.code, alias) for entry in content.entries.values() for alias in entry.names]
-    names += [(title.code, title.alias) for title in content.titles]
+    lexicon_file = lexicon_content(lexicon.source)
+    names = [(entry.code, alias) for entry in lexicon_file.entries.values() for alias in entry.names]
+    names += [(title.code, title.alias) for title in lexicon_file.titles]
     return [f"{code} {alias.written}" for code, alias in names if alias.key not in spellings]
 
 

@@ -40,9 +40,9 @@ def print_error(message: str) -> None:
     click.echo(f"corefsample: {' '.join(message.split())}", err=True)
 
 
-def print_json(content: Any) -> None:
+def print_json(summary: Any) -> None:
     """Print a summary that programs can read."""
-    click.echo(json.dumps(content, indent=2, default=str))
+    click.echo(json.dumps(summary, indent=2, default=str))
 
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
@@ -100,12 +100,12 @@ def print_counts(*counts: tuple[int, str, str]) -> None:
             click.echo(f"{counted(number, noun)} {remark}.")
 
 
-def _filled(text: str, first: str = "", other: str = "") -> str:
+def _filled(text: str, indent: str = "", continuation_indent: str = "") -> str:
     return textwrap.fill(
         text,
         COLUMNS,
-        initial_indent=first,
-        subsequent_indent=other,
+        initial_indent=indent,
+        subsequent_indent=continuation_indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -129,10 +129,10 @@ class _ScreenHandler(logging.Handler):
         if logger_name == COMMANDS or (record.levelno < self._level and logger_name not in _LINES):
             return
         if logger_name in _LINES and not self._every_step:  # of the steps of long work, one every so often
-            now = time.monotonic()
-            if now - self._last[logger_name] < SECONDS_BETWEEN_LINES:
+            seconds = time.monotonic()
+            if seconds - self._last[logger_name] < SECONDS_BETWEEN_LINES:
                 return
-            self._last[logger_name] = now
+            self._last[logger_name] = seconds
         print_error(record.getMessage())
 
 
@@ -141,8 +141,8 @@ class _JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         time_of = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
-        content = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
-        return json.dumps(content, ensure_ascii=False)
+        fields = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 @contextmanager
@@ -167,11 +167,11 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
             raise OutputError(f"log file must be writable, got: {error.strerror}", place=log_file) from None
         handlers[-1].setFormatter(_JsonLines())
     root = logger()
-    lines = [logger(name) for name in _LINES]
-    before = root.level
+    progress_loggers = [logger(name) for name in _LINES]
+    level_before = root.level
     root.setLevel(level if log_file is None else logging.DEBUG)
-    for each in lines:
-        each.setLevel(logging.WARNING if quiet else logging.INFO)
+    for progress_logger in progress_loggers:
+        progress_logger.setLevel(logging.WARNING if quiet else logging.INFO)
     for handler in handlers:
         root.addHandler(handler)
     try:
@@ -180,9 +180,9 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
         for handler in handlers:
             root.removeHandler(handler)
             handler.close()
-        root.setLevel(before)
-        for each in lines:
-            each.setLevel(logging.NOTSET)
+        root.setLevel(level_before)
+        for progress_logger in progress_loggers:
+            progress_logger.setLevel(logging.NOTSET)
 
 
 @contextmanager
@@ -203,9 +203,9 @@ def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., No
         text = f"{task}: {counted(n_documents, 'document')}, {n_documents / seconds:,.1f} a second"
         if n_total and n_read:
             share = min(n_read / n_total, 1.0)
-            left = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
+            remaining = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
             # What is read may still have to be computed, and nobody knows how long that takes.
-            text += f", {share:.0%} read, {left} left" if share < 1.0 else ", all read"
+            text += f", {share:.0%} read, {remaining} left" if share < 1.0 else ", all read"
         show(text)
 
     def on_epoch(report: EpochReport) -> None:

@@ -156,12 +156,12 @@ def _require_mentions(inputs: DocumentInputs) -> None:
 def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: GoldMentions, source: str) -> None:
     if document.tokens is None or gold.tokens is None:
         return
-    place, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
+    location, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
     if len(document.tokens) != len(gold.tokens):
-        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=place)
+        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=location)
     for t, (word, of_gold) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
         if _written(word) != _written(of_gold):
-            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=place)
+            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=location)
 
 
 def _written(word: str) -> str:
@@ -199,7 +199,7 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
     """
     parse: list[int] = [] if gold.tokens is None else gold.tokens.head.tolist()
     is_parsed = max(parse, default=-1) >= 0
-    found = [
+    response_mentions = [
         (start, end, span_head(parse, start, end) if is_parsed else head) for start, end, head in mentions.tolist()
     ]
     free = dict(enumerate(map(tuple, gold.mentions.tolist())))
@@ -210,7 +210,7 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
     partner: dict[int, int] = {}
     first: dict[tuple[int, int], int] = {}
     repeated: dict[int, int] = {}  # by the first mention with their span
-    for r, (start, end, _) in enumerate(found):
+    for r, (start, end, _) in enumerate(response_mentions):
         if same_span.get((start, end)):
             partner[r] = same_span[start, end].pop(0)
             del free[partner[r]]
@@ -222,7 +222,7 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
         by_head.setdefault(head, []).append(g)
     candidates = [
         (max(start, free[g][0]) - min(end, free[g][1]), g, r)  # minus the number of words in common
-        for r, (start, end, head) in enumerate(found)
+        for r, (start, end, head) in enumerate(response_mentions)
         if r not in partner and r not in repeated
         for g in by_head.get(head, [])
     ]
@@ -230,8 +230,8 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
         if g in free and r not in partner:
             partner[r] = g
             del free[g]
-    places = [repeated.get(r, r) for r in range(len(found))]
-    response = np.array([partner.get(place, n_gold + place) for place in places], np.int64)
+    first_mentions = [repeated.get(r, r) for r in range(len(response_mentions))]
+    response = np.array([partner.get(mention, n_gold + mention) for mention in first_mentions], np.int64)
     return _as_spans(np.arange(n_gold)), _as_spans(response)
 
 

@@ -366,16 +366,16 @@ def print_calibrate_parses(run: CalibrateParsesResult) -> None:
         if fit.is_at_end:
             print_text("It is at the end of the temperatures that were tried: one beyond may be better.")
     if run.fit is None or len(run.temperatures) > 1:
-        print_text(f"Measured at {' and '.join(f'{each:.2f}' for each in run.temperatures)}.")
+        print_text(f"Measured at {' and '.join(f'{item:.2f}' for item in run.temperatures)}.")
     click.echo(
         f"\n{'property':<16}{'number':>9} {'mean P':>7} {'true':>7} {'error':>7}  {'by document':<16} {'largest':>7}"
     )
-    for each in run.calibration.properties:
-        interval = each.by_document
+    for item in run.calibration.properties:
+        interval = item.by_document
         ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
         click.echo(
-            f"{each.name:<16}{each.n_pairs:>9,} {each.mean_q:>7.4f} {each.share_true:>7.4f} {each.error:>7.4f}"
-            f"  {ends:<16} {each.largest_gap:>7.4f}"
+            f"{item.name:<16}{item.n_pairs:>9,} {item.mean_q:>7.4f} {item.share_true:>7.4f} {item.error:>7.4f}"
+            f"  {ends:<16} {item.largest_gap:>7.4f}"
         )
     click.echo()
     print_text("error: root mean square distance of P and the share that is right, over ten bins of P from 0.01 up.")

@@ -154,26 +154,26 @@ def run_calibrate_queries(
     return result
 
 
-def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> QueryStudy:
+def _study(documents: Sequence[ScoredDocument], location: str, options: CalibrateQueriesOptions) -> QueryStudy:
     from events.queries._study import N_BINS, study_queries
 
     names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
-    chosen = options.subset(*names.split())
-    chosen |= {"by": options.group_by, "domains": options.domains_of(documents, place)}
+    settings = options.subset(*names.split())
+    settings |= {"by": options.group_by, "domains": options.domains_of(documents, location)}
     if options.objectives is None:
-        chosen["objectives"] = _OBJECTIVES[options.form]
+        settings["objectives"] = _OBJECTIVES[options.form]
     if options.recalibration is not None:
-        chosen["recalibration"] = recalibration.read_recalibration(options.recalibration)
+        settings["recalibration"] = recalibration.read_recalibration(options.recalibration)
         if options.uncertainty is not None:
-            chosen["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
+            settings["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
     for name in options.group_by:
         if name not in _OPTIONAL_GROUPS and not any(name in document.metadata for document in documents):
             rule = f"documents with gold must have the field {name} (group_by)"
-            raise InputError(f"{rule}, got none in {len(documents)}", place=place)
+            raise InputError(f"{rule}, got none in {len(documents)}", place=location)
     try:
-        return study_queries(documents, min_pairs=N_BINS, **chosen)
+        return study_queries(documents, min_pairs=N_BINS, **settings)
     except ParameterError as error:  # the options are valid, so the fault is in the files
-        raise error.as_input_error(place) from None
+        raise error.as_input_error(location) from None
 
 
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:

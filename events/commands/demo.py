@@ -140,11 +140,11 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         simulated = simulate_documents(
             options.n_documents, seed=options.seed, event_share=_EVENT_SHARE, apart=truth.apart
         )
-        for done, each in enumerate(simulated, start=1):
-            truth.add(each.document)
-            yield each.document
-            if on_progress is not None and done % 50 == 0:
-                on_progress(done, options.n_documents, done)
+        for n_done, item in enumerate(simulated, start=1):
+            truth.add(item.document)
+            yield item.document
+            if on_progress is not None and n_done % 50 == 0:
+                on_progress(n_done, options.n_documents, n_done)
 
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, counting, on_progress=on_progress)

@@ -44,7 +44,7 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.commands._reading import Report
+    from events.commands._reading import CheckReport
 
 
 @declared
@@ -85,7 +85,7 @@ class DoctorResult:
         Description of the installation; None if files were checked.
     """
 
-    reports: tuple[Report, ...] = ()
+    reports: tuple[CheckReport, ...] = ()
     environment: Environment | None = None
 
     def to_json(self) -> Any:
@@ -134,7 +134,7 @@ def run_doctor(
     from events.runs._document_inputs import annotated_kind
 
     yaml_files = [name for name in files if is_rule_or_lexicon(name)]
-    reports: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
+    reports: list[CheckReport] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
     other_files = [name for name in files if name not in (*yaml_files, *annotated)]
     news = [name for name in other_files if _is_news(name)]
@@ -273,7 +273,7 @@ def print_doctor(result: DoctorResult) -> None:
         print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
 
 
-def report_problems(reports: Sequence[Report]) -> None:
+def report_problems(reports: Sequence[CheckReport]) -> None:
     """Print the first problems of all reports to standard error, and end the program if there are any."""
     problems, hints = [problem for report in reports for problem in report.problems], set()
     for problem in problems:

@@ -221,11 +221,11 @@ def print_evaluate(run: EvaluateResult) -> None:
     if run.differences:
         click.echo(f"F1 of SYSTEM and of {run.inputs[2]}:")
         click.echo(f"{'':<9}{'SYSTEM':>8}{'other':>11}{'better':>8}   {percent} interval of the difference")
-        for each in run.differences:
+        for row in run.differences:
             click.echo(
-                f"{_TITLES[each.metric]:<9}{100 * each.first:>8.2f}{100 * each.second:>11.2f}"
-                f"{100 * each.difference:>+8.2f}   {100 * each.lower:+.2f} to {100 * each.upper:+.2f}, "
-                f"p = {each.p_value:.2g}"
+                f"{_TITLES[row.metric]:<9}{100 * row.first:>8.2f}{100 * row.second:>11.2f}"
+                f"{100 * row.difference:>+8.2f}   {100 * row.lower:+.2f} to {100 * row.upper:+.2f}, "
+                f"p = {row.p_value:.2g}"
             )
         click.echo()
     print_text(

@@ -171,7 +171,7 @@ def run_explain(
     sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
-    is_found = options.doc_id is None
+    has_document = options.doc_id is None
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
@@ -180,33 +180,33 @@ def run_explain(
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
-    for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
+    for batch, row in ((trigger, row) for trigger, _ in accepted for row in range(len(trigger))):
         n_documents += 1
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue
-        is_found = True
+        has_document = True
         has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
-        for each in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
-            if lemma is not None and not _has_lemma(each, lemma):
+        for trigger in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
+            if lemma is not None and not _has_lemma(trigger, lemma):
                 continue
             n_triggers += 1
-            outcomes[each.trace.outcome] += 1
-            has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
-            rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            heapq.heappush(sampled, (rank, n_triggers, each, batch, row))
+            outcomes[trigger.trace.outcome] += 1
+            has_event[trigger.trace.is_named] |= trigger.trace.outcome == COUNTED
+            rank = -_rank(options.seed, trigger.doc_id, trigger.trace.token)
+            heapq.heappush(sampled, (rank, n_triggers, trigger, batch, row))
             if len(sampled) > limit:
                 heapq.heappop(sampled)
         n_by_actor += has_event[True]
         n_by_nobody += has_event[False]
         n_with_event += any(has_event.values())
-    if not is_found:
+    if not has_document:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
     events: dict[str, tuple[EventShare, ...] | None] = {}
-    for _, _, each, batch, row in sampled:
-        if each.doc_id not in events:
-            events[each.doc_id] = document_events(batch, row, finder, recalibration)
+    for _, _, trigger, batch, row in sampled:
+        if trigger.doc_id not in events:
+            events[trigger.doc_id] = document_events(batch, row, finder, recalibration)
     ordered = sorted(sampled, key=lambda item: item[1])
-    shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
+    shown = tuple(dataclasses.replace(trigger, events=events[trigger.doc_id]) for _, _, trigger, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
     return ExplainResult(names, presets, definitions.lexicon.source, *sums, shown, options.all_parses)
@@ -214,15 +214,15 @@ def run_explain(
 
 def _named(triggers: Iterable[Explained], rules: Sequence[Rule], rule: Rule) -> Iterator[Explained]:
     """Triggers of a rule; where there are several rules, their frames are named RULE.FRAME."""
-    for each in triggers:
+    for trigger in triggers:
         if len(rules) == 1:
-            yield each
+            yield trigger
             continue
         readings = [
             dataclasses.replace(
                 reading, trace=dataclasses.replace(reading.trace, frame=f"{rule.name}.{reading.trace.frame}")
             )
-            for reading in (each, *each.alternatives)
+            for reading in (trigger, *trigger.alternatives)
         ]
         yield dataclasses.replace(readings[0], alternatives=tuple(readings[1:]))
 
@@ -260,63 +260,63 @@ def print_explain(run: ExplainResult) -> None:
             f"Without coreference, {counted(run.n_with_event, 'document')} with the event: {run.n_by_actor:,} by an "
             f"actor, {run.n_by_nobody:,} by nobody whom the lexicon names."
         )
-    for _, shown in groupby(run.shown, key=lambda each: each.doc_id):  # the triggers of a document follow each other
+    for _, shown in groupby(run.shown, key=lambda trigger: trigger.doc_id):  # triggers of a document are adjacent
         _print_document([*shown], all_parses=run.all_parses)
 
 
 def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
     """Print the triggers of a document; with several parses at most a screen of lines, unless all are wanted."""
-    is_limited = not all_parses and any(each.has_several for each in shown)
+    is_limited = not all_parses and any(trigger.has_several for trigger in shown)
     n_lines = 0
-    for number, each in enumerate(shown):
-        pairs = _pairs(each, all_parses=all_parses)
+    for number, trigger in enumerate(shown):
+        pairs = _pairs(trigger, all_parses=all_parses)
         if not number:
-            pairs.append(("P(event)", _shares(each)))
-        lines = ["", *pair_lines(_place(each), pairs)]
+            pairs.append(("P(event)", _shares(trigger)))
+        lines = ["", *pair_lines(_heading(trigger), pairs)]
         n_lines += len(lines)
         if is_limited and number and n_lines > _SCREEN - 2:  # lines of what is left out
-            outcomes = Counter(other.trace.outcome for other in shown[number:])
+            outcomes = Counter(hidden.trace.outcome for hidden in shown[number:])
             more = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
             click.echo()
             print_text(
-                f"{_place(each)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
+                f"{_heading(trigger)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
             )
             return
         for line in lines:
             click.echo(line)
 
 
-def _shares(each: Explained) -> str:
+def _shares(trigger: Explained) -> str:
     """Events of the document of a trigger."""
     from events.commands._explaining import N_SAMPLES
 
-    if each.events is None:
+    if trigger.events is None:
         return "none: the labels fit several schemes, which give different events"
-    shares = ", ".join(map(str, each.events)) or "0"
+    shares = ", ".join(map(str, trigger.events)) or "0"
     return f"{shares}, of the document in {N_SAMPLES:,} samples"
 
 
-def _place(each: Explained) -> str:
-    return each.doc_id if each.date is None else f"{each.doc_id}, {each.date}"
+def _heading(trigger: Explained) -> str:
+    return trigger.doc_id if trigger.date is None else f"{trigger.doc_id}, {trigger.date}"
 
 
-def _pairs(each: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
+def _pairs(trigger: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
     """Lines about one trigger; the trigger is in brackets in its sentence."""
-    words, place = list(each.words), each.trace.token - each.start
-    words[place] = f"[{words[place]}]"
+    words, position = list(trigger.words), trigger.trace.token - trigger.start
+    words[position] = f"[{words[position]}]"
     pairs = [("sentence", " ".join(words))]
-    if all_parses or not each.has_several:
-        for reading in (each, *each.alternatives):
+    if all_parses or not trigger.has_several:
+        for reading in (trigger, *trigger.alternatives):
             share = f"{reading.share:.3f} of them:"
-            pairs += [("parses", share), *_reading(reading)] if each.has_several else _reading(reading)
-        if each.share_without:
-            pairs.append(("parses", f"{each.share_without:.3f} of them: no trigger"))
+            pairs += [("parses", share), *_reading(reading)] if trigger.has_several else _reading(reading)
+        if trigger.share_without:
+            pairs.append(("parses", f"{trigger.share_without:.3f} of them: no trigger"))
         return pairs
     matches: dict[str, float] = {}
-    for reading in (each, *each.alternatives):
+    for reading in (trigger, *trigger.alternatives):
         matches[reading.match()] = matches.get(reading.match(), 0.0) + reading.share
-    if each.share_without:
-        matches["no trigger"] = each.share_without
+    if trigger.share_without:
+        matches["no trigger"] = trigger.share_without
     ordered = sorted(matches.items(), key=lambda item: -item[1])
     few = [f"{share:.3f} {match}" for match, share in ordered[:_MATCHES]]
     if len(ordered) > _MATCHES:
@@ -324,16 +324,16 @@ def _pairs(each: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
     return [
         *pairs,
         ("parses", "; ".join(few)),
-        ("likeliest", f"{each.share:.3f} of them, for example:"),
-        *_reading(each),
+        ("likeliest", f"{trigger.share:.3f} of them, for example:"),
+        *_reading(trigger),
     ]
 
 
-def _reading(each: Explained) -> list[tuple[str, str]]:
+def _reading(reading: Explained) -> list[tuple[str, str]]:
     """Lines about what a trigger is in some or all parses."""
-    trace = each.trace
+    trace = reading.trace
     pairs = [("trigger", f"{trace.trigger} (frame {trace.frame})")]
-    remark = " by nobody whom the lexicon names" if each.is_by_nobody else ""
+    remark = " by nobody whom the lexicon names" if reading.is_by_nobody else ""
     pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"))
     if trace.conditions:
         words = zip(trace.conditions, trace.condition_words, strict=True)

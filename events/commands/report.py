@@ -65,8 +65,8 @@ class PictureOptions(Options):
         for label in self.labels:
             if not label.partition("=")[2]:
                 raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
-        for name, each in fields_of(PictureOptions).items():
-            if self.picture is None and getattr(self, name) != each.default:
+        for name, field in fields_of(PictureOptions).items():
+            if self.picture is None and getattr(self, name) != field.default:
                 hint = ParameterHint("picture", "names it")
                 raise ParameterError("needs the file of a picture, got none", parameter=name, hint=hint)
 

@@ -165,9 +165,9 @@ def print_rule_compare(result: RuleCompareResult) -> None:
     moved = f"the runs are on different sides of P = 1/2 for {result.n_moved:,}"
     print_text(f"{labels}; {moved}.")
     click.echo(f"\n{'':<18}{'first':>8}{'second':>8}{'change':>8}  {100 * result.level:g}% interval")
-    for each in result.differences:
-        values = "".join(f"{each[name]:>8.3f}" for name in ("first", "second", "difference"))
-        click.echo(f"{each['measure'].replace('_', ' '):<18}{values}  {each['lower']:.3f} to {each['upper']:.3f}")
+    for row in result.differences:
+        values = "".join(f"{row[name]:>8.3f}" for name in ("first", "second", "difference"))
+        click.echo(f"{row['measure'].replace('_', ' '):<18}{values}  {row['lower']:.3f} to {row['upper']:.3f}")
     click.echo()
     print_text(_VERDICTS[result.verdict])
 

@@ -166,24 +166,24 @@ def _parsed_in_lower_case(pipeline: Any, text: str) -> Tokens:
 
 def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
     """The trigger or the actor of each example."""
-    given: tuple[str, ...] = getattr(options, name)
+    values: tuple[str, ...] = getattr(options, name)
     n_examples = len(options.example)
-    if len(given) not in (0, 1, n_examples):
+    if len(values) not in (0, 1, n_examples):
         raise ParameterError(
-            f"must be one for all examples, or one for each of {n_examples}, got {len(given)}", parameter=name
+            f"must be one for all examples, or one for each of {n_examples}, got {len(values)}", parameter=name
         )
-    return given if len(given) == n_examples else (given or (None,)) * n_examples
+    return values if len(values) == n_examples else (values or (None,)) * n_examples
 
 
 def print_rule_new(result: RuleNewResult) -> None:
     """Print the parts of each example, and the next step."""
-    for each in result.examples:
-        print_text(each["text"])
-        click.echo(f"  trigger   {each['trigger']}")
-        at = f", at {each['mention']!r} by {each['path']}" if each["mention"] else ": nobody named"
-        click.echo(f"  actor     {each['actor']}{at}")
+    for example in result.examples:
+        print_text(example["text"])
+        click.echo(f"  trigger   {example['trigger']}")
+        at = f", at {example['mention']!r} by {example['path']}" if example["mention"] else ": nobody named"
+        click.echo(f"  actor     {example['actor']}{at}")
         for preset in ("extended", "asserted"):
-            click.echo(f"  {preset}  {each[preset] or 'nothing'}")
+            click.echo(f"  {preset}  {example[preset] or 'nothing'}")
     click.echo(f"\nRule     {result.out} ({result.scheme})")
     click.echo(f"Then     corefsample rule test {result.out}")
 

@@ -99,21 +99,21 @@ def _examples(report: FileReport) -> list[dict[str, Any]]:
     ]
 
 
-def print_rule_test(result: RuleTestResult) -> None:
+def print_rule_test(outcome: RuleTestResult) -> None:
     """Print each report, and what is found in each example."""
-    for report in result.reports:
+    for report in outcome.reports:
         print_pairs(report.title, report.lines())
         by_example: dict[int, list[ExampleResult]] = {}
-        for each in report.examples:
-            by_example.setdefault(each.number, []).append(each)
-        for number, several in sorted(by_example.items()):
-            first = several[0]
+        for result in report.examples:
+            by_example.setdefault(result.number, []).append(result)
+        for number, results in sorted(by_example.items()):
+            first = results[0]
             click.echo()
             print_text(f"examples[{number}], {first.example.scheme}: {first.text}")
-            for each in several:
-                found = ", ".join(each.events) or "nothing"
-                wrong = "" if each.fault is None else f", and must be {', '.join(each.expected) or 'nothing'}"
-                click.echo(f"  {each.preset:<10} {found}{wrong}")
+            for result in results:
+                names = ", ".join(result.events) or "nothing"
+                wrong = "" if result.fault is None else f", and must be {', '.join(result.expected) or 'nothing'}"
+                click.echo(f"  {result.preset:<10} {names}{wrong}")
 
 
 command = Command(

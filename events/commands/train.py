@@ -164,14 +164,14 @@ class TrainResult(CommandResult):
     seconds: float
 
     @property
-    def chosen(self) -> EpochReport:
+    def best_pass(self) -> EpochReport:
         """Report of the chosen pass."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
     def _more(self) -> dict[str, Any]:
-        found = self.chosen.held_out
+        losses = self.best_pass.held_out
         return {
-            "held_out": None if found is None else dataclasses.asdict(found),
+            "held_out": None if losses is None else dataclasses.asdict(losses),
             "passes": [_report_row(report) for report in self.reports],
         }
 
@@ -260,7 +260,7 @@ def run_train(
             skipped=dict(corpus.skipped + held_out.skipped),
             seconds=round(time.time() - started, 3),
         )
-        content = run_record(
+        record_content = run_record(
             options.recorded(),
             [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
             started,
@@ -268,7 +268,7 @@ def run_train(
             documents=[document.doc_id for document in documents],
             held_out=[document.doc_id for document in held_out_documents],
         )
-        write_json(run.record, content)
+        write_json(run.record, record_content)
     return run
 
 
@@ -359,7 +359,7 @@ _L2_DEFAULT = (0.02,)  # without documents to choose on
 
 
 def split_documents(
-    corpus: Corpus, others: Corpus, options: Any
+    corpus: Corpus, held_out_corpus: Corpus, options: Any
 ) -> tuple[list[MentionDocument], list[MentionDocument]]:
     """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
 
@@ -371,14 +371,14 @@ def split_documents(
         If no document is left to train on.
     """
     doc_ids = [document.doc_id for document in corpus.documents]
-    if not others.paths:
+    if not held_out_corpus.paths:
         held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
         documents = [document for document in corpus.documents if document.doc_id not in held_out]
         return documents, [document for document in corpus.documents if document.doc_id in held_out]
-    for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
-        location = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+    for repeated in (document for document in held_out_corpus.documents if document.doc_id in set(doc_ids)):
+        location = f"{', '.join(held_out_corpus.paths)}: doc_id {repeated.doc_id!r}"
         raise InputError("a document must be trained on or held out, got it in both", place=location)
-    return corpus.documents, others.documents
+    return corpus.documents, held_out_corpus.documents
 
 
 def fit_model(
@@ -421,11 +421,11 @@ def fit_model(
     penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
     model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
     if options.refit and held_out:
-        chosen = model.provenance
-        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **chosen["held_out"]}
+        choice = model.provenance
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
         every = [*documents, *held_out]
         more = {**provenance, "chosen_on": figures}
-        model = trained(every, l2=(chosen["l2"],), epochs=chosen["epoch"], provenance=more)
+        model = trained(every, l2=(choice["l2"],), epochs=choice["epoch"], provenance=more)
     return model, tuple(reports)
 
 
@@ -449,7 +449,7 @@ def print_train(run: TrainResult) -> None:
     for report in run.reports:
         held_out = report.held_out
         losses = f"{'-':>9} {'-':>9}" if held_out is None else f"{held_out.loss:>9.4f} {held_out.link_loss:>9.4f}"
-        mark = " chosen" if report is run.chosen and held_out is not None else ""
+        mark = " chosen" if report is run.best_pass and held_out is not None else ""
         click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {losses}{mark}")
     print_text(
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
