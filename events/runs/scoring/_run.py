@@ -350,7 +350,8 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
     text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
     if text is not None and options.pipeline is None:
-        raise ParameterError(f"must be given to parse text, got none for {text}", parameter="pipeline")
+        rule = "must name a spaCy pipeline that parses the text, such as en_core_web_sm"
+        raise ParameterError(f"{rule}, got none for {text}", parameter="pipeline")
     if text is not None and options.mentions == "annotated":
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:
