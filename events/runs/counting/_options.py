@@ -1,4 +1,4 @@
-"""What a run counts and how, and what it found."""
+"""Options and result of a run that counts events."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CountOptions(
     shared.UncertainlyRecalibrated,
     shared.ThreadsOption,
 ):
-    """What to count, and how.
+    """What is counted, and how.
 
     Attributes
     ----------
@@ -92,28 +92,28 @@ class CountOptions(
 
     @property
     def records(self) -> tuple[str, ...]:
-        """Names or paths of the records of recalibrations on which the counts depend, or may depend."""
+        """Names or paths of the recalibrations on which the counts depend, or may depend."""
         from corefsample.recalibration._shipped import SHIPPED, named_recalibration
 
-        if self.recalibration is None:  # scores may have had that of a model of the package
+        if self.recalibration is None:  # scores may have been recalibrated with a model of the package
             return () if self.uncertainty == "none" else tuple(SHIPPED)
         name = named_recalibration(self.recalibration)
         return () if name is None else (name,)
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules, one or several."""
+        """Names or paths of the rules, at least one."""
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
 @declared
 class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
-    """What to count, how, and where to write it.
+    """What is counted and how, and where the results are written.
 
     Attributes
     ----------
     out
-        Folder for tables, pictures and the record of the run.
+        Folder for the tables, the pictures and the record of the run.
     """
 
     out: str = option(metavar="FOLDER")
@@ -121,12 +121,12 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.Engi
 
 @dataclass(frozen=True, slots=True)
 class EventsResult(CommandResult):
-    """Result of a run.
+    """Result of a run that counted events.
 
     Attributes
     ----------
     out
-        Folder of the run.
+        Path of the folder of the run.
     n_documents
         Number of documents counted.
     n_sampled
@@ -134,35 +134,36 @@ class EventsResult(CommandResult):
     n_with_events
         Number of documents with P(event) > 0 for some event and actor.
     n_quarantined
-        Number of bad documents set aside.
+        Number of invalid documents that were set aside.
     n_undated
-        Number of documents without a date that are counted, in no period.
+        Number of documents without a date, which are counted in no period.
     n_not_selected
-        Number of documents that `CountOptions.where` leaves out.
+        Number of documents that the conditions `CountOptions.where` left out.
     n_ambiguous
-        Number of names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
-    actors, periods
-        Actors with any evidence, after the name of their event if there are several rules, and the first and the last
-        period; "undated" if no document has a date.
+        Number of names in the sampled documents that the lexicon declares ambiguous, and that therefore match no actor.
+    actors
+        Actors with any evidence, preceded by the name of their event if there are several rules.
+    periods
+        Labels of the first and the last period; "undated" if no document has a date.
     seconds
-        Wall time in seconds.
+        Wall time of the run in seconds.
     n_parts, n_computed
-        Number of parts of the run, and of those that this call computed; earlier calls computed the others.
+        Number of parts of the run, and number of the parts that this call computed; earlier calls computed the others.
     n_several_parses
         Number of documents with several parses.
     uncertainty
-        "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
-        recalibration was considered.
+        Uncertainty of the recalibration that the intervals include, "none", "fit" or "domain"; None without a
+        recalibration.
     merged_actors
-        How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
-        preset does not keep them apart.
+        How often coreference alone merges distinct actors into one entity: see docs/file-formats.md. None if the preset
+        does not keep distinct actors apart.
     triggers
-        Number of triggers that the conditions of the preset leave out, by rule: see docs/file-formats.md.
+        Number of triggers that the conditions of the preset exclude, by rule: see docs/file-formats.md.
     rule_error
         Summary of the reference class of rules (`RuleErrorModel.summary`), and the expected width of the largest
         total after an audit; None without the error of rules.
     counts, totals
-        Tables of counts.csv and totals.csv.
+        Tables that were written to counts.csv and totals.csv.
     """
 
     out: str
