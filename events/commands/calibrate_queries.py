@@ -45,7 +45,7 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 class CalibrateQueriesOptions(
     shared.OutFolder, shared.Pictures, shared.Overwrite, shared.RecalibrationFitOptions, shared.UncertainlyRecalibrated
 ):
-    """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
+    """Options of a study of entity queries, with recalibrations fitted to the corpus or one fitted elsewhere.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class CalibrateQueriesOptions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrateQueriesResult(FolderResult):
-    """Result of a check of intervals.
+    """Result of a study of entity queries.
 
     Attributes
     ----------
@@ -118,20 +118,21 @@ def run_calibrate_queries(
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
+        Paths of files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
-        What to measure.
+        Options of the study; by default, those of the command line.
     on_progress
-        Function called as documents are read, with bytes read, bytes in all, and documents.
+        Function that is called as documents are read with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
+        If the folder has other files, or has an earlier result and `overwrite` is false.
     InputError
-        If a file is missing, if a document is bad and is not set aside, or if the documents have too little gold.
+        If a file is missing, a document is invalid and is not set aside, or the documents have too little gold.
     OutputError
-        If the folder cannot be written. After an error no folder is left.
+        If the folder cannot be written. After any error the folder is removed.
     """
     from events.commands._reading import gold_documents
     from events.commands._results import QueriesFolder, results

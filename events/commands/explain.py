@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from events.commands._explaining import EventShare, Explained
     from events.rules._rules import Rule
 
-_DEFAULT_SAMPLE = 20  # triggers
-_SCREEN = 40  # lines about a document with several parses
-_MATCHES = 4  # of a trigger in several parses
-# What the outcome of a trigger means, after its name.
+_DEFAULT_SAMPLE = 20  # number of triggers that are shown
+_SCREEN = 40  # number of lines about a document with several parses
+_MATCHES = 4  # number of different matches of a trigger that are listed
+# Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
     "excluded": "no event: a condition excludes it",
@@ -58,7 +58,7 @@ _OUTCOMES = {
 
 @declared
 class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
-    """Which triggers to explain.
+    """Options that select triggers to explain.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 
 @dataclass(frozen=True, slots=True)
 class ExplainResult(CommandResult):
-    """Triggers of a corpus with what became of them.
+    """Triggers of a corpus with their outcomes.
 
     Attributes
     ----------
@@ -100,16 +100,16 @@ class ExplainResult(CommandResult):
     n_documents
         Number of documents read.
     n_with_event, n_by_actor, n_by_nobody
-        Number of documents with a trigger that makes an event without the help of coreference: in all, by an actor of
-        the lexicon, and with an optional role that no name of the lexicon fills.
+        Number of documents with a trigger that makes an event without coreference; number of those with an event by an
+        actor of the lexicon; and number of those with an event whose optional role no name of the lexicon fills.
     n_triggers
         Number of triggers that the options select.
     outcomes
         Number of these triggers by outcome.
     shown
-        Triggers that were drawn to be shown, in the order of the corpus.
+        Triggers that were drawn at random to be shown, in the order of the corpus.
     all_parses
-        True if all parses of a trigger are shown, as in the options.
+        True if all parses of a trigger are shown.
     """
 
     rule: str
@@ -128,24 +128,25 @@ class ExplainResult(CommandResult):
 def run_explain(
     inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
 ) -> ExplainResult:
-    """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
+    """Trace the triggers of a rule in scored documents, and draw some to show with the events of their documents.
 
-    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome of those
-    parses that are likeliest together.
+    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome that has
+    the largest share of the parses.
 
     Parameters
     ----------
     inputs
-        Files of scored mentions, globs, or "-" for JSON Lines on standard input; every document with tokens.
+        Paths of files of scored mentions, globs, or "-" for JSON Lines on standard input. Documents must have tokens.
     options
-        Which triggers to explain, and how many of them to show.
+        Options that select the triggers, and the number of triggers that are shown.
     on_progress
-        Function called after each batch with bytes read, bytes in all, and documents.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If no trigger of the rule has the lemma of `trigger`, or no document has the name of `doc_id`.
+        If no trigger of the rule has the lemma `trigger`, or no document has the doc_id `doc_id`.
     InputError
         If a rule, a lexicon or a document is invalid.
     """
@@ -168,7 +169,7 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
+    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
     has_document = options.doc_id is None
@@ -213,7 +214,7 @@ def run_explain(
 
 
 def _named(triggers: Iterable[Explained], rules: Sequence[Rule], rule: Rule) -> Iterator[Explained]:
-    """Triggers of a rule; where there are several rules, their frames are named RULE.FRAME."""
+    """Yield the triggers of a rule; if there are several rules, frames are named RULE.FRAME."""
     for trigger in triggers:
         if len(rules) == 1:
             yield trigger
@@ -228,7 +229,7 @@ def _named(triggers: Iterable[Explained], rules: Sequence[Rule], rule: Rule) -> 
 
 
 def _wanted_lemma(rules: Sequence[Rule], trigger: str | None) -> str | None:
-    """The lemma in lower case, if a trigger of a rule has it."""
+    """Return a trigger in lower case, or raise ParameterError if no rule has such a trigger."""
     if trigger is None:
         return None
     words = {word for rule in rules for frame in rule.frames for word in frame.words}
@@ -249,7 +250,7 @@ def _rank(seed: int, doc_id: str, token: int) -> int:
 
 
 def print_explain(run: ExplainResult) -> None:
-    """Print the triggers that were chosen, and what they are."""
+    """Print the numbers of triggers by outcome, and the triggers that were drawn."""
     outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(run.outcomes.items()))
     print_text(
         f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
@@ -265,7 +266,7 @@ def print_explain(run: ExplainResult) -> None:
 
 
 def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
-    """Print the triggers of a document; with several parses at most a screen of lines, unless all are wanted."""
+    """Print the triggers of a document; with several parses at most 40 lines, unless `all_parses` is true."""
     is_limited = not all_parses and any(trigger.has_several for trigger in shown)
     n_lines = 0
     for number, trigger in enumerate(shown):
@@ -274,7 +275,7 @@ def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
             pairs.append(("P(event)", _shares(trigger)))
         lines = ["", *pair_lines(_heading(trigger), pairs)]
         n_lines += len(lines)
-        if is_limited and number and n_lines > _SCREEN - 2:  # lines of what is left out
+        if is_limited and number and n_lines > _SCREEN - 2:  # two lines summarise the other triggers
             outcomes = Counter(hidden.trace.outcome for hidden in shown[number:])
             more = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
             click.echo()
@@ -287,7 +288,7 @@ def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
 
 
 def _shares(trigger: Explained) -> str:
-    """Events of the document of a trigger."""
+    """Text with the events of a trigger's document and their probabilities."""
     from events.commands._explaining import N_SAMPLES
 
     if trigger.events is None:
@@ -301,7 +302,7 @@ def _heading(trigger: Explained) -> str:
 
 
 def _pairs(trigger: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
-    """Lines about one trigger; the trigger is in brackets in its sentence."""
+    """Pairs of name and value about a trigger, which is in brackets in its sentence."""
     words, position = list(trigger.words), trigger.trace.token - trigger.start
     words[position] = f"[{words[position]}]"
     pairs = [("sentence", " ".join(words))]
@@ -330,7 +331,7 @@ def _pairs(trigger: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
 
 
 def _reading(reading: Explained) -> list[tuple[str, str]]:
-    """Lines about what a trigger is in some or all parses."""
+    """Pairs of name and value about the trace of a trigger in some parses or in all."""
     trace = reading.trace
     pairs = [("trigger", f"{trace.trigger} (frame {trace.frame})")]
     remark = " by nobody whom the lexicon names" if reading.is_by_nobody else ""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @declared
 class RuleTestOptions(shared.LexiconOption):
-    """What rules are checked against.
+    """Options of a check of rules.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class RuleTestResult:
     Attributes
     ----------
     reports
-        Report on each file, like those of `doctor`.
+        Report on each file: see `events.commands.doctor`.
     """
 
     reports: tuple[FileReport, ...]
 
     def to_json(self) -> Any:
-        """The fields of each report, and its examples."""
+        """JSON values of each report with its examples."""
         return [{**report.to_json(), "examples": _examples(report)} for report in self.reports]
 
 
@@ -66,9 +66,9 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     Parameters
     ----------
     files
-        YAML files of rules, and names of shipped rules.
+        Paths of YAML files of rules, or names of shipped rules.
     options
-        Lexicon and dependency scheme that the rules are checked against.
+        Lexicon and dependency scheme of the check; by default, those of the command line.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _examples(report: FileReport) -> list[dict[str, Any]]:
 
 
 def print_rule_test(outcome: RuleTestResult) -> None:
-    """Print each report, and what is found in each example."""
+    """Print each report, and the events that each preset finds in each example."""
     for report in outcome.reports:
         print_pairs(report.title, report.lines())
         by_example: dict[int, list[ExampleResult]] = {}
