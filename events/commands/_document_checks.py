@@ -214,7 +214,7 @@ class CorpusReport(CheckReport):
 
 def _language_text(languages: Counter[str], known_share: float | None) -> str:
     """Text with the number of documents by language, and the share of their words that the English model knows."""
-    counts = ", ".join(f"{code or 'not declared'} ({count:,})" for code, count in sorted(languages.items()))
+    counts = ", ".join(f"{code or 'not said'} ({count:,})" for code, count in sorted(languages.items()))
     share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
     return f"{counts or 'none'}{share}"
 
