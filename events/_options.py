@@ -164,7 +164,7 @@ class Options:
         """Options on which results depend, by name."""
         return {name: getattr(self, name) for name, each in fields_of(type(self)).items() if each.is_recorded}
 
-    def chosen(self, *names: str) -> dict[str, Any]:
+    def subset(self, *names: str) -> dict[str, Any]:
         """Values of some options, by name."""
         return {name: getattr(self, name) for name in names}
 
@@ -201,7 +201,7 @@ def _kind(hint: Any) -> dict[str, Any]:
     return {"type": kind, "choices": choices, "n_values": n_values, "is_optional": NoneType in members}
 
 
-class Result(HtmlTable):
+class CommandResult(HtmlTable):
     """Base of what a command returns, a frozen dataclass."""
 
     __slots__ = ()
@@ -217,7 +217,7 @@ class Result(HtmlTable):
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FolderResult(Result):
+class FolderResult(CommandResult):
     """Base of the results of commands that can write into a folder.
 
     Attributes

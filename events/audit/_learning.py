@@ -151,7 +151,7 @@ class LearnedTarget:
         self.n_labels, self.n_positive = len(rows), int(y.sum())
         self._few = min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS
         self._features, self._words = features, None if self._few else words
-        self.folds = made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng)
+        self.folds = plan.same_for_copies(made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng))
         columns = standardised(features, None if self._words is None else self._words.columns)
         self.regression = LabelRegression(rows, y, self._label_weights(rows), self.folds, *columns)
         self.candidates = weighted_candidates(

@@ -14,7 +14,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
-from events._options import Progress, Result
+from events._options import CommandResult, Progress
 from events.commands._reading import Report, batches
 from events.counting._evaluation import RuleFinder
 from events.counting._evidence import DocumentEvidence
@@ -112,7 +112,7 @@ def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
 
 
 @dataclass(frozen=True, slots=True)
-class EventShare(Result):
+class EventShare(CommandResult):
     """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
 
     Before the actors is the name of the event where there are several rules.

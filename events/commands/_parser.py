@@ -254,7 +254,7 @@ class Command(click.Command):
     @contextmanager
     def _logged(self, ctx: click.Context, common: CommonOptions) -> Iterator[None]:
         """Log, with the beginning and the end of the command."""
-        with log_to_screen(**common.chosen("verbose", "quiet", "log_file")):
+        with log_to_screen(**common.subset("verbose", "quiet", "log_file")):
             log = logger(COMMANDS)
             log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
             try:

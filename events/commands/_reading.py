@@ -12,14 +12,14 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from events._options import Progress, Result
+from events._options import CommandResult, Progress
 from events.queries._queries import match_queries
 
 _SHOWN = 20  # problems
 
 
 @dataclass(slots=True, kw_only=True)
-class Report(Result):
+class Report(CommandResult):
     """Base of reports on files.
 
     Attributes

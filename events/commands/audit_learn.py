@@ -27,7 +27,7 @@ import click
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._folders import OutputFolder
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
@@ -76,7 +76,7 @@ class LearnedFolder(OutputFolder):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditLearnResult(Result):
+class AuditLearnResult(CommandResult):
     """Result of learning.
 
     Attributes
@@ -151,7 +151,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         result = _written(learned, folder, options)
         arguments = {"source": os.fspath(source), "plan": os.fspath(of_plan)}
         record = run_record(
-            {**options.chosen("level", "seed", "words", "table"), **arguments}, checksums(names), started
+            {**options.subset("level", "seed", "words", "table"), **arguments}, checksums(names), started
         )
         folder.finish_record({**record, **learned.to_json(), "summary": result.to_json()})
     return result

@@ -52,7 +52,7 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     n_resamples
         Number of random draws for intervals and tests.
     seed
-        Same seed, same intervals.
+        Seed of the random draws: the same seed gives the same intervals.
     """
 
     bin_size: int | None = option(default=None, at_least=1)
@@ -121,7 +121,7 @@ def run_calibrate(
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
             raise InputError(rule, place=_place(stream))
         try:
-            calibration = links.calibrate_links(tables, **options.chosen(*_MEASURING))
+            calibration = links.calibrate_links(tables, **options.subset(*_MEASURING))
         except InputError as error:
             raise error.at(_place(stream)) from None
         result = CalibrateResult(calibration, **output.summary())

@@ -78,7 +78,7 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     n_resamples
         Number of random draws for intervals.
     seed
-        Same seed, same parses.
+        Seed of the random draws: the same seed gives the same parses.
     """
 
     pipeline: str = option(metavar="SPACY")
@@ -186,7 +186,7 @@ def run_calibrate_parses(
             drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
         ]
         result = CalibrateParsesResult(
-            calibrate_parses(pairs, **options.chosen("level", "n_resamples", "seed")),
+            calibrate_parses(pairs, **options.subset("level", "n_resamples", "seed")),
             fit,
             options.fit_by,
             temperatures,
@@ -210,7 +210,7 @@ def _fitted(
     if options.temperature is not None:
         return None, (options.temperature,)
     table = drawn.scores(documents, options.temperatures, options.fit_by)
-    settings = options.chosen("temperatures", "level", "n_resamples", "seed")
+    settings = options.subset("temperatures", "level", "n_resamples", "seed")
     fit = fit_temperature(table, **settings)
     if not is_crossed:
         return fit, (fit.temperature,)

@@ -43,7 +43,7 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 
 @declared
 class CalibrateQueriesOptions(
-    shared.OutFolder, shared.Pictures, shared.Overwrite, shared.FitOptions, shared.UncertainlyRecalibrated
+    shared.OutFolder, shared.Pictures, shared.Overwrite, shared.RecalibrationFitOptions, shared.UncertainlyRecalibrated
 ):
     """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
 
@@ -142,7 +142,7 @@ def run_calibrate_queries(
             inputs,
             "queries",
             for_queries=True,
-            **options.chosen("role", "scheme"),
+            **options.subset("role", "scheme"),
             on_rejected=output.on_rejected,
             on_progress=on_progress,
         )
@@ -158,7 +158,7 @@ def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQu
     from events.queries._study import N_BINS, study_queries
 
     names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
-    chosen = options.chosen(*names.split())
+    chosen = options.subset(*names.split())
     chosen |= {"by": options.group_by, "domains": options.domains_of(documents, place)}
     if options.objectives is None:
         chosen["objectives"] = _OBJECTIVES[options.form]

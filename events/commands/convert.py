@@ -28,7 +28,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts
 
@@ -66,7 +66,7 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertResult(Result):
+class ConvertResult(CommandResult):
     """Result of a conversion.
 
     Attributes
@@ -127,7 +127,7 @@ def run_convert(
         return _to_standard_output(names, options, on_progress)
     if is_scored := output_kind(path) == "scored":
         _require_scores(names, path, options)
-    with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
+    with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         if is_scored:
             n_documents = convert(
                 names,
@@ -138,7 +138,7 @@ def run_convert(
             )
             return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
         require_free(path, overwrite=options.overwrite)
-        settings = options.chosen("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
+        settings = options.subset("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
         written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
         n_quarantined = 0 if on_rejected is None else on_rejected.count
         return ConvertResult(path, written.n_documents, n_quarantined, written.skipped, written.left_out)

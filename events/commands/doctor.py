@@ -38,7 +38,7 @@ from corefsample._extras import requirements
 from corefsample._machine import available_memory, processors
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import Options, Result, declared, option
+from events._options import CommandResult, Options, declared, option
 from events.commands._parser import BAD_INPUT, Command, Failure
 from events.commands._screen import print_error, print_pairs
 
@@ -173,7 +173,7 @@ _NAME = re.compile(r"^[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Environment(Result):
+class Environment(CommandResult):
     """What the installation consists of.
 
     Attributes

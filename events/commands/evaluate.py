@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from events import _shared_options as shared
-from events._options import Progress, Result, declared, option
+from events._options import CommandResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import mention_counts, print_counts, print_text
 
@@ -57,7 +57,7 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
     n_resamples
         Number of resamples of the documents.
     seed
-        Same seed, same samples and intervals.
+        Seed of the random draws: the same seed gives the same samples and intervals.
     """
 
     match: Literal["span", "head"] = "span"
@@ -70,7 +70,7 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EvaluateResult(Result):
+class EvaluateResult(CommandResult):
     """Scores of a system.
 
     Attributes
@@ -163,13 +163,13 @@ def run_evaluate(
     opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
-    settings = options.chosen("match", "clustering", "singletons", "level", "seed")
+    settings = options.subset("match", "clustering", "singletons", "level", "seed")
     scored = system_scores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
     systems = [list(scored.by_document.values())]
     if options.against is not None:
         second_scored = system_scores(opened(options.against), keys, **settings, n_samples=0)
         systems.append(list(second_scored.by_document.values()))
-    draws = resampled_f1(systems, **options.chosen("n_resamples", "seed"))
+    draws = resampled_f1(systems, **options.subset("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
     differences = score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else []

@@ -30,7 +30,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Progress, Result, declared, option
+from events._options import CommandResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, pair_lines, print_text
 
@@ -57,7 +57,7 @@ _OUTCOMES = {
 
 
 @declared
-class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
+class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     """Which triggers to explain.
 
     Attributes
@@ -77,7 +77,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
     all_parses
         Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
     seed
-        Same seed, same sentences.
+        Seed of the random draws: the same seed gives the same sentences.
     """
 
     rule: str = option(default="attack", metavar="RULE")
@@ -90,7 +90,7 @@ class ExplainOptions(shared.Lexicon, shared.Scheme, shared.Seed):
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainResult(Result):
+class ExplainResult(CommandResult):
     """Triggers of a corpus with what became of them.
 
     Attributes

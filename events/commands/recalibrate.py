@@ -23,7 +23,7 @@ import click
 from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Progress, Result, declared, option
+from events._options import CommandResult, Progress, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_counts, print_text
 
@@ -44,7 +44,7 @@ RECORD_SUFFIX = ".recalibration.json"
 
 
 @declared
-class RecalibrateOptions(shared.Overwrite, shared.FitOptions):
+class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
     """What to fit, and how.
 
     Attributes
@@ -74,7 +74,7 @@ class RecalibrateOptions(shared.Overwrite, shared.FitOptions):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecalibrateResult(Result):
+class RecalibrateResult(CommandResult):
     """Result of a recalibration.
 
     Attributes
@@ -177,13 +177,13 @@ def run_recalibrate(
         raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
     require_suffix(options.out, SUFFIXES, ParameterError)
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
-    with quarantine_file(options.out, **options.chosen("on_error", "overwrite")) as on_rejected:
+    with quarantine_file(options.out, **options.subset("on_error", "overwrite")) as on_rejected:
         apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
         gold_inputs = gold_documents(
             gold,
             "the fit",
             for_queries=options.objective.startswith(("queries", "joint")),
-            **options.chosen("role", "scheme"),
+            **options.subset("role", "scheme"),
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
@@ -236,11 +236,11 @@ def _fitted(
     from events.queries._score import named_objective
 
     names = ("role", "scheme", "unannotated", "n_samples", "seed")
-    objective = named_objective(options.objective, options.chosen(*names))
+    objective = named_objective(options.objective, options.subset(*names))
     domains = options.domains_of(gold.documents, gold.place)
     try:
         fitter = recalibration.RecalibrationFitter(
-            gold.documents, objective=objective, domains=domains, **options.chosen("missing", "unannotated", "form")
+            gold.documents, objective=objective, domains=domains, **options.subset("missing", "unannotated", "form")
         )
         fit = fitter.fit()
         return fitter, fit, None if domains is None else fitter.domain_effect()

@@ -21,7 +21,7 @@ import click
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import Options, Result, declared, fields_of, option
+from events._options import CommandResult, Options, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_text
 
@@ -100,7 +100,7 @@ class ReportOptions(PictureOptions, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class PictureResult(Result):
+class PictureResult(CommandResult):
     """A picture of counts.
 
     Attributes
@@ -125,7 +125,7 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Report
         return _drawn(folder, options, options.picture)
     from events.pages._report import write_report
 
-    return write_report(folder, **options.chosen(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
+    return write_report(folder, **options.subset(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
 
 
 def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult:
@@ -143,7 +143,7 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult
         raise ParameterError(f"must be one of {', '.join(events)}, got {event or 'none'}", parameter="event")
     actors = [name for text in options.actors for name in text.split(",")]
     labels = {actor: text for actor, _, text in (label.partition("=") for label in options.labels)}
-    look = options.chosen("panels", "y_label", "size")
+    look = options.subset("panels", "y_label", "size")
     figure = event_bands(counts[counts["event"] == event], actors or None, names=names, labels=labels, **look)
     with new_file(path, overwrite=options.overwrite, suffix=suffix) as partial:
         save_figure(figure, partial)

@@ -22,7 +22,7 @@ import click
 
 from corefsample.errors import InputError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_text
 
@@ -54,7 +54,7 @@ class RuleCompareOptions(shared.Seed):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleCompareResult(Result):
+class RuleCompareResult(CommandResult):
     """Comparison of the P of two runs with labels.
 
     Attributes
@@ -113,7 +113,7 @@ def run_rule_compare(
     _, plan, labels = labelled_plan(first, sheets, options.plan)
     cells = labelled_cells(plan, labels, range(len(plan.frame.targets)))
     p = [_probabilities(run, plan)[cells.documents, cells.targets] for run in (first, second)]
-    differences = paired_differences(cells, p[0], p[1], **options.chosen("level", "n_resamples", "seed"))
+    differences = paired_differences(cells, p[0], p[1], **options.subset("level", "n_resamples", "seed"))
     brier = differences[0]
     verdict = "better" if brier.upper < 0.0 else "worse" if brier.lower > 0.0 else "undecided"
     return RuleCompareResult(

@@ -20,7 +20,7 @@ import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import print_text
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @declared
-class RuleNewOptions(shared.Lexicon, shared.Overwrite):
+class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     """What the rule is made from.
 
     Attributes
@@ -58,7 +58,7 @@ class RuleNewOptions(shared.Lexicon, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class RuleNewResult(Result):
+class RuleNewResult(CommandResult):
     """Rule file that was written, and its examples.
 
     Attributes
@@ -132,7 +132,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         file = typed(out, read_yaml(out, text.encode()), RuleFile)
         check_rule_file(file, out)
         results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
-        return {(each.number, each.preset): each.found for each in results}
+        return {(each.number, each.preset): each.events for each in results}
 
     events = examined(rule_text(name, drafts, scheme, {}))
     has_roles = any(draft.actor >= 0 for draft in drafts)

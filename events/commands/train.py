@@ -28,7 +28,7 @@ import click
 import corefsample
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import Progress, Result, declared, option
+from events._options import CommandResult, Progress, declared, option
 from events._selection import Selection
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_counts, print_text
@@ -43,7 +43,7 @@ RECORD_SUFFIX = ".training.json"
 
 
 @declared
-class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
+class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
     """Which documents to train on, and how.
 
     Attributes
@@ -90,7 +90,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
     min_count
         Words in fewer documents are represented by their endings.
     seed
-        Same seed, same model.
+        Seed of the random draws: the same seed gives the same model.
     threads
         Number of threads; more than two are no faster.
     """
@@ -119,7 +119,7 @@ class TrainOptions(shared.Scheme, shared.EntityFields, shared.Seed, shared.Overw
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainResult(Result):
+class TrainResult(CommandResult):
     """Outputs and results of a training run.
 
     Attributes
@@ -228,7 +228,7 @@ def run_train(
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
     features = {} if options.templates is None else {"templates": load_templates(options.templates)}
     selection = Selection(options.where)
-    with quarantine_file(path, **options.chosen("on_error", "overwrite")) as on_rejected:
+    with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         paths = [corpora, options.held_out] if options.held_out else [corpora]
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
         read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from corefsample.errors import CorefsampleError
-from events._options import Options, Result, declared
+from events._options import CommandResult, Options, declared
 from events.commands._parser import Command
 from events.commands._screen import counted
 
@@ -31,7 +31,7 @@ class WarmUpOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class WarmUpResult(Result):
+class WarmUpResult(CommandResult):
     """What was compiled, and where it is.
 
     Attributes

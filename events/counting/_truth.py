@@ -189,8 +189,8 @@ class TrueEvents(HtmlTable):
         """
         missing = [name for name in (*self._columns, "period", "lower", "upper") if name not in counts]
         if missing:
-            found = _checks.shown(list(counts))
-            raise ParameterError(f"must have the column {missing[0]}, got {found}", parameter="counts")
+            shown = _checks.shown(list(counts))
+            raise ParameterError(f"must have the column {missing[0]}, got {shown}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
         cells = [*self._columns, "period"]
         by_cell = Counter(self.to_frame()[cells].itertuples(index=False, name=None))

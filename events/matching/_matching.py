@@ -119,13 +119,13 @@ def match_rules(
     """Match several rules against a parse, each as `match_document` does; shared steps are done once."""
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ParseReading] = {}
     chosen: list[list[RuleReading]] = []
     for rule in rules:
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
-                readings[name] = Reading(tokens, mentions, name, words, rule.language)
+                readings[name] = ParseReading(tokens, mentions, name, words, rule.language)
         chosen.append([RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
     found = LexiconMatches({}, {}, 0)
@@ -148,7 +148,7 @@ def distinct_actors(
     See `apart` and `naming` of `MentionMatches`. No rule is needed. If the labels fit several schemes, the first one is
     used; errors are those of `readable_schemes`.
     """
-    reading = Reading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
+    reading = ParseReading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
     apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
     return apart.pairs[: apart.n_distinct], apart.naming
 
@@ -181,7 +181,7 @@ class _Apart(NamedTuple):
     naming: Ints32
 
 
-class Reading:
+class ParseReading:
     """A parse read by one scheme, with the intermediate results that all rules share."""
 
     def __init__(
@@ -411,7 +411,7 @@ def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> floa
     return 1.0 / (1.0 + exp(-z))
 
 
-class Candidate(NamedTuple):
+class TriggerCandidate(NamedTuple):
     """Trigger of a frame with its lemma or phrase, and, for each role, the tokens where paths end with their paths."""
 
     token: int
@@ -423,7 +423,7 @@ class Candidate(NamedTuple):
 class RuleReading:
     """A parse read by one scheme, with the triggers of a rule and the instances of its event."""
 
-    def __init__(self, parse: Reading, rule: Rule) -> None:
+    def __init__(self, parse: ParseReading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
         self.candidates = _candidates(parse, rule)
@@ -498,7 +498,7 @@ class RuleReading:
         )
 
 
-def is_filled_by_default(rule: Rule, role: str, reading: Reading, trigger: int) -> bool:
+def is_filled_by_default(rule: Rule, role: str, reading: ParseReading, trigger: int) -> bool:
     """Whether a role has a default actor whose conditions hold at a trigger."""
     if role not in rule.defaults:
         return False
@@ -535,18 +535,20 @@ def described_words(
     return words
 
 
-def _candidates(parse: Reading, rule: Rule) -> list[Candidate]:
+def _candidates(parse: ParseReading, rule: Rule) -> list[TriggerCandidate]:
     """Triggers of each frame, with the tokens where the paths of its roles end, whether they head mentions or not."""
     view = parse.view
     return [
-        Candidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
+        TriggerCandidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
         for frame in rule.frames
         for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
         for token, words in parse.index.triggers(frame, view).items()
     ]
 
 
-def _instances(parse: Reading, rule: Rule, candidates: Iterable[Candidate]) -> dict[int, dict[tuple[int, ...], str]]:
+def _instances(
+    parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]
+) -> dict[int, dict[tuple[int, ...], str]]:
     """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
     instances: dict[int, dict[tuple[int, ...], str]] = {}
     for each in candidates:

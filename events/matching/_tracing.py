@@ -16,9 +16,9 @@ from corefsample.syntax._paths import FailedStep, connecting_path, nearest_failu
 from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import (
-    Candidate,
-    Reading,
+    ParseReading,
     RuleReading,
+    TriggerCandidate,
     is_filled_by_default,
     readable_schemes,
     rule_words,
@@ -153,7 +153,7 @@ def trace_document(
     If the labels fit several schemes, the first for which the rule has paths is used.
     """
     served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    reading = Reading(tokens, mentions, served[0], rule_words([rule]), rule.language)
+    reading = ParseReading(tokens, mentions, served[0], rule_words([rule]), rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     tracer = _Tracer(reading, mentions, rule, lexicon, names)
     return DocumentTrace(tuple(tracer.triggers(RuleReading(reading, rule).candidates)), names)
@@ -162,7 +162,9 @@ def trace_document(
 class _Tracer:
     """One parse with the names of actors in it and the mentions that they describe."""
 
-    def __init__(self, reading: Reading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches) -> None:
+    def __init__(
+        self, reading: ParseReading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches
+    ) -> None:
         self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
         self._view: ParseView = reading.view
         self._codes: dict[int, set[str]] = {}  # by head of a mention
@@ -173,15 +175,15 @@ class _Tracer:
             self._codes.setdefault(head, set()).add(described.codes[number])
             self._described.setdefault(first, []).append(head)
 
-    def triggers(self, candidates: Iterable[Candidate]) -> Iterator[TriggerTrace]:
+    def triggers(self, candidates: Iterable[TriggerCandidate]) -> Iterator[TriggerTrace]:
         """Triggers in the order of the text; a token that triggers several frames is reported with its best outcome."""
-        by_token: dict[int, list[Candidate]] = {}
+        by_token: dict[int, list[TriggerCandidate]] = {}
         for candidate in candidates:
             by_token.setdefault(candidate.token, []).append(candidate)
         for _, several in sorted(by_token.items()):
             yield min(map(self._trigger, several), key=lambda trace: OUTCOMES.index(trace.outcome))
 
-    def _trigger(self, candidate: Candidate) -> TriggerTrace:
+    def _trigger(self, candidate: TriggerCandidate) -> TriggerTrace:
         token, text, rule = candidate.token, self._view.text, self._rule
         ends = {name: rule.conditions[name].ends(self._view, token, self._reading.scheme) for name in rule.unless}
         conditions = {name: text[min(tokens)] for name, tokens in ends.items() if tokens}
@@ -197,7 +199,7 @@ class _Tracer:
             *(roles, tuple(self._actors_near(token))),
         )
 
-    def _role(self, candidate: Candidate, role: str, ends: dict[int, str]) -> RoleTrace:
+    def _role(self, candidate: TriggerCandidate, role: str, ends: dict[int, str]) -> RoleTrace:
         frame, rule = candidate.frame, self._rule
         is_optional = role in rule.optional - frame.required
         filled = [(path, head) for head, path in ends.items() if self._reading.by_head[head]]

@@ -62,8 +62,8 @@ class Outcome:
     def __str__(self) -> str:
         return f"{self.name}={'|'.join(self.events)}:{self.actors}"
 
-    def chosen(self, keys: Iterable[tuple[str, ...]], kinds: Mapping[str, str]) -> list[int]:
-        """Numbers of the events of a rule, as codes of actors, that the outcome has; `kinds` are those of a lexicon."""
+    def matching_keys(self, keys: Iterable[tuple[str, ...]], kinds: Mapping[str, str]) -> list[int]:
+        """Indices of the keys that belong to the outcome; `kinds` gives the class of each actor by its code."""
         patterns = [actors.split(">") for actors in self.actors.split("|")]
         return [e for e, key in enumerate(keys) if any(map(partial(_fits, key, kinds), patterns))]
 

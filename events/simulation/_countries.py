@@ -54,7 +54,7 @@ class SimulatedCountry:
         return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
 
 
-class Timeline:
+class AttackRates:
     """Rates of attacks of each country, day by day.
 
     Parameters

@@ -20,7 +20,7 @@ from corefsample.coreference._clusterings import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from events.simulation._countries import SimulatedCountry, Timeline, default_countries
+from events.simulation._countries import AttackRates, SimulatedCountry, default_countries
 from events.simulation._notation import NO_COUNTRY, Traits
 from events.simulation._story import Story, Uniform, news_texts, pick, written
 
@@ -114,13 +114,13 @@ def simulate_documents(
     n_documents = _checks.whole("n_documents", n_documents, 0)
     if start > end:
         raise ParameterError(f"must not be before start, {start}, got {end}", parameter="end")
-    timeline = Timeline(default_countries() if countries is None else countries, start, end)
+    attack_rates = AttackRates(default_countries() if countries is None else countries, start, end)
     if not 0.01 <= temperature <= 100.0:
         raise ParameterError(f"must lie in [0.01, 100], got {temperature!r}", parameter="temperature")
     if not 10.0 <= median_mentions <= 500.0:
         raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
     _checks.probability("event_share", event_share)
-    simulation = _Simulation(timeline, _checks.seed(seed), temperature, event_share, median_mentions, apart)
+    simulation = _Simulation(attack_rates, _checks.seed(seed), temperature, event_share, median_mentions, apart)
     return map(simulation.document, range(n_documents))
 
 
@@ -128,7 +128,7 @@ def simulate_documents(
 class _Simulation:
     """The parameters of `simulate_documents`."""
 
-    timeline: Timeline
+    attack_rates: AttackRates
     seed: int
     temperature: float
     event_share: float
@@ -141,7 +141,7 @@ class _Simulation:
         uniform = _uniforms(rng).__next__
         n_mentions = self.median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
         n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
-        date, story = _article(uniform, self.timeline, self.event_share, n_mentions)
+        date, story = _article(uniform, self.attack_rates, self.event_share, n_mentions)
         words = story.words
         marks = sorted(words.marks, key=lambda mark: (mark[0], -mark[1]))
         mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
@@ -166,16 +166,18 @@ class _Simulation:
         return SimulatedDocument(document, true_antecedents)
 
 
-def _article(uniform: Uniform, timeline: Timeline, event_share: float, n_mentions: int) -> tuple[datetime.date, Story]:
+def _article(
+    uniform: Uniform, attack_rates: AttackRates, event_share: float, n_mentions: int
+) -> tuple[datetime.date, Story]:
     """Choose date, topic and countries of an article: the main country, an opponent and an ally."""
     attacks: list[str] = []
     if uniform() < event_share:
-        date, first = timeline.attack(uniform(), uniform())
-        existing = timeline.existing(date)
+        date, first = attack_rates.attack(uniform(), uniform())
+        existing = attack_rates.existing(date)
         topic, attacks = "conflict", _attacks(uniform)
     else:
-        date = timeline.date(int(uniform() * timeline.n_days))
-        existing = timeline.existing(date)
+        date = attack_rates.date(int(uniform() * attack_rates.n_days))
+        existing = attack_rates.existing(date)
         first = pick(uniform, existing)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
     others = [country for country in existing if country is not first]

@@ -90,7 +90,7 @@ class Template:
 
 
 @dataclass(slots=True)
-class Phrase:
+class ParsedPhrase:
     """Words with their parse; heads are relative to the first word, -1 at the root."""
 
     text: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ class Phrase:
         self.dep.append(dep)
         self.head.append(head)
 
-    def append(self, other: Phrase) -> None:
+    def append(self, other: ParsedPhrase) -> None:
         """Add all words and mentions of another phrase, which is not changed."""
         start = len(self.text)
         self.text += other.text
@@ -210,7 +210,7 @@ def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, r
 # --- filling --------------------------------------------------------------------------------------
 
 
-def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -> Phrase:
+def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str = "") -> ParsedPhrase:
     """Fill the slots of a template.
 
     Parameters
@@ -222,7 +222,7 @@ def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -
     scene
         Distinguishes mentions of the template itself: "the bridge" of one scene is not that of another.
     """
-    phrase = Phrase()
+    phrase = ParsedPhrase()
     starts, places = [], []
     for i, item in enumerate(template.items):
         start = len(phrase.text)
@@ -250,7 +250,7 @@ def joined(template: Template, fillers: Mapping[int, Phrase], scene: str = "") -
     return phrase
 
 
-def _own_mention(phrase: Phrase, start: int, end: int, head: int, scene: str) -> Mark:
+def _own_mention(phrase: ParsedPhrase, start: int, end: int, head: int, scene: str) -> Mark:
     lemma = phrase.lemma[head]
     agreement = "it" if phrase.text[head] == lemma else "they"
     words = " ".join(phrase.text[start:end]).lower()

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from events.simulation._countries import SimulatedCountry
-from events.simulation._notation import NO_COUNTRY, Item, Phrase, Template, Traits, joined, parsed
+from events.simulation._notation import NO_COUNTRY, Item, ParsedPhrase, Template, Traits, joined, parsed
 
 Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
@@ -40,7 +40,7 @@ def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
 # --- texts -------------------------------------------------------------------------------------------------
 
 
-class Kind(msgspec.Struct, frozen=True):
+class EntityKind(msgspec.Struct, frozen=True):
     """Entities with the same noun phrases.
 
     Attributes
@@ -77,7 +77,7 @@ class Topic(msgspec.Struct, frozen=True):
 class NewsTexts(msgspec.Struct, frozen=True):
     """Kinds and topics by name, and sentences with an attack, one per line."""
 
-    kinds: dict[str, Kind]
+    kinds: dict[str, EntityKind]
     topics: dict[str, Topic]
     attacks: str
     other_attacks: str
@@ -94,14 +94,14 @@ def news_texts() -> NewsTexts:
 
 
 @lru_cache(maxsize=2**15)
-def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> Phrase:
+def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> ParsedPhrase:
     """Return the phrase of a template about an entity of these countries; callers must not change it."""
     items = enumerate(parsed(notation).items)
     fillers = {i: _country_words(item, countries[item.slot.endswith("2")]) for i, item in items if item.slot}
     return joined(parsed(notation), fillers)
 
 
-def _country_words(item: Item, country: SimulatedCountry) -> Phrase:
+def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
     """Return the words of a country for a slot, by default its name. A name is a mention, an adjective is not."""
     slot = item.slot.rstrip("2")
     words = {"adj": country.adjective, "people": country.people, "abbr": country.abbreviation}.get(slot, country.name)
@@ -109,7 +109,7 @@ def _country_words(item: Item, country: SimulatedCountry) -> Phrase:
     parts = (words or country.name).split()
     if item.dep in ("amod", "compound", "conj"):  # before a noun with its own article or none
         parts = [part for part in parts if part != "the"]
-    phrase = Phrase(root=len(parts) - 1)
+    phrase = ParsedPhrase(root=len(parts) - 1)
     for part in parts[:-1]:
         phrase.add(part, part, *(("DET", "det") if part == "the" else ("PROPN", "compound")), phrase.root)
     lemma = parts[-1].removesuffix("s") if slot == "people" and not named else parts[-1]
@@ -123,7 +123,7 @@ def _country_words(item: Item, country: SimulatedCountry) -> Phrase:
     return phrase
 
 
-def _make_possessive(phrase: Phrase) -> None:
+def _make_possessive(phrase: ParsedPhrase) -> None:
     phrase.add("'" if phrase.text[phrase.root].endswith("s") else "'s", "'s", "PART", "case", phrase.root)
 
 
@@ -138,17 +138,17 @@ class _Entity:
     first: list[str]
     later: list[str]
     last_sentence: int | None = None
-    phrases: dict[tuple[str, str], Phrase] = field(default_factory=dict)  # by notation and manner
+    phrases: dict[tuple[str, str], ParsedPhrase] = field(default_factory=dict)  # by notation and manner
 
 
 @dataclass(slots=True)
 class Story:
     """The text of an article; its mentions are in `words.marks`, in no particular order."""
 
-    words: Phrase = field(default_factory=Phrase)
+    words: ParsedPhrase = field(default_factory=ParsedPhrase)
     sent: list[int] = field(default_factory=list)
 
-    def add(self, sentence: Phrase) -> None:
+    def add(self, sentence: ParsedPhrase) -> None:
         """Add a sentence."""
         number = self.sent[-1] + 1 if self.sent else 0
         start = len(self.words.text)
@@ -201,14 +201,14 @@ class _Cast:
         last_sentence = self._entities[role].last_sentence
         return last_sentence is not None and self.sentence - last_sentence <= _RECENT
 
-    def sentence_from(self, template: Template) -> Phrase:
+    def sentence_from(self, template: Template) -> ParsedPhrase:
         """Fill the slots of a sentence."""
         fillers = {i: self._mention(item) for i, item in enumerate(template.items) if item.slot}
         scene = str(self.sentence // _SCENE)
         self.sentence += 1
         return joined(template, fillers, scene)
 
-    def _mention(self, item: Item) -> Phrase:
+    def _mention(self, item: Item) -> ParsedPhrase:
         entity = self._entities[item.slot]
         age = None if entity.last_sentence is None else self.sentence - entity.last_sentence
         entity.last_sentence = self.sentence
@@ -233,10 +233,10 @@ class _Cast:
         return age <= _RECENT and self._uniform() < likely
 
 
-def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> Phrase:
+def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedPhrase:
     """Return a noun phrase for an entity, with its mention."""
     bare = _country_phrase(notation, entity.countries if "2" in notation else entity.countries[:1])
-    phrase = Phrase(root=bare.root)
+    phrase = ParsedPhrase(root=bare.root)
     phrase.append(bare)
     end = len(phrase.text)
     if possessive:
@@ -269,10 +269,10 @@ def _country_of(notation: str, countries: tuple[SimulatedCountry, ...]) -> str:
     return f"{first}+{countries[1].code}" if "{adj2}" in notation else first
 
 
-def _pronoun(entity: _Entity, item: Item) -> Phrase:
+def _pronoun(entity: _Entity, item: Item) -> ParsedPhrase:
     subject, other, possessive = _PRONOUNS[entity.agreement]
     text = possessive if item.manner == "'s" else subject if item.dep.startswith("nsubj") else other
-    phrase = Phrase()
+    phrase = ParsedPhrase()
     phrase.add(text, possessive if item.manner == "'s" else subject, "PRON", "root", -1)
     traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
     phrase.marks.append((0, 1, 0, traits))

@@ -20,7 +20,7 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._losses import LOSSES, SCORES, Score, loss_under
+from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under
 from corefsample.summaries._point_estimate import merged, starts, swept
 from corefsample.summaries._posterior import posterior_from
 
@@ -151,7 +151,7 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
 
 
 @pytest.mark.parametrize("loss", SCORES)
-def test_the_best_start_is_not_dropped_after_a_few_samples(loss: Score) -> None:
+def test_the_best_start_is_not_dropped_after_a_few_samples(loss: ScoreName) -> None:
     samples = random_samples(8, 12, 600)
     source = posterior_from(samples)
     least = min(loss_under(source, labels, loss, 1.0).value for labels in starts(source))
