@@ -30,7 +30,7 @@ class Seed(Options):
     Attributes
     ----------
     seed
-        Same seed, same results.
+        Seed of the random draws: the same seed gives the same results.
     """
 
     seed: int = option(default=0, at_most=2**64 - 1)
@@ -43,7 +43,7 @@ class SchemeOption(Options):
     Attributes
     ----------
     scheme
-        Dependency scheme. [default: determined from the labels of each document]
+        Dependency scheme of the parses. [default: determined from the labels of each document]
     """
 
     scheme: SchemeName | None = None
@@ -56,8 +56,8 @@ class LexiconOption(Options):
     Attributes
     ----------
     lexicon
-        countries, police, forces (police and army of each country), leaders, capitals, governments (leaders and
-        capitals), or a YAML file of your own actors. [default: countries]
+        Names of the actors: countries, police, forces (police and army of each country), leaders, capitals, governments
+        (leaders and capitals), or a YAML file of your own. [default: countries]
     """
 
     lexicon: str | None = option(default=None, metavar="FILE")
@@ -168,8 +168,8 @@ class Quarantine(OnError):  # noqa: N818, no exception
     Attributes
     ----------
     max_quarantined
-        Largest number of documents that may be set aside; below 1, largest share of all documents. More are an error.
-        [default: any number]
+        Largest number of bad documents that may be set aside, or below 1 their largest share; more of them stop the
+        command. [default: any number]
     """
 
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
@@ -195,9 +195,9 @@ class Recalibrated(Options):
     Attributes
     ----------
     recalibration
-        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish for the one of that model
-        in the package; none to leave the scores as they are. [default: that of the model, which scores of `corefsample
-        score` have]
+        Recalibration of the scores: the record that `corefsample recalibrate` wrote; english or spanish for the one of
+        a model in the package; none for the scores as they are. [default: the one of the model in the package that gave
+        the scores, if any]
     """
 
     recalibration: str | None = option(default=None, metavar="FILE")
@@ -210,8 +210,8 @@ class UncertainlyRecalibrated(Recalibrated):
     Attributes
     ----------
     uncertainty
-        Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
-        every uncertainty that the recalibration has]
+        Uncertainty of the recalibration that the intervals include: none; fit, from the documents of its fit; domain,
+        also from other kinds of text. [default: the largest that the recalibration has]
     """
 
     uncertainty: Literal["none", "fit", "domain"] | None = None
@@ -243,10 +243,10 @@ class EngineOptions(Options):
     Attributes
     ----------
     workers
-        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one for each
+        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one per
         processor]
     scheduler
-        Address of an existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+        Address of a Dask scheduler that runs already, tcp://host:8786, instead of --workers. [default: none]
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
@@ -260,7 +260,8 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
     Attributes
     ----------
     form
-        global: a temperature and a NEW bias. kinds: also offsets by kind of mention and of antecedent.
+        Form of the recalibration: global, a temperature and a NEW bias; kinds, also offsets by kind of mention and of
+        antecedent.
     domains
         Metadata field with each document's kind of text, for --form kinds: the fit then estimates how much kinds of
         text differ. [default: genre, if all documents have it]
@@ -274,7 +275,7 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
     role
         Role of the pronoun at the verb, in entity queries.
     seed
-        Same seed, same folds, refits and samples.
+        Seed of the random draws: the same seed gives the same folds, refits and samples.
     """
 
     form: Form = "global"

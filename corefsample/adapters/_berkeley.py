@@ -43,15 +43,15 @@ def from_berkeley(
         startIdx, endIdx and headIdx of a ``Mention``.
     doc_id
         Id of the document, not empty.
+    values
+        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
+        ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
     tokens
         Words of the document and their parse. By default, the document has none.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
         Further fields of the document. By default, there are none.
-    values
-        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
-        ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
 
     Returns
     -------
@@ -64,15 +64,15 @@ def from_berkeley(
         If the chart has another shape or is not finite, its rows are not what `values` names, or a mention is
         invalid.
 
+    References
+    ----------
+    Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
+
     Examples
     --------
     >>> document = from_berkeley([[0.5], [1.5, 0.5]], [[0, 1, 0], [2, 4, 3]], doc_id="a")
     >>> document.antecedents.scores
     array([1.])
-
-    References
-    ----------
-    Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
     """
     _checks.choice("values", values, ("scores", "probabilities"))
     square = _square(chart)

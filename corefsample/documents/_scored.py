@@ -312,11 +312,13 @@ class ScoredDocument(BaseDocument):
 
         Parameters
         ----------
-        doc_id, date, metadata
-            Id, date and further fields of the document: see `ScoredDocument`.
+        doc_id
+            Id of the document: a non-empty string, unique in the corpus.
         parses
             Parses of the document, at least one, all of the same words. The first parse provides the document's tokens,
             mentions, antecedents and gold; its weight may be 0.
+        date, metadata
+            Date and further fields of the document: see `ScoredDocument`.
 
         Raises
         ------
@@ -337,7 +339,12 @@ class ScoredDocument(BaseDocument):
         return max(1, len(self.parses))
 
     def with_parse(self, parse: int) -> ScoredDocument:
-        """The document with one of its parses alone.
+        """Return the document with one of its parses alone.
+
+        Parameters
+        ----------
+        parse
+            Index of the parse, from 0.
 
         Raises
         ------

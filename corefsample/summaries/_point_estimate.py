@@ -80,17 +80,22 @@ def point_estimate(
 
     Parameters
     ----------
-    posterior, loss, split_cost, samples
-        As for `expected_loss`.
+    posterior
+        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them, or an int array of shape
+        (n_samples, n_mentions).
+    loss, split_cost, samples
+        Loss, its cost of separating mentions that corefer, and samples of the distribution: see `expected_loss`.
 
     Returns
     -------
     PointEstimate
+        Labels of the clustering, and its expected loss with a lower bound.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule, or samples have another number of mentions than the distribution.
+        If `loss` is unknown, `split_cost` is outside [0, 2], or samples have another number of mentions than the
+        distribution.
 
     References
     ----------

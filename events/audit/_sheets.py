@@ -129,7 +129,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
             if row.get("note"):
                 notes.setdefault(sampled[i], []).append(row["note"])
     by_labeller = _one_labeller(found, unnamed)
-    joined = _joined(by_labeller, shape)
+    joined = _joined(by_labeller, shape)[plan.labelled_as]
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
     return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, chosen)
 
@@ -248,12 +248,13 @@ def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     tables = [plan.sheet(number, labels.texts) for number in range(1, labels.n_rounds + 1)]
     sheet = pd.concat(tables, ignore_index=True)
     rows = []
-    for i in range(len(sheet)):
+    read = np.flatnonzero(plan.labelled_as == np.arange(len(plan.sample)))
+    for k, i in enumerate(read[plan.round_of[read] <= labels.n_rounds].tolist()):
         given = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
         if len({each.tobytes() for each in given.values()}) > 1:
             said = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in given.items())
-            rows.append((i, said))
-    chosen = sheet.iloc[[i for i, _ in rows]].copy()
+            rows.append((k, said))
+    chosen = sheet.iloc[[k for k, _ in rows]].copy()
     return chosen.assign(labeller=RESOLVED, note=[said for _, said in rows])
 
 

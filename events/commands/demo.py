@@ -48,7 +48,7 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     n_documents
         Number of articles to simulate.
     seed
-        Same seed, same news, same samples.
+        Seed of the random draws: the same seed gives the same news and samples.
     """
 
     out: str = option(default="corefsample-demo", metavar="FOLDER")

@@ -22,7 +22,7 @@ from events._options import CommandResult, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import print_events, warnings_of_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
+from events.runs.scoring._options import ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @declared
-class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, shared.EngineOptions):
+class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions, shared.EngineOptions):
     """What to read and to count, and where to write it.
 
     Attributes

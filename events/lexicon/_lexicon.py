@@ -293,6 +293,13 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
         Code of the language of the rules, which determines the default lexicon: "es/countries" for Spanish rules,
         otherwise "countries".
 
+    Raises
+    ------
+    ParameterError
+        If `lexicon` is not a path, or has the form of a shipped lexicon's name although no such lexicon is shipped.
+    InputError
+        If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
+
     Notes
     -----
     A file extends a shipped lexicon, or several in a list; without `extends` it starts empty::
@@ -316,13 +323,6 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
 
     What a file says about an alias replaces everything that the shipped lexicon says about it. An alias of two codes
     that were valid on the same day must be declared ambiguous, with all its codes.
-
-    Raises
-    ------
-    ParameterError
-        If `lexicon` is not a path, or has the form of a shipped lexicon's name although no such lexicon is shipped.
-    InputError
-        If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
         raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")
