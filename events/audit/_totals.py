@@ -5,7 +5,7 @@ The limits of a total join those of the strata.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -410,17 +410,36 @@ def difference_total(
     return estimate, int(max(lower, n_positive)), int(min(upper, most))
 
 
-def total_draws(strata: Ints, rows: Ints, y: Floats, p: Floats, n_draws: int, rng: np.random.Generator) -> Ints:
+def total_draws(
+    strata: Ints,
+    rows: Ints,
+    y: Floats,
+    p: Floats,
+    n_draws: int,
+    rng: np.random.Generator,
+    unlabelled_yes: Mapping[int, Ints],
+) -> Ints:
     """Draws of the number of positive documents in each stratum, whose sums have the limits of `difference_total`.
 
     Of each stratum a gamma distribution is drawn with the mean and variance of its own estimate. The sums are then
     replaced, in their order, by draws of the total.
+
+    Parameters
+    ----------
+    strata, rows, y, p
+        As in `difference_total`.
+    n_draws, rng
+        Number of draws, and source of randomness.
+    unlabelled_yes
+        By stratum, int64 (n_draws,): draws from elsewhere of the positive documents without a label.
 
     Returns
     -------
     int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
     """
     found = StratumErrors(strata, rows, y, p)
+    drawn = list(unlabelled_yes)
+    found.estimate[drawn], found.variance[drawn] = found.yes[drawn], 0.0
     varies = found.variance > 0.0
     mean = np.maximum(found.estimate - found.yes, np.where(varies, HALF, 0.0))
     draws = np.tile(mean, (n_draws, 1))
@@ -435,6 +454,8 @@ def total_draws(strata: Ints, rows: Ints, y: Floats, p: Floats, n_draws: int, rn
     ends = np.floor(draws.cumsum(axis=1) + rng.random((n_draws, 1)))
     counts = found.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
     counts[:, found.n == 0] = -1
+    for stratum, draws_of_stratum in unlabelled_yes.items():
+        counts[:, stratum] = found.yes[stratum] + draws_of_stratum
     return np.asarray(np.minimum(counts, found.size - (found.n - found.yes)))
 
 
@@ -474,8 +495,8 @@ class StratumErrors:
         beyond = max(float((self.estimate - self.yes).sum()), 0.5)
         scale = self.variance.sum() / beyond
         limits = np.asarray(scale * gammaincinv(beyond / scale + 0.5 * (u > 0.5), u))
-        has = self.n > 0
-        all_labelled = log_share_sampled(self.yes[has], self.n[has], self.size[has]).sum()
+        varies = self.variance > 0.0
+        all_labelled = log_share_sampled(self.yes[varies], self.n[varies], self.size[varies]).sum()
         # The positive labels may be all positive documents.
         limits[[each <= 0.5 and bool(is_possible(all_labelled, 1.0 - 2.0 * each, DEFAULT_METHOD)) for each in u]] = 0.0
         return limits

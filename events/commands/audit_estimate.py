@@ -157,7 +157,7 @@ def run_audit_estimate(
         written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
-    from events.audit._reference import reference_rows, reference_totals
+    from events.audit._reference import ReferenceClass, reference_rows, reference_totals
     from events.audit._sheets import disagreement_sheet
     from events.commands._audit_files import (
         actor_kinds,
@@ -185,7 +185,7 @@ def run_audit_estimate(
     kinds = actor_kinds(plan, source)
     if options.prior is not None:
         model = reference_model(None if options.prior == "reference" else options.prior)
-        totals = reference_totals(plan, labels, model, kinds, level=options.level)
+        totals = reference_totals(plan, labels, ReferenceClass(model, kinds), level=options.level)
         estimate = dataclasses.replace(estimate, learned=(*estimate.learned, *totals))
     to_resolve = disagreement_sheet(plan, labels)
     place = folder if options.out is None else Path(options.out)

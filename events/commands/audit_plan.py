@@ -183,7 +183,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     """
     _checks.instance("options", options, AuditPlanOptions)
     from events.audit._plan import extend_plan
-    from events.audit._reference import FEWEST_LABELS, labels_for_width
+    from events.audit._reference import FEWEST_LABELS, ReferenceClass, labels_for_width
     from events.commands._audit_files import (
         actor_kinds,
         proxy_columns,
@@ -205,10 +205,10 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         how["clusters"] = None if options.cluster is None else story_column(options.cluster, frame, options.table)
         plan = audit.plan_audit(frame, options.n_labels, **how)
         if options.width is not None:
-            kinds = actor_kinds(plan, source)
+            reference = ReferenceClass(reference_model(), actor_kinds(plan, source))
             fewest = max(FEWEST_LABELS, plan.floor * len(plan.strata))
             plan_of = partial(audit.plan_audit, frame, **how)
-            plan = labels_for_width(plan_of, fewest, options.width, reference_model(), kinds)
+            plan = labels_for_width(plan_of, fewest, options.width, reference)
     else:
         try:
             plan = read_plan(folder, source)
@@ -263,7 +263,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     import pyarrow.parquet as pq
 
     from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-    from events.audit._reference import expected_width_of
+    from events.audit._reference import ReferenceClass, expected_width_of
     from events.commands import _audit_files as files
     from events.rule_error._model import reference_model
 
@@ -278,6 +278,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         asked = dataclasses.replace(asked, text=options.question)
     if options.codebook is not None:
         asked = dataclasses.replace(asked, codebook=(options.codebook,) if options.codebook else ())
+    reference = ReferenceClass(reference_model(), files.actor_kinds(plan, source))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if number == 1:
@@ -307,7 +308,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         codebook=asked.codebook,
         n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
         n_empty=sum(not text.strip() for text in texts.values()),
-        expected_width=expected_width_of(plan, reference_model(), files.actor_kinds(plan, source)),
+        expected_width=expected_width_of(plan, reference),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
 

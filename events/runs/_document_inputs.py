@@ -268,7 +268,7 @@ class DocumentInputs(FileSeries):
             kind = named_kind(path, prefer_news=self.prefer_news)
             for file in self._news_files(path) if kind == "news" else [path]:
                 if file in self.kind_of:
-                    raise InputError("input must be named once, got it again", place=file)
+                    raise InputError("input must be listed once, got it twice", place=file)
                 self.kind_of[file] = kind
         super().__init__(list(self.kind_of))
 

@@ -332,7 +332,7 @@ def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--workers", 1, *columns)
     line = call.refused("score", news, "--out", out, *arguments)
-    assert line.endswith("(--id-column names another)")
+    assert line.endswith("(--id-column names another column)")
     text = call.good("score", news, "--out", out, *arguments, "--number-articles")
     assert "2 documents" in text
     first, second = read_documents(out)
