@@ -282,7 +282,7 @@ class PlattScaling(Recalibrator):
         self.degree = degree
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameter `degree`."""
+        """Parameters by name: `degree`, whatever `deep` is, which scikit-learn passes."""
         return {"degree": self.degree}
 
     def _fit(self, ties: Ties) -> None:

@@ -98,12 +98,13 @@ def simulate_documents(
     Yields
     ------
     SimulatedDocument
-        doc_ids are "sim-000000" and so on.
+        One simulated article with its true antecedents; the doc_ids are "sim-000000" and so on.
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its range. The error is raised by the call, before the first document is requested.
+        If a number is below or above its limits, `end` is before `start`, or fewer than three countries exist on some
+        day. The call raises it, before the first document is requested.
 
     Examples
     --------
