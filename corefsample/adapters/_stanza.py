@@ -129,7 +129,7 @@ def from_stanza(
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
     spans
         Mentions by their head word: first word, and the word past the last. By default, the mentions of the clusters
         that Stanza found. Other words are mentions of one token.

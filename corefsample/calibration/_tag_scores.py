@@ -41,9 +41,9 @@ class TagScores(Result):
     Attributes
     ----------
     scores
-        float64 (n,) in [0, 1].
+        float64 (n,): score of a tag of a token, in [0, 1].
     labels
-        float64 (n,): 1 where the tag is the gold one of the token, else 0.
+        float64 (n,): 1 if the tag is the gold tag of the token, otherwise 0.
     codes
         int32 (n,): tag of each score, as an index into `tag_names`.
     tag_names

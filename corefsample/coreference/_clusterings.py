@@ -412,6 +412,6 @@ def _square(antecedents: AntecedentDistribution) -> Floats:
     """Return an array for each pair of mentions, to be filled."""
     n = antecedents.n_mentions
     hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"
-    what = f"a matrix of {n:,} x {n:,} mentions"
-    require_memory(8 * n * n, parameter="antecedents", what=what, hint=hint)
+    contents = f"a matrix of {n:,} x {n:,} mentions"
+    require_memory(8 * n * n, parameter="antecedents", contents=contents, hint=hint)
     return np.empty((n, n))

@@ -43,7 +43,7 @@ def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) 
     """Bounds of the rows, candidates and relative scores of a matrix; see `AntecedentDistribution.from_dense`."""
     matrix, of_new = split(name, _matrix(name, scores), new)
     n = matrix.shape[0]
-    _checks.each(name, matrix, matrix < np.inf, "be finite or a mask")
+    _checks.require_all(name, matrix, matrix < np.inf, "be finite or a mask")
     of_new[:1][is_masked(of_new[:1])] = 0.0  # the first mention has no antecedent
     scored = np.tri(n, k=-1, dtype=bool) & ~is_masked(matrix)
     relative = relative_to_new(name, matrix, of_new, scored)
@@ -58,7 +58,7 @@ def log_probabilities(
     given = _matrix(name, probabilities)
     matrix, of_new = split(name, given, 0.0 if new is None else new)
     links = np.tril(matrix, -1)
-    _checks.each(name, links, (links >= 0.0) & (links <= 1.0 + _ROUNDING), "be a probability")
+    _checks.require_all(name, links, (links >= 0.0) & (links <= 1.0 + _ROUNDING), "be a probability")
     sums = links.sum(axis=1) + of_new
     wrong = np.flatnonzero((sums > 1.0 + _ROUNDING) | (new is not None and np.abs(sums - 1.0) > _ROUNDING))
     if wrong.size:

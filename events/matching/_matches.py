@@ -159,12 +159,11 @@ class MentionMatches:
     @property
     def by_default(self) -> Bools:
         """Whether an instance can make the event of a key only with a default actor: bool (n_instances, n_keys)."""
-        needs_default: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
+        needed: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
         for role, default in enumerate(self.defaults):
             if default:
-                has_default = [key[role] == default for key in self.keys]
-                needs_default |= np.outer(self.instances[:, role] == DEFAULT, has_default)
-        return needs_default
+                needed |= np.outer(self.instances[:, role] == DEFAULT, [key[role] == default for key in self.keys])
+        return needed
 
     def with_virtual_mentions(self, labels: Ints32, draws: Floats | None, *, stand_ins: bool = True) -> Ints32:
         """Clusterings with rows for the virtual mentions of inferred descriptions after the rows of the mentions.

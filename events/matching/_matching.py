@@ -28,6 +28,7 @@ from events.matching._triggers import LemmaIndex
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Rule
 
+Instances = dict[tuple[int, ...], str]  # frame by the mentions that fill the roles
 _POSSESSIVES = ("poss", "nmod:poss")
 # P(a class noun stands for the named actor), of the development part of MUC-3/4 by benchmarks/stand_ins.py: logistic
 # regression on whether the actor is the only one, whether it is named before, and whether the noun has "the".
@@ -555,11 +556,9 @@ def _candidates(parse: ParseReading, rule: Rule) -> list[TriggerCandidate]:
     ]
 
 
-def _instances(
-    parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]
-) -> dict[int, dict[tuple[int, ...], str]]:
+def _instances(parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]) -> dict[int, Instances]:
     """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
-    instances: dict[int, dict[tuple[int, ...], str]] = {}
+    instances: dict[int, Instances] = {}
     for candidate in candidates:
         fillers = []
         for role, ends in zip(rule.event, candidate.ends, strict=True):
@@ -571,14 +570,10 @@ def _instances(
     return {token: _most_complete(variants) for token, variants in instances.items()}
 
 
-def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
+def _most_complete(instances: Instances) -> Instances:
     """Instances, except those that differ from another instance only by roles that no mention fills."""
 
     def says_less(instance: tuple[int, ...], rival: tuple[int, ...]) -> bool:
         return instance != rival and all(a in (b, ABSENT) for a, b in zip(instance, rival, strict=True))
 
-    return {
-        instance: frame
-        for instance, frame in instances.items()
-        if not any(says_less(instance, rival) for rival in instances)
-    }
+    return {i: frame for i, frame in instances.items() if not any(says_less(i, rival) for rival in instances)}
