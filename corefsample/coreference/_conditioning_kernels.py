@@ -182,10 +182,10 @@ def redraw(
 def try_draws(
     rows: Rows, steps: Steps, key: np.uint64, n_tries: int, enough: int, counts_links: bool, n_conflicts: Ints
 ) -> tuple[int, int]:
-    """Draw until `enough` are consistent; return the numbers of tries and of consistent ones.
+    """Draw until `enough` draws are consistent; return the number of draws and the number of consistent draws.
 
-    If it counts links, n_taken[e] becomes the number of inconsistent draws in which candidate e is on the path between
-    the two mentions of a pair.
+    If `counts_links`, n_conflicts[e] becomes the number of inconsistent draws in which candidate e is on the path
+    between the two mentions of a pair.
     """
     antecedents, starts, earlier = rows.antecedents, rows.starts, rows.earlier
     n = starts.shape[0] - 1
