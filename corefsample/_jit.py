@@ -34,6 +34,16 @@ _log = logger("kernels")
 _kernels: list[Any] = []  # kernels of all modules that are loaded
 
 
+class _KernelIndex(IndexDataCacheFile):
+    """Numba's index of the compiled forms of a kernel; empty if it names types that an earlier version had."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):  # numba reads the types before it compares the stamps
+            return {}
+
+
 class _KernelCache(FunctionCache):
     """Numba's cache of one function on disk, with two differences.
 
@@ -46,7 +56,7 @@ class _KernelCache(FunctionCache):
         super().__init__(function)
         packages = sorted({"corefsample", function.__module__.partition(".")[0]} - {"__main__"})
         stamp = (self._impl.locator.get_source_stamp(), *map(_sources_hash, packages))
-        self._cache_file = IndexDataCacheFile(self.cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _KernelIndex(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load numba's memory manager, and a compiled kernel from the cache; log if the kernel is not in the cache."""

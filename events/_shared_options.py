@@ -43,7 +43,7 @@ class SchemeOption(Options):
     Attributes
     ----------
     scheme
-        Dependency scheme. [default: determined from the labels of each document]
+        Dependency scheme of the parses. [default: determined from the labels of each document]
     """
 
     scheme: SchemeName | None = None
@@ -195,9 +195,9 @@ class Recalibrated(Options):
     Attributes
     ----------
     recalibration
-        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish for the one of that model
-        in the package; none to leave the scores as they are. [default: that of the model, which scores of `corefsample
-        score` have]
+        Recalibration of the scores: the record that `corefsample recalibrate` wrote; english or spanish for the one of
+        a model in the package; none for the scores as they are. [default: the one of the model in the package that gave
+        the scores, if any]
     """
 
     recalibration: str | None = option(default=None, metavar="FILE")
@@ -210,8 +210,8 @@ class UncertainlyRecalibrated(Recalibrated):
     Attributes
     ----------
     uncertainty
-        Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
-        every uncertainty that the recalibration has]
+        Uncertainty of the recalibration that the intervals include: none; fit, from the documents of its fit; domain,
+        also from other kinds of text. [default: the largest that the recalibration has]
     """
 
     uncertainty: Literal["none", "fit", "domain"] | None = None
@@ -243,10 +243,10 @@ class EngineOptions(Options):
     Attributes
     ----------
     workers
-        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one for each
+        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one per
         processor]
     scheduler
-        Address of an existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+        Address of a Dask scheduler that runs already, tcp://host:8786, instead of --workers. [default: none]
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
@@ -276,7 +276,7 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
         Role of the pronoun at the verb in entity queries, as in "an entity with a name has a pronoun that is subject of
         say".
     seed
-        Seed of the random folds, refits and samples: the same seed gives the same results.
+        Seed of the random draws: the same seed gives the same folds, refits and samples.
     """
 
     form: Form = "global"

@@ -367,6 +367,7 @@ def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
     Returns
     -------
     array of shape (n_mentions,), float64 in [0, 1]
+        Probability of each mention, in text order.
 
     Examples
     --------

@@ -43,16 +43,16 @@ def from_berkeley(
         startIdx, endIdx and headIdx of a ``Mention``.
     doc_id
         Id of the document, not empty.
+    values
+        Kind of the chart's values: "scores" for natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``),
+        "probabilities" for the result of ``computeMarginals``, or for a chart of scores after decoding, which
+        normalises it in place.
     tokens
         Words of the document and their parse. By default, the document has none.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
         Further fields of the document. By default, the document has no further fields.
-    values
-        Kind of the chart's values: "scores" for natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``),
-        "probabilities" for the result of ``computeMarginals``, or for a chart of scores after decoding, which
-        normalises it in place.
 
     Returns
     -------
@@ -65,15 +65,15 @@ def from_berkeley(
         If the chart has another shape or is not finite, its values are not of the kind `values`, or the span of a
         mention is invalid.
 
+    References
+    ----------
+    Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
+
     Examples
     --------
     >>> document = from_berkeley([[0.5], [1.5, 0.5]], [[0, 1, 0], [2, 4, 3]], doc_id="a")
     >>> document.antecedents.scores
     array([1.])
-
-    References
-    ----------
-    Durrett & Klein (2013), whose model Nguyen & O'Connor (2015) sample from.
     """
     _checks.choice("values", values, ("scores", "probabilities"))
     square = _square(chart)

@@ -47,13 +47,13 @@ def from_corpipe(
         For each sentence the number of earlier mentions in its window, which are the last ones before the sentence.
     sentence_lengths
         Number of tokens of each sentence.
+    doc_id
+        Id of the document, not empty.
     label_smoothing
         Amount e, in [0, 1), with which the model was trained; its released options have 0.2. Training moves the
         probability e from the gold antecedents to all n candidates of a mention in equal shares, so the model's softmax
         is (1 - e) of the probability, plus e / n. The conversion undoes this: probabilities become proportional to
         max(p - e / n, 0). With 0, the scores are used unchanged.
-    doc_id
-        Id of the document, not empty.
     tokens
         Words of the document and their parse, which determines the heads of mentions. By default, or without a
         parse, the head of a mention is its last token.

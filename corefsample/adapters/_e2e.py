@@ -47,13 +47,13 @@ def from_e2e(
     tokens
         Words of the document and their parse, which determines the heads of mentions. By default, or without a
         parse, the head of a mention is its last token.
+    piece_tokens
+        For spans of word pieces: the token of each piece, in ascending order (``subtoken_map``). A span that begins or
+        ends inside a token is widened to the whole token.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
         Further fields of the document. By default, the document has no further fields.
-    piece_tokens
-        For spans of word pieces: the token of each piece, in ascending order (``subtoken_map``). A span that begins or
-        ends inside a token is widened to the whole token.
 
     Returns
     -------

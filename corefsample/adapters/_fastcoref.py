@@ -42,13 +42,13 @@ def from_fastcoref(
         tokens; without a parse, the head of a mention is its last token.
     doc_id
         Id of the document, not empty.
+    offsets
+        First character of each token, and the character past its last. Required if fastcoref read a text and `tokens`
+        is not a spaCy Doc.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
         Further fields of the document. By default, the document has no further fields.
-    offsets
-        First character of each token, and the character past its last. Required if fastcoref read a text and `tokens`
-        is not a spaCy Doc.
 
     Returns
     -------

@@ -78,7 +78,7 @@ class AntecedentDistribution(ByValue, Result):
 
     @staticmethod
     def require(value: object) -> None:
-        """Raise if `value` is not an AntecedentDistribution (a document is often passed by mistake)."""
+        """Raise unless `value` is an AntecedentDistribution (a document is often passed by mistake)."""
         if not isinstance(value, AntecedentDistribution):
             hint = None
             if isinstance(getattr(value, "antecedents", None), AntecedentDistribution):
@@ -155,8 +155,8 @@ class AntecedentDistribution(ByValue, Result):
         Raises
         ------
         ParameterError
-            On the conditions of `from_lists`; also if `indptr` does not begin with 0, decreases, or does not end with
-            the number of candidates.
+            If `indptr` does not begin with 0, decreases, or does not end with the number of candidates; if a candidate
+            is not before its mention or is repeated, or a score is not finite.
         """
         starts = _checks.integers("indptr", indptr)
         candidates = _checks.mentions("antecedents", antecedents)

@@ -120,7 +120,7 @@ def sample_clusterings(
     Returns
     -------
     ClusteringSamples
-        The clusterings, with labels int32 (n_samples, n_mentions).
+        Samples; their `labels` are int32 (n_samples, n_mentions).
 
     Raises
     ------
@@ -354,7 +354,7 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     Returns
     -------
     float
-        Natural logarithm of the probability, in [-inf, 0].
+        Log probability, in [-inf, 0]; -inf for a clustering that cannot occur.
 
     Raises
     ------
@@ -375,10 +375,15 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
 
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
+
     Returns
     -------
     array of shape (n_mentions + 1,), float64 in [0, 1]
-        Entry c: P(c entities).
+        Entry c is the probability of c entities.
     """
     AntecedentDistribution.require(antecedents)
     pmf = np.empty(antecedents.n_mentions + 1)
@@ -390,6 +395,11 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     """Clustering by each mention's likeliest antecedent: the usual single answer of an antecedent model.
 
     Ties go to NEW, then to the nearest antecedent. It is in general not the most probable clustering.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
 
     Returns
     -------

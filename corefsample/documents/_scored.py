@@ -311,11 +311,13 @@ class ScoredDocument(BaseDocument):
 
         Parameters
         ----------
-        doc_id, date, metadata
-            Id, date and further fields of the document: see `ScoredDocument`.
+        doc_id
+            Id of the document: a non-empty string, unique in the corpus.
         parses
             Parses of the document, at least one, all of the same words. The first parse provides the document's tokens,
             mentions, antecedents and gold; its weight may be 0.
+        date, metadata
+            Date and further fields of the document: see `ScoredDocument`.
 
         Raises
         ------
@@ -336,7 +338,12 @@ class ScoredDocument(BaseDocument):
         return max(1, len(self.parses))
 
     def with_parse(self, parse: int) -> ScoredDocument:
-        """Document with only one of its parses.
+        """Return the document with one of its parses alone.
+
+        Parameters
+        ----------
+        parse
+            Index of the parse, from 0.
 
         Raises
         ------

@@ -74,7 +74,8 @@ def parse_samples(
     Raises
     ------
     ParameterError
-        If the pipeline has no transition parser, `doc` is not a Doc, or another parameter breaks its rule.
+        If the pipeline has no transition parser, `doc` is not a Doc, `n_samples` is below 1, `temperature` is not above
+        0, `seed` is out of range, or `sentences` is neither "keep" nor "sample".
 
     References
     ----------

@@ -165,7 +165,8 @@ class LinearChain(HtmlTable):
         Yields
         ------
         first, probs
-            probs[p] is the float64 (n_tags, n_tags) matrix of tokens first + p and first + p + 1.
+            Index of the block's first token, and float64 (n_pairs, n_tags, n_tags): entry p is the matrix of tokens
+            first + p and first + p + 1.
         """
         size = None if block_size is None else _checks.whole("block_size", block_size, 1)
         return ((first, self._pairs(first, stop)) for first, stop in _passes.blocks(self.n - 1, self.n_tags, size))

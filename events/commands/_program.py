@@ -216,4 +216,5 @@ def _described(error: Exception) -> str:
         return str(explained(error, "this command"))
     # Notes say with which document the error came.
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    return f"{type(error).__name__}: {error}{notes} (COREFSAMPLE_TRACEBACK=1 shows where)"
+    name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

@@ -204,7 +204,8 @@ def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., No
         if n_total and n_read:
             share = min(n_read / n_total, 1.0)
             left = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
-            text += f", {share:.0%} read, {left} left"
+            # What is read may still have to be computed, and nobody knows how long that takes.
+            text += f", {share:.0%} read, {left} left" if share < 1.0 else ", all read"
         show(text)
 
     def on_epoch(report: EpochReport) -> None:

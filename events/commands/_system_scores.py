@@ -78,7 +78,7 @@ def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]
         else:
             mentions[document.doc_id] = GoldMentions(document.mentions, entities, document.tokens)
     if not mentions:
-        raise InputError("a document must have gold entities, got none that has", place=", ".join(inputs.paths))
+        raise InputError("at least one document must have gold entities, got none", place=", ".join(inputs.paths))
     return mentions, n_without
 
 

@@ -129,7 +129,9 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     """
     from events.audit._features import numeric_columns
     from events.audit._learning import learn
-    from events.commands._audit_files import labelled_plan
+    from events.audit._reference import ReferenceClass
+    from events.commands._audit_files import actor_kinds, labelled_plan
+    from events.rule_error._model import reference_model
     from events.runs._record import checksums, run_record
 
     started, names = time.time(), [os.fspath(path) for path in sheets]
@@ -138,8 +140,12 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         columns = None if options.table is None else numeric_columns(options.table, plan.frame)
         run = source if plan.frame.source["kind"] == "run" else None
         texts = _texts(source, plan) if options.words else None
+        reference = ReferenceClass(reference_model(), actor_kinds(plan, source))
         try:
-            learned = learn(plan, labels, run, columns=columns, texts=texts, **options.subset("level", "seed"))
+            level, seed = options.level, options.seed
+            learned = learn(
+                plan, labels, run, columns=columns, texts=texts, reference=reference, level=level, seed=seed
+            )
         except InputError as error:
             raise error.at(", ".join(names)) from None
         result = _written(learned, folder, options)

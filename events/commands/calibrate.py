@@ -52,7 +52,7 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     n_resamples
         Number of random draws for intervals and tests.
     seed
-        Same seed, same intervals.
+        Seed of the random draws: the same seed gives the same intervals.
     """
 
     bin_size: int | None = option(default=None, at_least=1)

@@ -78,7 +78,7 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     n_resamples
         Number of random draws for intervals.
     seed
-        Same seed, same parses.
+        Seed of the random draws: the same seed gives the same parses.
     """
 
     pipeline: str = option(metavar="SPACY")

@@ -48,7 +48,7 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     n_documents
         Number of articles to simulate.
     seed
-        Same seed, same news, same samples.
+        Seed of the random draws: the same seed gives the same news and samples.
     """
 
     out: str = option(default="corefsample-demo", metavar="FOLDER")
@@ -103,7 +103,6 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         If `out` is not a local folder, if it has an earlier demo and `overwrite` is false, if its folder of the run has
         other files, or if a number is outside its range.
     """
-    from corefsample._extras import can_report
     from corefsample.files._atomic import write_json
     from corefsample.files._contents import read_json
     from corefsample.files._digests import sealed
@@ -111,7 +110,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
-    from events.pages._report import write_report
+    from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions
     from events.simulation._documents import simulate_documents
@@ -153,8 +152,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
-    if can_report():
-        write_report(run, overwrite=overwrite)
+    page_of_run(run, overwrite=overwrite)
     coverage = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
     return DemoResult(news, summary, *coverage, counting.level)
 

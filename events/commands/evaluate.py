@@ -57,7 +57,7 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
     n_resamples
         Number of resamples of the documents.
     seed
-        Same seed, same samples and intervals.
+        Seed of the random draws: the same seed gives the same samples and intervals.
     """
 
     match: Literal["span", "head"] = "span"

@@ -64,12 +64,12 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     """
     _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
-    from events.runs.counting._run import merged_counts, opened_run, written_run
+    from events.runs.counting._run import merged_counts, opened_run, write_run
 
     started = time.time()
     engine = Engine(options.workers, options.scheduler)
     with opened_run(inputs, options.out, options, overwrite=options.overwrite) as run:
-        return written_run(run, merged_counts(run, engine, on_progress), options, started)
+        return write_run(run, merged_counts(run, engine, on_progress), options, started)
 
 
 def print_events(summary: EventsResult) -> None:

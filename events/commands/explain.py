@@ -77,7 +77,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     all_parses
         Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
     seed
-        Same seed, same sentences.
+        Seed of the random draws: the same seed gives the same sentences.
     """
 
     rule: str = option(default="attack", metavar="RULE")

@@ -132,7 +132,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         file = typed(out, read_yaml(out, text.encode()), RuleFile)
         check_rule_file(file, out)
         results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
-        return {(each.number, each.preset): each.found for each in results}
+        return {(each.number, each.preset): each.events for each in results}
 
     events = examined(rule_text(name, drafts, scheme, {}))
     has_roles = any(draft.actor >= 0 for draft in drafts)

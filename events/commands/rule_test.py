@@ -91,7 +91,7 @@ def _examples(report: FileReport) -> list[dict[str, Any]]:
             "text": each.text,
             "scheme": each.example.scheme,
             "preset": each.preset,
-            "found": list(each.found),
+            "found": list(each.events),
             "expected": list(each.expected),
             "fault": None if each.fault is None else str(each.fault),
         }
@@ -111,7 +111,7 @@ def print_rule_test(result: RuleTestResult) -> None:
             click.echo()
             print_text(f"examples[{number}], {first.example.scheme}: {first.text}")
             for each in several:
-                found = ", ".join(each.found) or "nothing"
+                found = ", ".join(each.events) or "nothing"
                 wrong = "" if each.fault is None else f", and must be {', '.join(each.expected) or 'nothing'}"
                 click.echo(f"  {each.preset:<10} {found}{wrong}")
 

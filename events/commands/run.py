@@ -22,7 +22,7 @@ from events._options import CommandResult, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import print_events, warnings_of_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
+from events.runs.scoring._options import ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @declared
-class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, shared.EngineOptions):
+class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions, shared.EngineOptions):
     """What to read and to count, and where to write it.
 
     Attributes
@@ -54,7 +54,7 @@ class RunResult(CommandResult):
     scored
         Path of the file of scored documents.
     report
-        Path of the page; None if the libraries of the extra "report" are missing.
+        Path of the page; None if the libraries of the extra "report" are missing, or memory for its charts.
     events
         Summary of the counts.
     """
@@ -85,11 +85,10 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     ParameterError, InputError, OutputError
         If `run_score`, `run_events` or `run_report` raises such an error.
     """
-    from corefsample._extras import can_report
     from corefsample.files._remote import is_url
     from events.commands.events import run_events
     from events.commands.score import run_score
-    from events.pages._report import write_report
+    from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder
     from events.runs.counting._parts import Counting
     from events.runs.scoring._run import is_scored
@@ -105,7 +104,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
     counts = run_events(scored, counting, on_progress=on_progress)
-    report = write_report(options.out, overwrite=True).out if can_report() else None
+    report = page_of_run(options.out, overwrite=True)
     return RunResult(scored, report, counts)
 
 

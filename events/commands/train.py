@@ -90,7 +90,7 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     min_count
         Words in fewer documents are represented by their endings.
     seed
-        Same seed, same model.
+        Seed of the random draws: the same seed gives the same model.
     threads
         Number of threads; more than two are no faster.
     """

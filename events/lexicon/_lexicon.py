@@ -299,6 +299,13 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
         Code of the language of the rules, which determines the default lexicon: "es/countries" for Spanish rules,
         otherwise "countries".
 
+    Raises
+    ------
+    ParameterError
+        If `lexicon` is not a path, or has the form of a shipped lexicon's name and no shipped lexicon has this name.
+    InputError
+        If the file cannot be read or breaks a rule of the format; the error's place is the file and the entry.
+
     Notes
     -----
     A file extends a shipped lexicon, or several in a list; without `extends` it starts empty::
@@ -322,13 +329,6 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
 
     The entries of a file for an alias replace all entries of the shipped lexicon for this alias. An alias of two codes
     that were valid on the same day must be declared ambiguous, with all its codes.
-
-    Raises
-    ------
-    ParameterError
-        If `lexicon` is not a path, or has the form of a shipped lexicon's name and no shipped lexicon has this name.
-    InputError
-        If the file cannot be read or breaks a rule of the format; the error's place is the file and the entry.
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
         raise ParameterError(f"must be a path or None, got {shown(lexicon)}", parameter="lexicon")

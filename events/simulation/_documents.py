@@ -100,12 +100,13 @@ def simulate_documents(
     Yields
     ------
     SimulatedDocument
-        Article number i, from 0, with the doc_id "sim-" and six digits of i, such as "sim-000000".
+        One simulated article with its true antecedents; the doc_ids are "sim-000000" and so on.
 
     Raises
     ------
     ParameterError
-        If a parameter is outside its range. The call itself raises, before the first document is requested.
+        If a number is below or above its limits, `end` is before `start`, or fewer than three countries exist on some
+        day. The call raises it, before the first document is requested.
 
     Examples
     --------

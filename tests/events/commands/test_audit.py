@@ -379,6 +379,35 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
     assert {"police", "rain"} <= set(words)
 
 
+def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp_path: Path) -> None:
+    """Documents 3i to 3i + 2 are one story; the column of the coder says yes and no, and is always right."""
+    numbers = np.arange(200) // 3
+    is_positive = dict(zip((f"s{i}" for i in range(200)), numbers % 5 == 0, strict=True))
+    table = pd.DataFrame(
+        {"doc_id": list(is_positive), "coder": ["Yes" if yes else "no" for yes in is_positive.values()]}
+    )
+    table.assign(story=[f"s{3 * number}" for number in numbers]).to_csv(tmp_path / "t.csv", index=False)
+    options = partial(AuditPlanOptions, n_labels=100, proxies=("coder",), table=str(tmp_path / "t.csv"))
+    plan = run_audit_plan(scores, options(out=tmp_path / "audit", cluster="story"))
+    assert plan.n_new + plan.n_copies == plan.n_drawn == 100
+    assert plan.n_copies > 0
+    fill(plan.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    summary = run_audit_estimate(scores, [plan.sheet], AuditEstimateOptions(pictures=False))
+    (total,), n_positive = summary.learned, sum(is_positive.values())
+    assert (total["assumption"], total["n_labelled"], total["estimate"]) == ("proxies", 100, n_positive)
+    without = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "alone", n_labels=100))
+    fill(without.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    later = AuditEstimateOptions(pictures=False, proxies=("coder",), table=str(tmp_path / "t.csv"))
+    assert run_audit_estimate(scores, [without.sheet], later).learned[0]["estimate"] == n_positive
+    for name in ("story", "none"):
+        with error(InputError, place="t.csv"):
+            run_audit_plan(
+                scores, AuditPlanOptions(out=tmp_path / "bad", proxies=(name,), table=str(tmp_path / "t.csv"))
+            )
+    with error(ParameterError, "cluster"):
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
+
+
 # --- pages -------------------------------------------------------------------------------------------------
 
 

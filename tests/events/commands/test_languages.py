@@ -83,7 +83,7 @@ def test_foreign_documents_must_say_their_language(
 
     path = sr.corpus_file(tmp_path / "corpus.conllu", map(foreign, documents))
     line = call.refused("train", path, "--out", tmp_path / "m.npz", status=2)
-    assert "--language is required: the documents do not say their language" in line
+    assert "--language is required: the documents do not declare their language" in line
     status, out, err = call("score", path, "--out", tmp_path / "s.jsonl")
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
