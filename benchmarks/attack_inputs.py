@@ -30,7 +30,7 @@ from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import recalibration_file
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger
 from events import simulate_documents
-from events.audit import plan_audit, read_sheets, sheet_table
+from events.audit import plan_audit, read_sheets
 from events.audit._documents import read_run_documents
 from events.commands import EventsOptions, run_events
 from events.counting import read_count_posterior
@@ -180,7 +180,7 @@ def made(folder: Path) -> dict[str, Input]:
     save_tagger(HiddenMarkovModel().fit([TaggedSentence(("the", "dog", "barks"), ("D", "N", "V"), "a")] * 3), model)
     run, sheet = folder / "run", folder / "sheet.csv"
     plan = plan_audit(read_run_documents(run), 12, floor=1)
-    write_csv(sheet_table(plan, 1, {each.doc_id: "-1 text" for each in documents}).assign(label="yes"), str(sheet))
+    write_csv(plan.sheet(1, {each.doc_id: "-1 text" for each in documents}).assign(label="yes"), str(sheet))
     row = run_table(run, "counts").to_dict("records")[0]
     named = {key: [row[key]] for key in ("event", "actor", "period")}
     drawn = pa.array([np.zeros(row["n_samples"], np.int32)], pa.list_(pa.int32()))

@@ -33,12 +33,17 @@ from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
 from events.audit._learning import LEAST_LABELS, LearnedTarget
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._quality import average_precision
+from events.audit._reference import ReferenceClass
 from events.audit._sheets import SheetLabels
 from events.audit._totals import difference_total, total_interval
+from events.rule_error._model import fit_rule_error
+from events.rule_error._table import read_reference
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
 YEARS, PER_YEAR = 8, 250
+OTHER_RULES = read_reference().query("corpus != 'police'")
+REFERENCE = ReferenceClass(fit_rule_error(OTHER_RULES), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Case:
     def learning(self, plan: AuditPlan, *, words: bool = False) -> LearnedTarget:
         """Learning from the labels of a plan."""
         texts = self.texts if words else None
-        return LearnedTarget(plan, self.labels(plan), 0, self.features, texts, LEVEL, N_DRAWS, plan.seed)
+        return LearnedTarget(plan, self.labels(plan), 0, self.features, texts, REFERENCE, LEVEL, N_DRAWS, plan.seed)
 
 
 # --- the labelled articles ---------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from studies import markdown
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
 from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labels import LabelledStrata, labelled_totals
+from events.rule_error._labels import LabelledStrata, unlabelled_yes
 from events.rule_error._model import MISSES, PRECISION, Binomial, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
 
 LEVEL = 0.95
@@ -225,7 +225,8 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_se
                 for _ in range(n_seeds):
                     k = rng.hypergeometric(positive, sizes - positive, labels)
                     design = estimate_total(k, labels, sizes)
-                    low, high = interval(labelled_totals(LabelledStrata(sizes, mean_p, labels, k), error, rng))
+                    others = unlabelled_yes(LabelledStrata(sizes, mean_p, labels, k), error, rng)
+                    low, high = interval(k.sum() + others.sum(axis=1))
                     results.append(
                         (design.lower <= yes.sum() <= design.upper, design.width, low <= yes.sum() <= high, high - low)
                     )

@@ -9,7 +9,15 @@ __all__ = ["CorefsampleError", "DamagedFileError", "InputError", "OutputError", 
 
 
 class ParameterHint(NamedTuple):
-    """A next step that is another value of a parameter: "overwrite" and "replaces it"."""
+    """A next step that is another value of a parameter: "overwrite" and "replaces it".
+
+    Attributes
+    ----------
+    parameter
+        Name of the parameter.
+    effect
+        Words that follow the name, and say what the other value does.
+    """
 
     parameter: str
     effect: str
@@ -81,7 +89,7 @@ class CorefsampleError(Exception):
         return type(self)(self.message, parameter=self.parameter, place=inner, hint=self.hint, obstacle=self.obstacle)
 
     def as_input_error(self, place: str) -> InputError:
-        """Return an InputError of the same text: content of a file broke the rule of a parameter."""
+        """Return an InputError of the same text, with `place` first: a file has a value that breaks the rule."""
         text = self.message if self.parameter is None else f"{self.parameter} {self.message}"
         inner = place if self.place is None else f"{place}: {self.place}"
         return InputError(text, place=inner, hint=self.hint)

@@ -1,4 +1,4 @@
-"""Options that several commands have, each with one name, one default and one text."""
+"""Options that several commands share, so that each has the same name, default and description in all of them."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ _FEWEST_DOMAINS = 3
 
 
 def samples(default: int, at_least: int = 1) -> Any:
-    """A number of samples."""
+    """Field for a number of samples."""
     return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES)
 
 
 @declared
 class Seed(Options):
-    """A seed of 64 bits.
+    """The seed of random draws.
 
     Attributes
     ----------
     seed
-        Same seed, same results.
+        Seed of the random draws: the same seed gives the same results.
     """
 
     seed: int = option(default=0, at_most=2**64 - 1)
 
 
 @declared
-class Scheme(Options):
+class SchemeOption(Options):
     """A dependency scheme.
 
     Attributes
     ----------
     scheme
-        Dependency scheme. [default: determined from the labels of each document]
+        Dependency scheme of the parses. [default: determined from the labels of each document]
     """
 
     scheme: SchemeName | None = None
 
 
 @declared
-class Lexicon(Options):
+class LexiconOption(Options):
     """A lexicon.
 
     Attributes
     ----------
     lexicon
-        countries, police, forces (police and army of each country), leaders, capitals, governments (leaders and
-        capitals), or a YAML file of your own actors. [default: countries]
+        Names of the actors: countries, police, forces (police and army of each country), leaders, capitals, governments
+        (leaders and capitals), or a YAML file of your own actors. [default: countries]
     """
 
     lexicon: str | None = option(default=None, metavar="FILE")
@@ -116,7 +116,7 @@ class OutFolder(Options):
     Attributes
     ----------
     out
-        Folder for tables and pictures. [default: print the table only]
+        Folder into which tables and pictures are written. [default: print the table only]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")
@@ -142,7 +142,7 @@ class Pictures(Options):
     Attributes
     ----------
     pictures
-        Draw the bands as PNG and SVG.
+        Draw pictures as PNG and SVG.
     """
 
     pictures: bool = option(default=True, is_recorded=False)
@@ -163,13 +163,13 @@ class OnError(Options):
 
 @declared
 class Quarantine(OnError):  # noqa: N818, no exception
-    """What happens with bad documents, and how many there may be.
+    """What happens with bad documents, and the number of them that is accepted.
 
     Attributes
     ----------
     max_quarantined
-        Largest number of documents that may be set aside; below 1, largest share of all documents. More are an error.
-        [default: any number]
+        Largest number of bad documents that may be set aside, or, if below 1, largest share of all documents; more bad
+        documents are an error. [default: any number]
     """
 
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
@@ -195,9 +195,9 @@ class Recalibrated(Options):
     Attributes
     ----------
     recalibration
-        Recalibration of the scores: a record of `corefsample recalibrate`; english or spanish for the one of that model
-        in the package; none to leave the scores as they are. [default: that of the model, which scores of `corefsample
-        score` have]
+        Recalibration of the scores: the record that `corefsample recalibrate` wrote; english or spanish for the one of
+        a model in the package; none for the scores as they are. [default: the one of the model in the package that gave
+        the scores, if any]
     """
 
     recalibration: str | None = option(default=None, metavar="FILE")
@@ -210,8 +210,8 @@ class UncertainlyRecalibrated(Recalibrated):
     Attributes
     ----------
     uncertainty
-        Uncertainty of the recalibration that the intervals include: of its fit, and of other kinds of text. [default:
-        every uncertainty that the recalibration has]
+        Uncertainty of the recalibration that the intervals include: none; fit, from the documents of its fit; domain,
+        also from other kinds of text. [default: the largest that the recalibration has]
     """
 
     uncertainty: Literal["none", "fit", "domain"] | None = None
@@ -224,29 +224,29 @@ class UncertainlyRecalibrated(Recalibrated):
 
 
 @declared
-class Threads(Options):
+class ThreadsOption(Options):
     """Threads of a process.
 
     Attributes
     ----------
     threads
-        Number of threads of a process; the results do not depend on it. [default: all processors]
+        Number of threads in each process; the results do not depend on it. [default: one for each processor]
     """
 
     threads: int | None = option(default=None, at_least=1)
 
 
 @declared
-class RunOptions(Options):
-    """Where work in parts is computed; no result depends on these options.
+class EngineOptions(Options):
+    """Engine that computes the parts of a corpus; no result depends on these options.
 
     Attributes
     ----------
     workers
-        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one for each
+        Number of processes on this machine; the results do not depend on it. [default: one; to score news, one per
         processor]
     scheduler
-        Address of an existing Dask scheduler, tcp://host:8786, instead of --workers. [default: none]
+        Address of a Dask scheduler that runs already, tcp://host:8786, instead of --workers. [default: none]
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
@@ -254,27 +254,29 @@ class RunOptions(Options):
 
 
 @declared
-class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exception
+class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa: N818, no exception
     """How recalibrations are fitted and judged.
 
     Attributes
     ----------
     form
-        global: a temperature and a NEW bias. kinds: also offsets by kind of mention and of antecedent.
+        Form of the recalibration. global: a temperature and a NEW bias; kinds: also offsets for each kind of mention
+        and of antecedent.
     domains
         Metadata field with each document's kind of text, for --form kinds: the fit then estimates how much kinds of
         text differ. [default: genre, if all documents have it]
     n_folds
-        Number of folds for the cross-validated scores.
+        Number of folds of the cross-validation, at least 2.
     n_samples
         Number of sampled clusterings per document.
     missing
         Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
         instead.
     role
-        Role of the pronoun at the verb, in entity queries.
+        Role of the pronoun at the verb in entity queries, as in "an entity with a name has a pronoun that is subject of
+        say".
     seed
-        Same seed, same folds, refits and samples.
+        Seed of the random draws: the same seed gives the same folds, refits and samples.
     """
 
     form: Form = "global"
@@ -290,12 +292,12 @@ class FitOptions(Scheme, Unannotated, Seed, OnError):  # noqa: N818, no exceptio
             raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
 
     def domains_of(self, documents: Sequence[ScoredDocument], place: str) -> dict[str, str] | None:
-        """Domain of each document by doc_id; None if domains are not used, or if too few are known.
+        """Domain of each document by doc_id; None if the form is not "kinds", or if there are fewer than 3 domains.
 
         Raises
         ------
         InputError
-            If `domains` names a field that a document lacks.
+            If `domains` names a metadata field that a document lacks; `place` is the place that the error names.
         """
         from corefsample.recalibration._uncertain import DOMAIN_FIELD
 

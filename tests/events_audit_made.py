@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from events.audit import AuditFrame, sheet_table
+from events.audit import AuditFrame
 from events.audit._plan import AuditPlan
 
 
@@ -38,7 +38,7 @@ def write_sheet(
     path: Path, plan: AuditPlan, label_of: Callable[[str], str], *, round_number: int = 1, labeller: str = ""
 ) -> Path:
     """The sheet of a round with labels."""
-    sheet = sheet_table(plan, round_number)
+    sheet = plan.sheet(round_number)
     sheet.assign(label=sheet["doc_id"].map(label_of), labeller=labeller).to_csv(path, index=False)
     return path
 

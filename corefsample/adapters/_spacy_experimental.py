@@ -37,13 +37,13 @@ def from_spacy_experimental(
         of fewer than two tokens, which the component does not score.
     doc_id
         Id of the document, not empty.
-    date
-        Date of the document, which counts of events need. By default, the document has none.
-    metadata
-        Further fields of the document. By default, there are none.
     spans
         Mentions by their head token: first token, and the token past the last, for example from
         ``experimental_span_resolver``. Other words are mentions of one token, which is the default for all words.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------

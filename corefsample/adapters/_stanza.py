@@ -126,13 +126,13 @@ def from_stanza(
         A record of `recorded_stanza_scores`, or a pair of arrays: ``coref_scores`` and the antecedents.
     doc_id
         Id of the document, not empty.
-    date
-        Date of the document, which counts of events need. By default, the document has none.
-    metadata
-        Further fields of the document. By default, there are none.
     spans
         Mentions by their head word: first word, and the word past the last. By default, the mentions of the clusters
         that Stanza found. Other words are mentions of one token.
+    date
+        Date of the document, which counts of events need. By default, the document has none.
+    metadata
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------

@@ -1,11 +1,11 @@
-"""Recalibrators of predictions: isotonic regression, Platt scaling and beta calibration, and what they share."""
+"""Recalibrators of predictions (isotonic regression, Platt scaling, beta calibration) and their base class."""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ _log = logger("calibration")
 class Recalibrator(ABC):
     """A function that recalibrates predictions, fitted to prediction-label pairs.
 
-    For scikit-learn it is a regressor and a transformer of one feature without parameters: it works in pipelines,
-    `GridSearchCV` and `cross_val_score`. scikit-learn itself is not needed. The fitted attributes are the annotated
+    For scikit-learn it is a regressor and a transformer of one feature: it works in pipelines, `GridSearchCV` and
+    `cross_val_score`. scikit-learn itself is not needed. The fitted attributes are the annotated
     ones, whose names end in an underscore. `to_json` saves a fit, and `from_json` loads it.
 
     Examples
@@ -72,7 +72,7 @@ class Recalibrator(ABC):
         return self._predict(predictions("q", _one_column(q)))
 
     def transform(self, q: npt.ArrayLike) -> Floats:
-        """Recalibrate predictions as `predict` does, in the shape given: (n,), or the (n, 1) of a pipeline's step."""
+        """Recalibrate predictions as `predict` does, and keep their shape, (n,) or (n, 1)."""
         return self.predict(q).reshape(np.shape(q))
 
     def fit_transform(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
@@ -95,6 +95,11 @@ class Recalibrator(ABC):
     def _fitted_names(cls) -> list[str]:
         return list(cls.__annotations__)
 
+    @classmethod
+    def _fitted_value(cls, name: str, record: Mapping[str, Any]) -> Any:
+        """A fitted attribute of a record; those that earlier versions did not have have their default."""
+        return getattr(cls, name) if name not in record and hasattr(cls, name) else _restored(record[name])
+
     def _require_fit(self, action: str) -> None:
         if not self.__sklearn_is_fitted__():
             raise ParameterError(f"{type(self).__name__} must be fitted before it {action}")
@@ -105,29 +110,29 @@ class Recalibrator(ABC):
         """Save the fit as JSON text, from which `from_json` restores it exactly."""
         self._require_fit("is saved")
         fitted = {name: _plain(getattr(self, name)) for name in self._fitted_names()}
-        record = {"model": type(self).__name__, "format": FORMAT, "parameters": {}, "fitted": fitted}
+        record = {"model": type(self).__name__, "format": FORMAT, "parameters": self.get_params(), "fitted": fitted}
         return json.dumps(record, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Recalibrator:
-        """Load a fit from the text of `to_json`; the base class loads those of all recalibrators.
+        """Load a fit from the text of `to_json`; the base class loads fits of every recalibrator.
 
         Raises
         ------
         ParameterError
-            If the text is not a fit of such a recalibrator.
+            If the text is not the JSON of a fitted recalibrator of this class, or has another format version.
         """
         try:
             record = json.loads(text)
             kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.__name__ == record["model"])
-            fitted = {name: _restored(record["fitted"][name]) for name in kind._fitted_names()}
+            fitted = {name: kind._fitted_value(name, record["fitted"]) for name in kind._fitted_names()}
+            model = kind().set_params(**record.get("parameters", {}))
             is_of_format = record["format"] == FORMAT
         except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
             excerpt = _checks.shown(text)
             raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {excerpt}", parameter="text") from error
         if not is_of_format:
             raise ParameterError(f"must be of format {FORMAT}, got {_checks.shown(record['format'])}", parameter="text")
-        model = kind()
         for name, value in fitted.items():
             setattr(model, name, value)
         return model
@@ -135,16 +140,18 @@ class Recalibrator(ABC):
     # --- conventions of scikit-learn -----------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.get_params().items())})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name: an empty dict, because recalibrators have no parameters."""
+        """Parameters by name; only `PlattScaling` has one."""
         return {}
 
     def set_params(self, **parameters: Any) -> Self:
-        """Return the recalibrator itself; raise ParameterError if any parameter is passed, since none exists."""
-        for name in parameters:
-            raise ParameterError(f"is no parameter of {type(self).__name__}, which has none", parameter=name)
+        """Set parameters, and return the recalibrator itself; raise ParameterError for a name that it does not have."""
+        for name, value in parameters.items():
+            if name not in self.get_params():
+                raise ParameterError(f"is no parameter of {type(self).__name__}", parameter=name)
+            setattr(self, name, value)
         return self
 
     @property
@@ -158,7 +165,7 @@ class Recalibrator(ABC):
         return all(hasattr(self, name) for name in self._fitted_names())
 
     def __sklearn_tags__(self) -> Any:
-        """Properties of the model that scikit-learn asks for."""
+        """Properties of the model, in the form that scikit-learn requires."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -196,8 +203,8 @@ class IsotonicRecalibration(Recalibrator):
     """The non-decreasing function of the prediction with the least squared error, interpolated linearly.
 
     Pairs of equal prediction are pooled, so the order of rows cannot change the result. Between two fitted predictions
-    the value is interpolated linearly (as by Kranzlein, Liu & Schneider); outside
-    them it is that of the nearest one, never NaN.
+    the value is interpolated linearly (as by Kranzlein, Liu & Schneider). Outside the fitted predictions it is the
+    value of the nearest one, never NaN.
 
     Attributes
     ----------
@@ -230,7 +237,7 @@ class IsotonicRecalibration(Recalibrator):
         return np.asarray(np.interp(q, self.q_, self.values_))
 
 
-_LEAST = 1e-12  # predictions are clipped to it and to 1 minus it, so that their logarithms are finite
+_LEAST = 1e-12  # predictions are clipped to [_LEAST, 1 - _LEAST], so that their logarithms are finite
 
 
 class PlattScaling(Recalibrator):
@@ -240,25 +247,54 @@ class PlattScaling(Recalibrator):
     N1 and N0 the weight of each kind, so that pairs that a threshold separates, or of one label only, still have a
     finite fit. Predictions are clipped to [1e-12, 1 - 1e-12], so that log odds are finite.
 
+    Parameters
+    ----------
+    degree
+        1, the default: the new log odds are linear in the old ones. 2: they also have their square, which is quadratic
+        scaling; it corrects an error that differs between small and large predictions, but the curve falls on one side
+        of its extreme, so the order of predictions can change.
+
     Attributes
     ----------
     slope_, intercept_
         float: slope and intercept; 1 and 0 leave predictions unchanged, and a slope below 1 corrects overconfidence.
+    curvature_
+        float: coefficient of the squared log odds; 0 with degree 1.
 
     References
     ----------
-    Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin & Weng (2007).
+    Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin & Weng (2007). Quadratic scaling: Berta,
+    Holzmüller, Jordan & Bach (2025), "Structured matrix scaling for multi-class calibration".
+
+    Examples
+    --------
+    >>> q = np.repeat([0.1, 0.5, 0.9], 1000)
+    >>> y = np.concatenate([np.arange(1000) < 1000 * p for p in (0.3, 0.5, 0.9)])  # only low ones are too low
+    >>> PlattScaling(degree=2).fit(q, y).predict([0.1, 0.5, 0.9]).round(2)
+    array([0.3, 0.5, 0.9])
     """
 
     slope_: float
     intercept_: float
+    curvature_: float = 0.0
+
+    def __init__(self, degree: Literal[1, 2] = 1) -> None:
+        self.degree = degree
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name: `degree`, whatever `deep` is, which scikit-learn passes."""
+        return {"degree": self.degree}
 
     def _fit(self, ties: Ties) -> None:
+        _checks.at_most("degree", _checks.whole("degree", self.degree, 1), 2)
         odds = _log_odds(ties.q)
-        (self.slope_, self.intercept_), _ = _likeliest(np.stack([odds, np.ones_like(odds)]), ties, [1.0, 0.0])
+        features = [odds, np.ones_like(odds), odds**2][: self.degree + 1]
+        (self.slope_, self.intercept_, *curvature), _ = _likeliest(np.stack(features), ties, [1.0, 0.0, 0.0])
+        self.curvature_ = sum(curvature)
 
     def _predict(self, q: Floats) -> Floats:
-        return _expit(self.slope_ * _log_odds(q) + self.intercept_)
+        odds = _log_odds(q)
+        return _expit((self.curvature_ * odds + self.slope_) * odds + self.intercept_)
 
 
 class BetaCalibration(Recalibrator):
@@ -294,14 +330,14 @@ class BetaCalibration(Recalibrator):
 
     def _fit(self, ties: Ties) -> None:
         features = np.stack([*_logarithms(ties.q), np.ones_like(ties.q)])
-        # The likelihood is concave: its maximum where a, b >= 0 is the best of the maxima in which some of the two are
-        # 0 and the others come out positive.
-        found = []
-        for kept in ([0, 1, 2], [0, 2], [1, 2], [2]):
-            theta, loss = _likeliest(features[kept], ties, [float(k < 2) for k in kept])
-            if all(value >= 0.0 for k, value in zip(kept, theta, strict=True) if k < 2):
-                found.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(kept, theta, strict=True))}))
-        best = min(found, key=lambda each: each[0])[1]
+        # The likelihood is concave: its maximum for a, b >= 0 is the best of the maxima in which some of the two are
+        # fixed at 0 and the others are positive.
+        fits = []
+        for free in ([0, 1, 2], [0, 2], [1, 2], [2]):
+            theta, loss = _likeliest(features[free], ties, [float(k < 2) for k in free])
+            if all(value >= 0.0 for k, value in zip(free, theta, strict=True) if k < 2):
+                fits.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(free, theta, strict=True))}))
+        best = min(fits, key=lambda fit: fit[0])[1]
         self.a_, self.b_, self.c_ = best[0], best[1], best[2]
 
     def _predict(self, q: Floats) -> Floats:
@@ -327,7 +363,7 @@ def _likeliest(features: Floats, ties: Ties, start: list[float]) -> tuple[list[f
         p = _expit(theta @ features)
         return np.asarray((features * (weights * p * (1.0 - p))) @ features.T)
 
-    optimum = minimize(loss, np.array(start), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
+    optimum = minimize(loss, np.array(start[: len(features)]), jac=True, hess=curvature, method="trust-ncg", tol=1e-10)
     return [float(value) for value in optimum.x], float(optimum.fun)
 
 

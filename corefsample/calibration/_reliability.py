@@ -128,8 +128,9 @@ def reliability_curve(
     Raises
     ------
     ParameterError
-        On the conditions of `bin_pairs` and `bin_intervals`; also if a smooth curve is requested with `n_samples`, or
-        for fewer than 5 pairs or documents.
+        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, there is no pair, there are fewer
+        than 2 documents, or an option of the bins or intervals is invalid; if a smooth curve is requested with
+        `n_samples`, or for fewer than 5 pairs or documents.
 
     References
     ----------

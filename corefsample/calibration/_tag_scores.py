@@ -41,9 +41,9 @@ class TagScores(Result):
     Attributes
     ----------
     scores
-        float64 (n,) in [0, 1].
+        float64 (n,) in [0, 1]: score of a tag of a token.
     labels
-        float64 (n,): 1 where the tag is the gold one of the token, else 0.
+        float64 (n,): 1 if the tag is the gold tag of the token, otherwise 0.
     codes
         int32 (n,): tag of each score, as an index into `tag_names`.
     tag_names
@@ -75,7 +75,20 @@ class TagScores(Result):
         threshold: float = THRESHOLD,
         documents: npt.ArrayLike | None = None,
     ) -> TagScores:
-        """Tag scores from scores in [0, 1], labels 0 or 1, tags and documents (names), each (n,).
+        """Make tag scores from arrays, and drop the scores below a threshold.
+
+        Parameters
+        ----------
+        scores
+            float (n,) in [0, 1]: score of a tag of a token.
+        labels
+            Labels 0 or 1, (n,): 1 where the tag is the gold one of the token.
+        tags
+            Name of the tag of each score, (n,).
+        threshold
+            Least score that is kept, in [0, 1].
+        documents
+            Name of the document of each score, (n,). By default there are no documents.
 
         Raises
         ------

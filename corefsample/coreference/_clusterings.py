@@ -1,4 +1,4 @@
-"""Entity clusterings under an antecedent distribution: samples of them, and what is exact without sampling."""
+"""Entity clusterings under an antecedent distribution: samples, and quantities that are exact without sampling."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def sample_clusterings(
     Returns
     -------
     ClusteringSamples
-        With labels: int32 (n_samples, n_mentions).
+        Samples; their `labels` are int32 (n_samples, n_mentions).
 
     Raises
     ------
@@ -354,7 +354,7 @@ def clustering_log_prob(antecedents: AntecedentDistribution, labels: npt.ArrayLi
     Returns
     -------
     float
-        In [-inf, 0].
+        Log probability, in [-inf, 0]; -inf for a clustering that cannot occur.
 
     Raises
     ------
@@ -375,10 +375,15 @@ def entity_count_pmf(antecedents: AntecedentDistribution) -> Floats:
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
 
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
+
     Returns
     -------
     array of shape (n_mentions + 1,), float64 in [0, 1]
-        Entry c: P(c entities).
+        Entry c is the probability of c entities.
     """
     AntecedentDistribution.require(antecedents)
     pmf = np.empty(antecedents.n_mentions + 1)
@@ -390,6 +395,11 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
     """Clustering by each mention's likeliest antecedent: the usual single answer of an antecedent model.
 
     Ties go to NEW, then to the nearest antecedent. It is in general not the most probable clustering.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over antecedents of the n_mentions mentions of one document.
 
     Returns
     -------
@@ -403,15 +413,15 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
 
 
 def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
-    """Arrays that the kernels take, of what must be a distribution."""
+    """Arrays of a distribution for kernels; raises ParameterError if `antecedents` is no AntecedentDistribution."""
     AntecedentDistribution.require(antecedents)
     return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
 
 
 def _square(antecedents: AntecedentDistribution) -> Floats:
-    """Return an array for each pair of mentions, to be filled."""
+    """Return an uninitialised array with an entry for each pair of mentions."""
     n = antecedents.n_mentions
     hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"
-    what = f"a matrix of {n:,} x {n:,} mentions"
-    require_memory(8 * n * n, parameter="antecedents", what=what, hint=hint)
+    contents = f"a matrix of {n:,} x {n:,} mentions"
+    require_memory(8 * n * n, parameter="antecedents", contents=contents, hint=hint)
     return np.empty((n, n))

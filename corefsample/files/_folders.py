@@ -63,7 +63,7 @@ class OutputFolder:
             names = self._local_names()
             if names and not (names <= self.FILES and self._is_run(names)):
                 rule = "must be a new or empty folder or an earlier run's"
-                raise ParameterError(f"{rule}, got {self._given} with other files", parameter="out")
+                raise ParameterError(f"{rule}, got {self._given}, which has other files", parameter="out")
             is_used = bool(names)
         if is_used and not self._overwrite:
             hint = ParameterHint("overwrite", "replaces it")

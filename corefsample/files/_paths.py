@@ -208,9 +208,11 @@ def open_binary(path: PathLike) -> Any:
 def parquet_source(path: str) -> Any:
     """Source from which pyarrow reads: a local path unchanged, or the opened file of a URL.
 
+    A Parquet file is read part by part: a server that can only send all of it sends it once to a process.
+
     Raises
     ------
     OSError
         If a URL cannot be opened.
     """
-    return opened(path) if is_url(path) else path
+    return opened(path, is_read_again=True) if is_url(path) else path

@@ -9,11 +9,12 @@ from __future__ import annotations
 import glob
 import io
 import logging
+import mmap
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from corefsample._extras import install_hint
@@ -165,8 +166,11 @@ def stored(url: str) -> tuple[int, str] | None:
         hint = f"name its files, such as {url.rstrip('/') + '/*'!r}"
         raise InputError("input must be a regular file, got a folder", place=url, hint=hint)
     _sizes[url] = int(about.get("size") or 0)
-    tag = next((str(about[name]) for name in _TAGS if about.get(name)), "")
-    return _sizes[url], tag.strip('"')
+    return _sizes[url], _version(about)
+
+
+def _version(about: Mapping[str, Any]) -> str:
+    return next((str(about[name]) for name in _TAGS if about.get(name)), "").strip('"')
 
 
 def size(url: str) -> int:
@@ -236,11 +240,21 @@ class _RemoteFile(io.RawIOBase):
         super().close()
 
 
-def opened(url: str) -> io.RawIOBase:
+_copies: dict[tuple[str, str], mmap.mmap] = {}  # of files that are read again, by URL and version
+
+
+def opened(url: str, *, is_read_again: bool = False) -> Any:
     """Open a file for reading at any position.
 
     Web servers that cannot send a part of a file, or do not know its size, send all of it: it is copied to a temporary
     file.
+
+    Parameters
+    ----------
+    url
+        URL of the file.
+    is_read_again
+        True if this process keeps the copy, and reads it again as long as the server reports the same version.
 
     Raises
     ------
@@ -252,12 +266,36 @@ def opened(url: str) -> io.RawIOBase:
     system, path = _file_system(url)
     with _errors(url, InputError):
         about = system.info(path)
-        if about.get("size") and about.get("partial", True):
-            return _RemoteFile(url, system.open(path, "rb", **_BLOCKS))
-        copy = tempfile.TemporaryFile()  # noqa: SIM115
-        system.get_file(path, copy)
-        copy.seek(0)
-        return _RemoteFile(url, copy)
+        version = (url, _version(about))
+        if version not in _copies:
+            if _sends_parts(system, path, about):
+                return _RemoteFile(url, system.open(path, "rb", **_BLOCKS))
+            with ExitStack() as unused:
+                copy = unused.enter_context(tempfile.TemporaryFile())
+                system.get_file(path, copy)
+                copy.seek(0)
+                if not (is_read_again and version[1] and os.fstat(copy.fileno()).st_size):
+                    unused.pop_all()
+                    return _RemoteFile(url, copy)
+                _copies[version] = mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ)
+        import pyarrow as pa
+
+        return pa.BufferReader(pa.py_buffer(_copies[version]))
+
+
+def _sends_parts(system: Any, path: str, about: Mapping[str, Any]) -> bool:
+    """True if a service sends a part of a file; many web servers that do not only show it when they are asked."""
+    size = about.get("size")
+    if not size or not about.get("partial", True):
+        return False
+    if "http" not in system.protocol or size == 1:
+        return True
+    with system.open(path, "rb", block_size=1, cache_type="none") as file:
+        file.seek(size - 1)
+        try:
+            return len(file.read(1)) == 1
+        except ValueError:  # from fsspec, where all of the file was sent
+            return False
 
 
 # --- outputs ---

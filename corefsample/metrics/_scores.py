@@ -417,6 +417,7 @@ def clustering_scores(
     Returns
     -------
     ClusteringScores
+        Recall, precision and F1 of each metric, with the counts that they are made of.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from corefsample.parses import _transition_kernels
 from corefsample.parses._later_components import LaterComponents
-from corefsample.parses._transition_kernels import Layers, Scratch, Singles, States
+from corefsample.parses._transition_kernels import Layers, MoveScratch, Singles, States
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -74,7 +74,8 @@ def parse_samples(
     Raises
     ------
     ParameterError
-        If the pipeline has no transition parser, `doc` is not a Doc, or another parameter breaks its rule.
+        If the pipeline has no transition parser, `doc` is not a Doc, `n_samples` is below 1, `temperature` is not above
+        0, `seed` is out of range, or `sentences` is neither "keep" nor "sample".
 
     References
     ----------
@@ -322,7 +323,7 @@ class TransitionParser:
     def _finish(self, states: list[Any], layers: Layers, rows: Any, keys: Any, samples: Any, inverse: float) -> None:
         """Apply transitions to all states until all are final."""
         n_moves = len(layers.bias)
-        scratch = Scratch(np.empty_like(layers.feature_bias), np.empty(n_moves, np.float32), np.empty(n_moves))
+        scratch = MoveScratch(np.empty_like(layers.feature_bias), np.empty(n_moves, np.float32), np.empty(n_moves))
         room, step = np.empty((len(states), n_moves), np.float32), 0
         while states:
             tokens = self._reader.get_token_ids(states)

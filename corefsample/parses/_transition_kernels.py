@@ -46,7 +46,7 @@ class States(NamedTuple):
     samples: Ints  # (r,): index of the sample
 
 
-class Scratch(NamedTuple):
+class MoveScratch(NamedTuple):
     """What `perturbed_scores` works with."""
 
     pieces: Singles  # (h * p,)
@@ -82,7 +82,7 @@ def _fill_row(layers: Layers, tokens: Ints32, first_row: int, pieces: Singles, r
 
 @kernel_in_place
 def perturbed_scores(
-    layers: Layers, states: States, inverse_temperature: float, step: int, scratch: Scratch, scores: Singles
+    layers: Layers, states: States, inverse_temperature: float, step: int, scratch: MoveScratch, scores: Singles
 ) -> None:
     """Fill `scores`, (r, m), such that the largest of the valid ones is a draw from the softmax over them.
 

@@ -45,7 +45,7 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
     Parameters
     ----------
     links
-        From `corefsample.summaries.document_links`.
+        Link marginals of a document: the result of `corefsample.summaries.document_links`.
     ax
         Axes to draw on, with a colour bar beside them; by default a new figure.
     most_labels
@@ -54,7 +54,7 @@ def link_heat_map(links: DocumentLinks, *, ax: Axes | None = None, most_labels: 
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def entity_count_bars(posterior: EntityCountDistribution, *, ax: Axes | None = N
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -151,7 +151,7 @@ def score_bars(posterior: ScoreSamples, *, ax: Axes | None = None, title: str = 
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
     """
     ax = axes_of(ax, (6.0, 3.4), legible(title or posterior.doc_id, 60))
     _bars(ax, posterior.values, *posterior.interval, f"{100 * posterior.level:g}% credible interval")
@@ -175,7 +175,7 @@ def distance_bars(ball: CredibleBall, *, ax: Axes | None = None, title: str = ""
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
     """
     ax = axes_of(ax, (6.0, 3.4), legible(title))
     _bars(ax, ball.distances, -np.inf, ball.radius, f"{100 * ball.share:.3g}% of the samples, within {ball.radius:.3g}")
@@ -212,11 +212,12 @@ def link_network(
     Parameters
     ----------
     links
-        From `corefsample.summaries.document_links`; its parameter `smallest` leaves small entities out.
+        Link marginals of a document: the result of `corefsample.summaries.document_links`, whose parameter `smallest`
+        leaves small entities out.
     ax
         Axes to draw on; by default a new figure.
     floor
-        In (0, 1]: less likely links are not drawn.
+        Least probability of a link that is drawn, in (0, 1].
     most_labels
         Largest number of labels, at least 1: for the first mention of each entity, large entities first, then for
         other mentions. A label that would cover others is left out.
@@ -226,7 +227,7 @@ def link_network(
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
 
     Raises
     ------

@@ -46,7 +46,7 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
     Returns
     -------
     matplotlib.axes.Axes
-        The given one.
+        The axes `ax`.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def reliability_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        The given or the new one.
+        The figure `fig`, or the new one.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     Returns
     -------
     matplotlib.axes.Axes
-        The given or the new one.
+        The axes `ax`, or those of the new figure.
 
     Raises
     ------

@@ -106,6 +106,13 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
 
     If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are drawn with a
     Noto font of their script; where none is installed they are boxes, and a warning is logged that names it.
+
+    Parameters
+    ----------
+    figure
+        Figure to write, or a part of one.
+    path
+        Path of the file; its ending, such as .png, .svg or .pdf, determines the format.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure, FigureBase
@@ -142,6 +149,6 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     if fonts and not is_svg:  # readers of an SVG have their own fonts
         logger("plots").warning(
             "%s has characters that no installed font has, drawn as boxes: install %s",
-            os.fspath(path),
+            os.path.basename(path),  # its folder may be that of a run that is not complete
             " and ".join(sorted(fonts)),
         )

@@ -91,8 +91,8 @@ class LinkScore(DocumentObjective):
     Parameters
     ----------
     score
-        "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
-        candidates make some gold pairs impossible.
+        Name of the score, "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6,
+        because missing candidates make some gold pairs impossible.
     unannotated
         Treatment of mentions without a gold entity: see `gold_codes`.
     """
@@ -113,7 +113,7 @@ class LinkScore(DocumentObjective):
         return _pair_scores(marginals, self._entities(document), log=self._log)[0]
 
     def gradient(self, document: ScoredDocument, recalibration: Recalibration) -> tuple[float, Floats]:
-        """Score of the document's annotated pairs, and its gradient: the recursion of the link marginals in reverse."""
+        """Score of the document's annotated pairs under a recalibration, and its gradient in all parameters."""
         kinds, scaled = self._kinds(document), document.antecedents.scores / recalibration.temperature
         changed = recalibration.apply(document.antecedents, kinds)
         marginals = link_marginals(changed)
@@ -124,7 +124,7 @@ class LinkScore(DocumentObjective):
         return score, np.append(by_temperature, by_offset) @ changes_by_parameters(by_kind=True)
 
     def n_terms(self, document: ScoredDocument) -> float:
-        """Number of annotated pairs."""
+        """Number of annotated pairs of the document."""
         n = int(np.count_nonzero(self._entities(document) >= 0))
         return n * (n - 1) / 2
 

@@ -200,7 +200,7 @@ class Recalibration(HtmlTable):
         return f"Recalibration(temperature={self.temperature!r}, new_bias={self.new_bias!r}{by_kind})"
 
     def scores(self, scores: npt.ArrayLike) -> Floats:
-        """Scores over the temperature minus the bias, of the same shape; offsets by kind are not added.
+        """Divide scores by the temperature and subtract the bias; offsets by kind are not added.
 
         Raises
         ------
@@ -233,7 +233,12 @@ class Recalibration(HtmlTable):
 
     @staticmethod
     def applied_to(metadata: Mapping[str, Any]) -> str:
-        """Fingerprints of the recalibrations of a document's scores, first to last, separated by blanks; "" if none.
+        """Fingerprints of the recalibrations of a document's scores, first to last, separated by blanks.
+
+        Parameters
+        ----------
+        metadata
+            Metadata of the document. Without the field `recalibration`, the result is "".
 
         Raises
         ------
@@ -268,12 +273,12 @@ class Recalibration(HtmlTable):
         return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=metadata)
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
-        """The recalibrated distribution of a document's mentions: see `apply_document`."""
+        """Recalibrate the distribution of the document's mentions: see `apply_document`."""
         _checks.instance("document", document, ScoredDocument)
         return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
 
     def relative_to(self, applied: Recalibration) -> Recalibration:
-        """The recalibration that turns scores that had `applied` into those that had this one instead.
+        """Recalibration that turns scores to which `applied` was applied into scores of this one.
 
         With T and o of this one and T' and o' of the other, where o has bias and offsets: scores s / T' + o' become
         s / T + o by the temperature T / T' and the offsets o - o' T' / T.
@@ -286,7 +291,7 @@ class Recalibration(HtmlTable):
         return Recalibration.from_vector(relative if by_kind else relative[:N_GLOBAL])
 
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that depend on all its numbers; nothing if it leaves scores as they are."""
+        """Twelve hexadecimal digits that depend on all numbers; "" if scores stay as they are."""
         if self == Recalibration():
             return ""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:12]
@@ -298,7 +303,7 @@ class Recalibration(HtmlTable):
 
     @classmethod
     def from_vector(cls, vector: Floats) -> Self:
-        """Build from log temperature and NEW bias, or from these and all offsets."""
+        """Build from a `vector` of log temperature and NEW bias, or of these and all offsets."""
         offsets = None if len(vector) == N_GLOBAL else KindOffsets.from_vector(vector[N_GLOBAL:])
         return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
 
@@ -309,7 +314,7 @@ class Recalibration(HtmlTable):
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Build from the result of `to_json`.
+        """Build from `content`, the result of `to_json`.
 
         Raises
         ------

@@ -92,7 +92,7 @@ class UncertainRecalibration:
         raise ParameterError(self.other_scores(applied), parameter="scores", hint=hint)
 
     def other_scores(self, applied: str) -> str:
-        """Error message for scores with other recalibrations than the scores to which this one was fitted."""
+        """Error message for scores to which `applied` was applied, unlike those to which this one was fitted."""
         rule = f"must be like those to which the recalibration was fitted ({described(self.base)})"
         return f"{rule}, got {described(applied)}"
 
@@ -116,8 +116,8 @@ class UncertainRecalibration:
         Raises
         ------
         ParameterError
-            If `uncertainty` needs refits or a domain effect that this recalibration does not have, or another parameter
-            breaks its rule.
+            If `uncertainty` needs refits or a domain effect that this recalibration does not have, `n_draws` is below
+            1, or `seed` is out of range.
         """
         _checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
         n_draws = _checks.whole("n_draws", n_draws, 1)
@@ -157,12 +157,12 @@ class UncertainRecalibration:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Build from the result of `to_json`; other fields are ignored.
+        """Build from `content`, the result of `to_json`; other fields are ignored.
 
         Raises
         ------
         ParameterError
-            If a part breaks its rule.
+            If a field is missing, or has a value of another type or outside its range.
         """
         if not isinstance(content, Mapping) or "recalibration" not in content:
             raise ParameterError("must be the record of a recalibration, got another", parameter="file")

@@ -109,9 +109,10 @@ def score_documents(
         "annotated": the document's own. "parse": those found in its parse; a mention has the entity of the annotated
         one of the same span, or else of the same head, and the others have None.
     min_prob, scheme
-        See `AntecedentScorer.score`.
+        Least probability of a candidate that is kept, and dependency scheme of the parses: see
+        `AntecedentScorer.score`.
     tally
-        Counts what is scored.
+        Object that counts what is scored. By default, nothing is counted.
 
     Raises
     ------

@@ -80,10 +80,18 @@ class AntecedentScorer(Protocol):
         """
 
     def knows(self, words: Sequence[str]) -> Bools:
-        """True for each word, in lower case, that the scorer knows; few are known in texts of another language."""
+        """True for each of `words`, in lower case, that the scorer knows; in texts of another language it knows few."""
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
-        """Write a file that `corefsample.scorers.load_scorer` reads."""
+        """Write a file that `corefsample.scorers.load_scorer` reads.
+
+        Parameters
+        ----------
+        path
+            Path of the new file.
+        overwrite
+            True if an existing file is replaced; by default it is an error.
+        """
 
 
 @dataclass(frozen=True, slots=True)

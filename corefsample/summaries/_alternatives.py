@@ -87,9 +87,10 @@ def most_probable_clusterings(
     antecedents
         Distribution over the antecedents of one document.
     n
-        At least 1; fewer are returned if fewer have a positive probability.
+        Number of clusterings, at least 1; fewer are returned if fewer have a positive probability.
     max_width
-        The most partial clusterings that are kept, at least 1. Memory: about 8 bytes times max_width times mentions.
+        Largest number of partial clusterings that are kept, at least 1. They take about 8 bytes times max_width times
+        mentions.
 
     Returns
     -------
@@ -225,11 +226,12 @@ def credible_ball(
         Samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions); or a distribution, of which
         1,000 are drawn.
     centre
-        int (n_mentions,). By default the labels of `point_estimate` with `distance` as the loss.
+        int (n_mentions,): labels of the clustering in the centre. By default those of `point_estimate` with `distance`
+        as the loss.
     level
-        In (0, 1).
+        Share of the samples in the ball, or with `calibrated` the probability that it contains gold, in (0, 1).
     distance
-        "vi", variation of information in nats; or "binder".
+        Distance of two clusterings: "vi", the variation of information in nats, or "binder".
     calibrated
         The depth of gold (`CredibleBall.depth`) in balls of the same distance and without a given centre, of documents
         of the same scorer that it was not trained on: float (n_documents,). At least level / (1 - level) documents: 19
@@ -238,8 +240,8 @@ def credible_ball(
     Raises
     ------
     ParameterError
-        If there is no sample, the centre has another number of mentions, there are too few depths, or an option breaks
-        its rule.
+        If there is no sample, the centre has another number of mentions, there are too few depths, `level` is not in
+        (0, 1), or `distance` is unknown.
 
     References
     ----------

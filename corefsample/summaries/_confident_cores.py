@@ -75,15 +75,18 @@ def confident_core(
 
     Parameters
     ----------
-    posterior, samples
-        As for `expected_loss`.
+    posterior
+        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them, or an int array of shape
+        (n_samples, n_mentions).
     threshold
-        In (0, 1].
+        Least joint probability of the core, in (0, 1].
+    samples
+        Samples of the distribution. By default, 1,000 are drawn with seed 0.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If `threshold` is not in (0, 1], or samples have another number of mentions than the distribution.
 
     References
     ----------
@@ -162,7 +165,7 @@ def cluster_probability(antecedents: AntecedentDistribution, mentions: Iterable[
     antecedents
         Distribution over the antecedents of one document.
     mentions
-        At least one mention, each once.
+        Mentions of the set, at least one, without repetition.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def document_links(
     Parameters
     ----------
     document
-        With gold if `by` is "gold"; with tokens if texts should be the mentions' words.
+        Document; it needs gold if `by` is "gold", and tokens if the texts of mentions should be their words.
     by
         Entities to sort by: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`),
         "gold", or "binder" or "vi-bound", the point estimates under these losses (`point_estimate`).
@@ -109,12 +109,13 @@ def document_links(
     Returns
     -------
     DocumentLinks
-        It can have no mentions.
+        Mentions that are not left out, and their links; there may be no mentions.
 
     Raises
     ------
     ParameterError
-        If it is no document, an option breaks its rule, or gold is missing and `by` is "gold".
+        If `document` is not a ScoredDocument, `by` or `unannotated` is unknown, `smallest` is below 1, or gold is
+        missing and `by` is "gold".
 
     Examples
     --------
@@ -202,7 +203,7 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     Parameters
     ----------
     document
-        With gold if the gold count is needed.
+        Document; the gold count needs its gold.
     unannotated
         How to treat a mention without a gold entity: "skip", as unknown, and there is no gold count; or "single", as
         an entity of its own.
@@ -210,7 +211,7 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     Raises
     ------
     ParameterError
-        If it is no document, or `unannotated` is neither of the two.
+        If `document` is not a ScoredDocument, or `unannotated` is neither "skip" nor "single".
 
     Examples
     --------

@@ -21,8 +21,8 @@ from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, p
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "b3", "lea", "conll")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
-Score = Literal["b3", "lea", "conll"]
-SCORES: tuple[Score, ...] = ("b3", "lea", "conll")
+ScoreName = Literal["b3", "lea", "conll"]
+SCORES: tuple[ScoreName, ...] = ("b3", "lea", "conll")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,10 +67,10 @@ def expected_loss(
         clusterings; it can be negative. "b3", "lea": 1 - F1, singletons counted. "conll": 1 - mean F1 of MUC, B3 and
         CEAFe.
     split_cost
-        In [0, 2], for "binder", "vi" and "vi-bound": cost of separating mentions that corefer; that of joining others
+        Cost of separating mentions that corefer, in [0, 2], for "binder", "vi" and "vi-bound"; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).
     samples
-        Samples of the distribution; None: 1,000 are drawn where the loss needs them, with seed 0.
+        Samples of the distribution. By default, 1,000 are drawn where the loss needs them, with seed 0.
 
     Returns
     -------
@@ -80,7 +80,8 @@ def expected_loss(
     Raises
     ------
     ParameterError
-        If labels have the wrong number, or an option breaks its rule.
+        If labels are not n_mentions whole numbers, `loss` is unknown, `split_cost` is outside [0, 2], or samples have
+        another number of mentions than the distribution.
 
     References
     ----------

@@ -17,7 +17,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role, Upos
 
 
-class Links(NamedTuple):
+class ParseLinks(NamedTuple):
     """What the loops fill, by token; see the legend."""
 
     head: Ints32
@@ -34,7 +34,7 @@ class Verbs(NamedTuple):
 
 
 @kernel_in_place
-def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools, parse: Links) -> None:
+def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools, parse: ParseLinks) -> None:
     """Fill the links from a parse of the UD family (marker -1 and predicate False before)."""
     head, link, marker, predicate = parse
     n_tokens = label.shape[0]
@@ -56,7 +56,7 @@ def from_universal(label: Ints32, heads: Ints32, verbal: Bools, particle: Bools,
 
 @kernel_in_place
 def from_clearnlp(
-    label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools, be: Bools, verbs: Verbs, parse: Links
+    label: Ints32, heads: Ints32, verbal: Bools, adposition: Bools, be: Bools, verbs: Verbs, parse: ParseLinks
 ) -> None:
     """Fill head, link, marker and predicate from a ClearNLP parse (marker -1 and predicate False before).
 

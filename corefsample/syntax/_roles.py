@@ -160,7 +160,7 @@ def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32,
     verbal = np.isin(upos, _VERBAL)
     head, link, role, governor = (np.empty(n_tokens, np.int32) for _ in range(4))
     marker, predicate = np.full(n_tokens, -1, np.int32), np.zeros(n_tokens, np.bool_)
-    parse = _kernels.Links(head, link, marker, predicate)
+    parse = _kernels.ParseLinks(head, link, marker, predicate)
     if scheme == "clearnlp":
         # A dative is a noun (give him) or a preposition (give to him); prepositions are complements (from under it)
         # and conjuncts (in and around it) of others too.

@@ -124,7 +124,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `features` is neither "basic" nor "advanced", or a number is below its least value.
 
     References
     ----------
@@ -189,7 +189,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
-        """Sum of the weights of each word's attributes: float64 (n_words, n_tags).
+        """Sum of the weights of the attributes of `words`: float64 (n_words, n_tags).
 
         Raises
         ------

@@ -88,14 +88,14 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
     Parameters
     ----------
     pseudocount
-        c, above 0.
+        Number c that is added to every count, above 0.
     rare_count
-        A whole number of at least 0.
+        Largest number of occurrences of a word that counts as unknown, at least 0. By default 0: no word does.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `pseudocount` is not above 0, or `rare_count` is not a whole number of at least 0.
 
     References
     ----------
@@ -144,7 +144,7 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
-        """Natural log of P(word | tag): float64 (n_words, n_tags).
+        """Natural log of P(word | tag) for `words`: float64 (n_words, n_tags).
 
         Raises
         ------

@@ -52,6 +52,15 @@ def _fields(kind: type[TrainedModel[Any]]) -> tuple[list[str], list[Field[Any]]]
 def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> None:
     """Write a fitted model to a file, which appears under its name when it is complete.
 
+    Parameters
+    ----------
+    model
+        Fitted tagger of this package.
+    path
+        Path of the new file.
+    overwrite
+        True if an existing file is replaced; by default it is an error.
+
     Raises
     ------
     ParameterError
@@ -89,6 +98,11 @@ def _json(content: dict[str, Any]) -> bytes:
 
 def load_tagger(path: PathLike) -> Tagger:
     """Read a model file.
+
+    Parameters
+    ----------
+    path
+        Path of a file that `save_tagger` wrote.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
@@ -17,7 +18,8 @@ from corefsample._log import logger
 from corefsample._results import HtmlTable, ShortRepr
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
-from events.audit._plan import AuditPlan
+from events.audit._plan import AuditPlan, checked_proxies
+from events.audit._proxies import combined_probability
 from events.audit._quality import (
     Agreement,
     CurvePoint,
@@ -32,6 +34,7 @@ from events.audit._quality import (
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import (
     DEFAULT_METHOD,
+    HALF,
     Bounds,
     CellCounts,
     Cells,
@@ -45,6 +48,8 @@ from events.counting import count_pmf
 from events.counting._counts import quantile_interval
 
 STABLE_ERRORS = "stable-errors"
+PROXIES = "proxies"
+HALF_OF_PROXIES = 0.25  # weights are fewer than the coefficients of learned P: intervals hold with less
 
 Assumption = Literal["stable-errors"]
 
@@ -115,7 +120,7 @@ class LearnedTotal:
     estimate, lower, upper, level
         Estimate and interval; unsure and missing labels are counted both ways.
     assumption
-        "learned P", or "reference class".
+        "learned P", "proxies", or "reference class".
     """
 
     event: str
@@ -127,7 +132,7 @@ class LearnedTotal:
     lower: int
     upper: int
     level: float
-    assumption: str = "learned P"
+    assumption: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +206,7 @@ def estimate_counts(
     method: Method = DEFAULT_METHOD,
     assume: Assumption | None = None,
     learned: Mapping[str, Floats] | None = None,
+    proxies: Mapping[str, npt.ArrayLike] | None = None,
 ) -> AuditEstimate:
     """Estimate the number of documents with each target, in total and by period, from labels.
 
@@ -222,6 +228,9 @@ def estimate_counts(
     learned
         By target, P of every document from the labels of others (`LearnResult.cross_fitted`): totals that use it are
         in `AuditEstimate.learned`, beside those that need no assumption.
+    proxies
+        Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. With any, totals
+        from the weighted sum of P and proxies that fits the labels best are in `AuditEstimate.learned`.
 
     Raises
     ------
@@ -230,10 +239,12 @@ def estimate_counts(
     InputError
         If a stratum has no label.
     """
+    _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
+    _checks.instance("labels", labels, SheetLabels, hint="`read_sheets` reads them")
     level, method = checked_interval(level, method)
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))
-    _require_labels(plan, labels)
+    require_labels(plan, labels)
     if labels.chosen:
         logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.chosen))
     counts: list[AuditCount] = []
@@ -242,7 +253,7 @@ def estimate_counts(
     more: list[MoreLabels] = []
     n_more = min(N_MORE, len(plan.frame) - int((plan.round_of <= labels.n_rounds).sum()))
     for target, name in enumerate(plan.frame.targets):
-        cells = target_cells(plan, labels, target, plan.cuts)
+        cells = target_cells(plan, labels, target)
         counts += _TargetCounts(plan, cells, name, level, method, assume).rows()
         quality += model_quality(plan, labels, target, level, method)
         curve += probability_curve(plan, labels, target, level, method)
@@ -250,10 +261,15 @@ def estimate_counts(
     found = tuple(disagreements(plan, labels))
     agreed = tuple(agreements(labels.by_labeller, level))
     totals = () if learned is None else learned_totals(plan, labels, learned, level)
+    if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
+        combined = {
+            name: combined_probability(plan, labels, t, all_proxies) for t, name in enumerate(plan.frame.targets)
+        }
+        totals += learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES)
     return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed, totals)
 
 
-def _require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
+def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
     """Raise if no document of a stratum has a label."""
     given = (labels.labels != MISSING).any(axis=1)
     n_given = np.bincount(plan.stratum_of[plan.sample[given]], minlength=len(plan.strata))
@@ -350,7 +366,13 @@ def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
 
 
 def learned_totals(
-    plan: AuditPlan, labels: SheetLabels, cross_fitted: Mapping[str, Floats], level: float
+    plan: AuditPlan,
+    labels: SheetLabels,
+    cross_fitted: Mapping[str, Floats],
+    level: float,
+    *,
+    assumption: str = "learned P",
+    half: float = HALF,
 ) -> tuple[LearnedTotal, ...]:
     """Total of each target of which there is a learned P.
 
@@ -361,7 +383,9 @@ def learned_totals(
     cross_fitted
         By target: P of every document, from labels among which is not its own.
     level
-        Of the intervals.
+        Probability that each interval has, in (0, 1).
+    assumption, half
+        Name of what the totals rest on, and number of labels that are added: see `difference_total`.
     """
     begun = plan.round_of <= labels.n_rounds
     rows, totals = plan.sample[begun], []
@@ -371,9 +395,11 @@ def learned_totals(
         own = labels.labels[begun, target]
         is_open = (own == UNSURE) | (own == MISSING)
         answers = (np.where(is_open, open_as, own == YES) for open_as in (0.0, 1.0))
-        if_no, if_yes = (difference_total(plan.stratum_of, rows, y, cross_fitted[name], level) for y in answers)
+        if_no, if_yes = (
+            difference_total(plan.stratum_of, rows, y, cross_fitted[name], level, half=half) for y in answers
+        )
         event, actor = event_and_actor(plan.frame, name)
         counts = len(plan.frame), int((~is_open).sum()), int((own == YES).sum())
         estimate = 0.5 * (if_no[0] + if_yes[0])
-        totals.append(LearnedTotal(event, actor, *counts, estimate, if_no[1], if_yes[2], level))
+        totals.append(LearnedTotal(event, actor, *counts, estimate, if_no[1], if_yes[2], level, assumption))
     return tuple(totals)

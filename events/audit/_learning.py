@@ -38,10 +38,13 @@ from events.audit._learned_model import (
 )
 from events.audit._plan import AuditPlan
 from events.audit._quality import LabelledCells, average_precision, bootstrap_weights
+from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
+from events.rule_error._labels import LabelledStrata
+from events.rule_error._model import reference_model
 
 ASSUMPTION = (
     "Learned counts assume that labels of documents with the same features say yes equally often in all periods."
@@ -130,11 +133,12 @@ class LearnedTarget:
         target: int,
         features: Features,
         words: TextFeatures | None,
+        reference: ReferenceClass,
         level: float,
         n_draws: int,
         seed: int,
     ) -> None:
-        self._plan, self._n_draws, self._seed = plan, n_draws, seed
+        self._plan, self._target, self._reference, self._n_draws, self._seed = plan, target, reference, n_draws, seed
         self._level, self._tails = level, (0.5 * (1.0 - level), 0.5 * (1.0 + level))
         self._rng = np.random.default_rng([seed, target])
         self.name, self.probability = plan.frame.targets[target], plan.frame.probability(target)
@@ -147,7 +151,7 @@ class LearnedTarget:
         self.n_labels, self.n_positive = len(rows), int(y.sum())
         self._few = min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS
         self._features, self._words = features, None if self._few else words
-        self.folds = made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng)
+        self.folds = plan.same_for_copies(made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng))
         columns = standardised(features, None if self._words is None else self._words.columns)
         self.regression = LabelRegression(rows, y, self._label_weights(rows), self.folds, *columns)
         self.candidates = weighted_candidates(
@@ -271,10 +275,18 @@ class LearnedTarget:
         return np.concatenate(parts)
 
     def missing(self, n_draws: int) -> Ints:
-        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known."""
+        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known.
+
+        Where P is 0, labels of yes are few or none: the misses of other rules are the prior of their number.
+        """
         strata, rows = self._plan.stratum_of, self._sampled
         y = (self.labels[rows] == YES).astype(np.float64)
-        totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng)
+        sums_of_p, size = np.bincount(strata, self.probability), np.bincount(strata)
+        n_labels, n_yes = (np.bincount(strata[each], minlength=len(size)) for each in (rows, rows[y == 1.0]))
+        labelled = LabelledStrata(size, sums_of_p / np.maximum(size, 1), n_labels, n_yes)
+        drawn = self._reference.unlabelled_yes(self._plan.frame, self._target, labelled, self._seed)[:n_draws]
+        missed = {h: drawn[:, h] for h in np.flatnonzero(sums_of_p == 0.0).tolist()}
+        totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng, missed)
         known = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
         return np.where(totals < 0, -1, np.maximum(totals - known, 0))
 
@@ -414,6 +426,7 @@ def learn(
     *,
     columns: Mapping[str, Floats] | None = None,
     texts: Sequence[str] | None = None,
+    reference: ReferenceClass | None = None,
     level: float = 0.95,
     n_draws: int = 1000,
     seed: int = 0,
@@ -435,6 +448,8 @@ def learn(
         scores.
     texts
         Text of every document, in the order of the plan's frame: words then are features too.
+    reference
+        Rules whose misses are the prior where P is 0; by default those of the package, with actors of unknown kinds.
     level
         Level of the intervals, in (0, 1).
     n_draws
@@ -453,6 +468,7 @@ def learn(
     n_draws, seed = _checks.whole("n_draws", n_draws, 100), _checks.seed(seed)
     features = RunFeatures(plan.frame, run, columns)
     words = None if texts is None else TextFeatures(texts)
+    reference = reference or ReferenceClass(reference_model(), {})
     learned: list[LearnedTarget] = []
     left_out: list[str] = []
     for target, name in enumerate(plan.frame.targets):
@@ -461,7 +477,8 @@ def learn(
         if min(n_yes, n_no) < LEAST_LABELS:
             left_out.append(f"labels of {name} must have {LEAST_LABELS} of yes and of no, got {n_yes} and {n_no}")
         else:
-            learned.append(LearnedTarget(plan, labels, target, features.of(target), words, level, n_draws, seed))
+            of_target = features.of(target)
+            learned.append(LearnedTarget(plan, labels, target, of_target, words, reference, level, n_draws, seed))
     if not learned:
         raise InputError(left_out[0], hint="label more documents: `corefsample audit plan` adds a round")
     return LearnResult(plan, tuple(learned), tuple(left_out))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -76,15 +76,17 @@ def cut_names(cuts: Sequence[float]) -> list[str]:
     return ["P = 0", f"0 < P < {bounds[0]}", *between, f"P >= {bounds[-1]}"]
 
 
-def stratify(frame: AuditFrame, cuts: Sequence[float], groups: Names | None, by: str | None) -> tuple[list[str], Ints]:
-    """Divide documents by the highest P of any target, a group of the user's, and a period.
+def stratify(
+    frame: AuditFrame, p: Floats, cuts: Sequence[float], groups: Names | None, by: str | None
+) -> tuple[list[str], Ints]:
+    """Divide documents by P, a group of the user's, and a period.
 
     Returns
     -------
     names, numbers
-        Of the strata that have documents, and the stratum of each document: int64 (n_documents,).
+        Names of the strata that have documents, and the stratum of each document: int64 (n_documents,).
     """
-    parts: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(frame.highest(), cuts))]
+    parts: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(p, cuts))]
     if groups is not None:
         texts, codes = np.unique(groups.astype(str), return_inverse=True)
         parts.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
@@ -235,6 +237,10 @@ def _weights(sizes: Floats, sums: Floats) -> Floats:
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
+SHEET_COLUMNS = (
+    *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
+    *("text", "label", "labeller", "note"),
+)
 _OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
 
 
@@ -258,6 +264,10 @@ class AuditPlan(HtmlTable):
         Bounds of the ranges of P.
     by, seed, floor
         As given to `plan_audit`.
+    proxies
+        Probabilities of other models by name, float64 (n_documents,) each, whose mean with P made the strata.
+    clusters
+        int64 (n_documents,): number of each document's story; None if no document is a copy of another.
     """
 
     frame: AuditFrame
@@ -270,6 +280,8 @@ class AuditPlan(HtmlTable):
     by: str | None
     seed: int
     floor: int
+    proxies: Mapping[str, Floats] = field(default_factory=dict)
+    clusters: Ints | None = None
 
     def __repr__(self) -> str:
         labels = f"{len(self.sample):,} of {len(self.frame):,} documents"
@@ -300,6 +312,58 @@ class AuditPlan(HtmlTable):
         rows = [{name: getattr(each, name) for name in _OF_STRATA} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
 
+    @property
+    def labelled_as(self) -> Ints:
+        """Index in the sample of the document whose label counts: the first one of the same story.
+
+        int64 (n_sampled,). A story that is drawn again needs no second label.
+        """
+        if self.clusters is None:
+            return np.arange(len(self.sample))
+        _, first, story = np.unique(self.clusters[self.sample], return_index=True, return_inverse=True)
+        return np.asarray(first[story])
+
+    def same_for_copies(self, values: Ints) -> Ints:
+        """Values of documents, in which every copy has the value of the first document of its story."""
+        if self.clusters is None:
+            return values
+        _, first, story = np.unique(self.clusters, return_index=True, return_inverse=True)
+        return np.asarray(values[first[story]])
+
+    def sheet(self, round_number: int = 1, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
+        """Documents of one round to label, in random order, with empty labels; one document of each story.
+
+        Parameters
+        ----------
+        round_number
+            Number of the round, from 1.
+        texts
+            Text of each document by doc_id; the column `text` is empty for other documents.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each document, with the columns of sheet.csv: see docs/audit-details.md.
+        """
+        is_read = self.labelled_as == np.arange(len(self.sample))
+        rows = self.sample[is_read & (self.round_of == round_number)]
+        doc_ids = self.frame.doc_ids[rows].tolist()
+        probability = self.inclusion_probability(round_number)
+        strata = self.stratum_of[rows].tolist()
+        columns = {
+            "plan": self.identity,
+            "round": round_number,
+            "doc_id": doc_ids,
+            "date": self.frame.date_texts()[rows],
+            "stratum": [h + 1 for h in strata],
+            "inclusion_probability": [probability[h] for h in strata],
+            "text": [(texts or {}).get(doc_id, "") for doc_id in doc_ids],
+            "label": "",
+            "labeller": "",
+            "note": "",
+        }
+        return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
+
     def to_json(self) -> dict[str, Any]:
         """Content of plan.json, without the list of documents: see docs/audit-details.md."""
         frame = self.frame
@@ -315,6 +379,8 @@ class AuditPlan(HtmlTable):
             "cuts": list(self.cuts),
             "by": self.by,
             "floor": self.floor,
+            "proxies": list(self.proxies),
+            "has_clusters": self.clusters is not None,
             "n_documents": len(frame),
             "n_sampled": len(self.sample),
             "strata": [
@@ -334,6 +400,8 @@ def plan_audit(
     by: str | None = None,
     floor: int = FLOOR,
     seed: int = 0,
+    proxies: Mapping[str, npt.ArrayLike] | None = None,
+    clusters: Sequence[Any] | None = None,
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
@@ -358,6 +426,13 @@ def plan_audit(
         The fewest labels of a stratum, at least 1; a smaller stratum is labelled whole.
     seed
         In [0, 2**64). It and the doc_ids fix the sample, whatever the order of the documents.
+    proxies
+        Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
+        0 and 1. Strata are then ranges of their mean with the highest P, and `estimate_counts` uses them. By default,
+        strata are ranges of P alone.
+    clusters
+        Story of each document, (n_documents,): documents of one story are copies, with the same label. Documents are
+        drawn as without stories, but a story that is drawn again is labelled once. By default, there are no copies.
 
     Raises
     ------
@@ -366,18 +441,20 @@ def plan_audit(
     InputError
         If a label could not tell the targets apart.
     """
+    _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
     require_distinct(frame)
     n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
     seed = _checks.seed(seed)
-    values = None if groups is None else np.array(list(groups), dtype=object)
-    if values is not None and len(values) != len(frame):
-        raise ParameterError(
-            f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter="groups"
-        )
-    bounds = _own_cuts(frame, values, by, n_labels, floor) if cuts is None else checked_cuts(cuts)
-    names, stratum_of = stratify(frame, bounds, values, by)
+    group_of, story_of = _by_document("groups", groups, frame), _by_document("clusters", clusters, frame)
+    other_p = checked_proxies(proxies, frame)
+    p = np.mean([frame.highest(), *other_p.values()], axis=0)
+    bounds = _best_bounds(frame, p, group_of, by, n_labels, floor) if cuts is None else checked_cuts(cuts)
+    names, stratum_of = stratify(frame, p, bounds, group_of, by)
     sizes = np.bincount(stratum_of, minlength=len(names))
-    spreads = expected_spreads(frame, stratum_of, len(names))
+    if proxies:
+        spreads = expected_spread(np.bincount(stratum_of, p) / sizes)
+    else:
+        spreads = expected_spreads(frame, stratum_of, len(names))
     counts = allocate(sizes, spreads, n_labels, floor=floor)
     strata = tuple(
         Stratum(name, size, n_sampled, spread)
@@ -385,15 +462,44 @@ def plan_audit(
     )
     rounds = (tuple(counts.tolist()),)
     sample, round_of = draw(frame, stratum_of, rounds, seed)
-    return AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, bounds, by, seed, floor)
+    stories = None if story_of is None else np.unique(story_of.astype(str), return_inverse=True)[1].astype(np.int64)
+    drawn = sample, round_of, bounds, by, seed, floor
+    return AuditPlan(frame, strata, stratum_of, rounds, *drawn, other_p, stories)
 
 
-def _own_cuts(frame: AuditFrame, groups: Names | None, by: str | None, n_labels: int, floor: int) -> tuple[float, ...]:
+def _by_document(name: str, values: Sequence[Any] | None, frame: AuditFrame) -> Names | None:
+    """Return the values of documents as an array, or raise unless every document has one."""
+    if values is not None and len(values) != len(frame):
+        raise ParameterError(
+            f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter=name
+        )
+    return None if values is None else np.array(list(values), dtype=object)
+
+
+def checked_proxies(proxies: Mapping[str, npt.ArrayLike] | None, frame: AuditFrame) -> dict[str, Floats]:
+    """Return probabilities of other models as arrays, or raise unless every document has one in [0, 1]."""
+    checked: dict[str, Floats] = {}
+    for name, values in (proxies or {}).items():
+        p = _checks.floats("proxies", values)
+        if len(p) != len(frame):
+            rule = f"must have one value for each of {len(frame)} documents"
+            raise ParameterError(f"{rule}, got {len(p)} of {name}", parameter="proxies")
+        wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
+        if wrong.size:
+            rule = f"{name} must lie in [0, 1] for every document"
+            doc_id = frame.doc_ids[wrong[0]]
+            raise ParameterError(f"{rule}, got {p[wrong[0]]:g} for {doc_id!r}", parameter="proxies")
+        checked[name] = p
+    return checked
+
+
+def _best_bounds(
+    frame: AuditFrame, p: Floats, groups: Names | None, by: str | None, n_labels: int, floor: int
+) -> tuple[float, ...]:
     """The best bounds of P: two if the floors leave half of the labels, else one, or none if it has no room."""
-    highest = frame.highest()
     for n_bounds, share in ((_BOUNDS, 0.5), (1, 1.0)):
-        bounds = best_cuts(highest, n_bounds)
-        _, stratum_of = stratify(frame, bounds, groups, by)
+        bounds = best_cuts(p, n_bounds)
+        _, stratum_of = stratify(frame, p, bounds, groups, by)
         if np.minimum(np.bincount(stratum_of), floor).sum() <= share * n_labels:
             return bounds
     return ()

@@ -102,7 +102,7 @@ def model_quality(
     Positives found and positives missed lie in different strata or cells, so they are independent. The limits of recall
     r are those at which the interval of (1 - r) found - r missed, joined by MOVER, reaches zero.
     """
-    cuts = sorted({*plan.cuts, THRESHOLD})
+    cuts = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD})
     cells = target_cells(plan, labels, target, cuts)
     counts = cells.count()
     is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1

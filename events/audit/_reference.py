@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from corefsample._arrays import Ints
 from corefsample._lazy import pd
-from events.audit._documents import event_and_actor
+from events.audit._documents import AuditFrame, event_and_actor
 from events.audit._estimates import LearnedTotal
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import target_cells
 from events.rule_error._counts import error_generator
-from events.rule_error._labels import LabelledStrata, expected_width, labelled_totals
-from events.rule_error._model import Cell, RuleErrorModel, kind_of
+from events.rule_error._labels import LabelledStrata, expected_width, unlabelled_yes
+from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of
 from events.rule_error._table import AUDIT, COLUMNS
 
 REFERENCE_CLASS: Final = "reference class"
@@ -23,14 +25,35 @@ FEWEST_LABELS: Final = 25
 _N_DRAWS = 20_000
 
 
+@dataclass(frozen=True, slots=True)
+class ReferenceClass:
+    """Rules that readers have checked, as far as they say how the targets of an audit err.
+
+    Attributes
+    ----------
+    model
+        Error of rules.
+    kinds
+        Kinds of the actors by code, as the lexicon of the run has them; empty if it is unknown.
+    """
+
+    model: RuleErrorModel
+    kinds: Mapping[str, str]
+
+    def error(self, frame: AuditFrame, target: int, n_draws: int, seed: int) -> tuple[RuleError, np.random.Generator]:
+        """Draws of the error of a target, and the generator of the further random numbers of its count."""
+        corpus = self.model.corpus_of([event_and_actor(frame, name)[1] for name in frame.targets])
+        event, actor = event_and_actor(frame, frame.targets[target])
+        rng = error_generator(seed, event, actor)
+        return self.model.draws(Cell(_kind(actor, self.kinds), event, actor, corpus), n_draws, rng), rng
+
+    def unlabelled_yes(self, frame: AuditFrame, target: int, strata: LabelledStrata, seed: int) -> Ints:
+        """Draws of the documents without a label in which a reader sees a target: see `unlabelled_yes`."""
+        return unlabelled_yes(strata, *self.error(frame, target, _N_DRAWS, seed))
+
+
 def reference_totals(
-    plan: AuditPlan,
-    labels: SheetLabels,
-    model: RuleErrorModel,
-    kinds: Mapping[str, str],
-    *,
-    level: float = 0.95,
-    seed: int = 0,
+    plan: AuditPlan, labels: SheetLabels, reference: ReferenceClass, *, level: float = 0.95, seed: int = 0
 ) -> tuple[LearnedTotal, ...]:
     """Posterior of the total of each target, given the reference class and the labels.
 
@@ -38,49 +61,40 @@ def reference_totals(
     ----------
     plan, labels
         The plan, and its labels; unsure and missing ones are left out.
-    model
-        Error of rules, from the reference class.
-    kinds
-        Kinds of the actors by code, as the lexicon has them; empty if it is unknown.
+    reference
+        Rules that readers have checked.
     level
-        Of the intervals.
+        Probability that each interval has, in (0, 1).
     seed
-        Of the draws.
+        Seed of the random draws, in [0, 2**64).
     """
     totals = []
-    corpus = model.corpus_of([event_and_actor(plan.frame, name)[1] for name in plan.frame.targets])
     for target, name in enumerate(plan.frame.targets):
-        event, actor = event_and_actor(plan.frame, name)
         cells = target_cells(plan, labels, target, plan.cuts).count()
         n_labels = cells.n_labelled - cells.n_open
         strata = LabelledStrata(cells.n_documents, cells.expected / cells.n_documents, n_labels, cells.n_yes)
-        rng = error_generator(seed, event, actor)
-        error = model.draws(Cell(_kind(actor, kinds), event, actor, corpus), _N_DRAWS, rng)
-        draws = labelled_totals(strata, error, rng)
+        draws = strata.yes.sum() + reference.unlabelled_yes(plan.frame, target, strata, seed).sum(axis=1)
         tails = np.quantile(draws, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="inverted_cdf")
         lower, upper = (int(end) for end in tails)
-        counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
-        totals.append(LearnedTotal(event, actor, *counts, float(draws.mean()), lower, upper, level, REFERENCE_CLASS))
+        counts = len(plan.frame), int(strata.labels.sum()), int(strata.yes.sum())
+        event_actor = event_and_actor(plan.frame, name)
+        totals.append(LearnedTotal(*event_actor, *counts, float(draws.mean()), lower, upper, level, REFERENCE_CLASS))
     return tuple(totals)
 
 
-def expected_width_of(
-    plan: AuditPlan, model: RuleErrorModel, kinds: Mapping[str, str], *, level: float = 0.95, seed: int = 0
-) -> float:
+def expected_width_of(plan: AuditPlan, reference: ReferenceClass, *, level: float = 0.95, seed: int = 0) -> float:
     """Expected width of the interval of a total by design from the labels of a plan; the widest of its targets."""
     widths = []
     sizes, n_labels = (np.array([getattr(each, name) for each in plan.strata]) for name in ("n_documents", "n_sampled"))
-    corpus = model.corpus_of([event_and_actor(plan.frame, name)[1] for name in plan.frame.targets])
-    for target, name in enumerate(plan.frame.targets):
-        event, actor = event_and_actor(plan.frame, name)
-        error = model.draws(Cell(_kind(actor, kinds), event, actor, corpus), 1000, error_generator(seed, event, actor))
+    for target in range(len(plan.frame.targets)):
+        error, _ = reference.error(plan.frame, target, 1000, seed)
         mean_p = np.bincount(plan.stratum_of, plan.frame.probability(target)) / sizes
         widths.append(expected_width(sizes, mean_p, n_labels, error, level))
     return max(widths)
 
 
 def labels_for_width(
-    plan_of: Callable[[int], AuditPlan], fewest: int, width: float, model: RuleErrorModel, kinds: Mapping[str, str]
+    plan_of: Callable[[int], AuditPlan], fewest: int, width: float, reference: ReferenceClass
 ) -> AuditPlan:
     """Plan with the fewest labels, to within 5%, whose expected width is at most `width`; else of all documents.
 
@@ -91,17 +105,17 @@ def labels_for_width(
     fewest
         The fewest labels of a plan.
     width
-        Of the interval of a total, in documents.
-    model, kinds
-        As in `reference_totals`.
+        Width of the interval of a total, in documents.
+    reference
+        Rules that readers have checked.
     """
     first = plan_of(fewest)
-    if expected_width_of(first, model, kinds) <= width:
+    if expected_width_of(first, reference) <= width:
         return first
     few, many = fewest, len(first.frame)
     while many > few + max(1, few // 20):
         middle = min(max(round((few * many) ** 0.5), few + 1), many - 1)
-        if expected_width_of(plan_of(middle), model, kinds) <= width:
+        if expected_width_of(plan_of(middle), reference) <= width:
             many = middle
         else:
             few = middle

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from corefsample import _checks
 from corefsample._arrays import Ints8
 from corefsample._lazy import pd
 from corefsample.errors import InputError
@@ -31,10 +32,6 @@ from corefsample.files._paths import PathLike
 from events.audit._documents import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
 from events.audit._plan import AuditPlan
 
-SHEET_COLUMNS = (
-    *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
-    *("text", "label", "labeller", "note"),
-)
 _NEEDED = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
 NO, YES, UNSURE, MISSING = 0, 1, 2, 3
 _WORDS = {
@@ -75,37 +72,6 @@ class SheetLabels:
     chosen: Mapping[int, Ints8] = field(default_factory=dict)
 
 
-def sheet_table(plan: AuditPlan, round_number: int, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The sheet of one round: one row a document in random order, with an empty label.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    round_number
-        From 1.
-    texts
-        Text of each document by doc_id; left out where there is none.
-    """
-    rows = plan.sample[plan.round_of == round_number]
-    doc_ids = plan.frame.doc_ids[rows].tolist()
-    probability = plan.inclusion_probability(round_number)
-    strata = plan.stratum_of[rows].tolist()
-    columns = {
-        "plan": plan.identity,
-        "round": round_number,
-        "doc_id": doc_ids,
-        "date": plan.frame.date_texts()[rows],
-        "stratum": [h + 1 for h in strata],
-        "inclusion_probability": [probability[h] for h in strata],
-        "text": [(texts or {}).get(doc_id, "") for doc_id in doc_ids],
-        "label": "",
-        "labeller": "",
-        "note": "",
-    }
-    return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
-
-
 def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     """Read the labels of a plan's sample.
 
@@ -125,6 +91,8 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
         If a sheet belongs to another plan, names a document that is not in its sample, one twice, or one again
         with another label, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
     """
+    _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
+    paths = [os.fspath(path) for path in _checks.elements("sheets", sheets, str, os.PathLike)]
     sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
     places, identity = _places(sampled), plan.identity
     shape = len(plan.sample), len(plan.frame.targets)
@@ -134,7 +102,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     texts: dict[str, str] = {}
     chosen: dict[int, Ints8] = {}
     n_rounds = 0
-    for path in [os.fspath(each) for each in sheets]:
+    for path in paths:
         seen: set[tuple[int, str]] = set()
         for place, doc_id, row in _rows(path, identity):
             if row["round"] == CHOSEN:
@@ -161,7 +129,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
             if row.get("note"):
                 notes.setdefault(sampled[i], []).append(row["note"])
     by_labeller = _one_labeller(found, unnamed)
-    joined = _joined(by_labeller, shape)
+    joined = _joined(by_labeller, shape)[plan.labelled_as]
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
     return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, chosen)
 
@@ -277,15 +245,16 @@ def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
 def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     """The documents that labellers label differently, as a sheet to be resolved: rows of the labeller "resolved"."""
     names = [name for name in labels.by_labeller if name != RESOLVED]
-    tables = [sheet_table(plan, number, labels.texts) for number in range(1, labels.n_rounds + 1)]
+    tables = [plan.sheet(number, labels.texts) for number in range(1, labels.n_rounds + 1)]
     sheet = pd.concat(tables, ignore_index=True)
     rows = []
-    for i in range(len(sheet)):
+    read = np.flatnonzero(plan.labelled_as == np.arange(len(plan.sample)))
+    for k, i in enumerate(read[plan.round_of[read] <= labels.n_rounds].tolist()):
         given = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
         if len({each.tobytes() for each in given.values()}) > 1:
             said = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in given.items())
-            rows.append((i, said))
-    chosen = sheet.iloc[[i for i, _ in rows]].copy()
+            rows.append((k, said))
+    chosen = sheet.iloc[[k for k, _ in rows]].copy()
     return chosen.assign(labeller=RESOLVED, note=[said for _, said in rows])
 
 

@@ -5,7 +5,7 @@ The limits of a total join those of the strata.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -324,11 +324,18 @@ class Cells:
         return self.counts(np.zeros(len(self.cell_of), np.int64), 1)[0]
 
 
-def target_cells(plan: AuditPlan, labels: SheetLabels, target: int, cuts: Sequence[float]) -> Cells:
-    """Cells of one target: the strata of the plan, crossed with ranges of the target's own P."""
+def target_cells(plan: AuditPlan, labels: SheetLabels, target: int, cuts: Sequence[float] | None = None) -> Cells:
+    """Cells of one target: the strata of the plan, crossed with ranges of P of the target.
+
+    The bounds of the ranges are by default those of the strata; strata that other models made are not crossed.
+    """
     p = plan.frame.probability(target)
+    ranges = p
+    if cuts is None:
+        cuts = plan.cuts
+        ranges = np.zeros_like(p) if plan.proxies else p
     n_classes = len(cuts) + 2
-    codes, cell_of = np.unique(plan.stratum_of * n_classes + cut_classes(p, cuts), return_inverse=True)
+    codes, cell_of = np.unique(plan.stratum_of * n_classes + cut_classes(ranges, cuts), return_inverse=True)
     begun = plan.round_of <= labels.n_rounds
     own = labels.labels[begun, target]
     return Cells(cell_of.astype(np.int64), codes // n_classes, codes % n_classes, p, plan.sample[begun], own)
@@ -360,10 +367,12 @@ def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
 
 # Half a label of yes and half of no, as in Jeffreys' prior, are added to the variance of each stratum, with its mean P:
 # labels without a surprise say little about how many there are.
-_HALF = 0.5
+HALF = 0.5
 
 
-def difference_total(strata: Ints, rows: Ints, y: Floats, p: Floats, level: float) -> tuple[float, int, int]:
+def difference_total(
+    strata: Ints, rows: Ints, y: Floats, p: Floats, level: float, *, half: float = HALF
+) -> tuple[float, int, int]:
     """Estimate and limits of a total by the difference estimator in a stratified random sample.
 
     The sum of P is corrected by the mean difference of label and P in each stratum. The limits are those of a gamma
@@ -379,14 +388,16 @@ def difference_total(strata: Ints, rows: Ints, y: Floats, p: Floats, level: floa
     p
         float64 (n_documents,), which does not depend on the document's own label.
     level
-        In (0, 1).
+        Probability that the interval has, in (0, 1).
+    half
+        Number of labels of either kind that are added to the variance of each stratum.
 
     References
     ----------
     Cochran (1977), "Sampling Techniques", section 7.10 and Eq. 5.6 (difference estimator, by stratum); Breidt & Opsomer
     (2017), "Model-assisted survey estimation with modern prediction techniques", Statistical Science 32, section 4.
     """
-    found = _StratumErrors(strata, rows, y, p)
+    found = StratumErrors(strata, rows, y, p, half)
     n_positive, n_documents = float(y.sum()), len(strata)
     most = n_documents - (len(rows) - n_positive)  # each other document is positive
     estimate = float(np.clip(found.estimate.sum(), n_positive, most))
@@ -399,19 +410,38 @@ def difference_total(strata: Ints, rows: Ints, y: Floats, p: Floats, level: floa
     return estimate, int(max(lower, n_positive)), int(min(upper, most))
 
 
-def total_draws(strata: Ints, rows: Ints, y: Floats, p: Floats, n_draws: int, rng: np.random.Generator) -> Ints:
+def total_draws(
+    strata: Ints,
+    rows: Ints,
+    y: Floats,
+    p: Floats,
+    n_draws: int,
+    rng: np.random.Generator,
+    unlabelled_yes: Mapping[int, Ints],
+) -> Ints:
     """Draws of the number of positive documents in each stratum, whose sums have the limits of `difference_total`.
 
     Of each stratum a gamma distribution is drawn with the mean and variance of its own estimate. The sums are then
     replaced, in their order, by draws of the total.
 
+    Parameters
+    ----------
+    strata, rows, y, p
+        As in `difference_total`.
+    n_draws, rng
+        Number of draws, and source of randomness.
+    unlabelled_yes
+        By stratum, int64 (n_draws,): draws from elsewhere of the positive documents without a label.
+
     Returns
     -------
     int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
     """
-    found = _StratumErrors(strata, rows, y, p)
+    found = StratumErrors(strata, rows, y, p)
+    drawn = list(unlabelled_yes)
+    found.estimate[drawn], found.variance[drawn] = found.yes[drawn], 0.0
     varies = found.variance > 0.0
-    mean = np.maximum(found.estimate - found.yes, np.where(varies, _HALF, 0.0))
+    mean = np.maximum(found.estimate - found.yes, np.where(varies, HALF, 0.0))
     draws = np.tile(mean, (n_draws, 1))
     scale = found.variance[varies] / mean[varies]
     draws[:, varies] = rng.gamma(mean[varies] / scale, scale, (n_draws, int(varies.sum())))
@@ -424,10 +454,12 @@ def total_draws(strata: Ints, rows: Ints, y: Floats, p: Floats, n_draws: int, rn
     ends = np.floor(draws.cumsum(axis=1) + rng.random((n_draws, 1)))
     counts = found.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
     counts[:, found.n == 0] = -1
+    for stratum, draws_of_stratum in unlabelled_yes.items():
+        counts[:, stratum] = found.yes[stratum] + draws_of_stratum
     return np.asarray(np.minimum(counts, found.size - (found.n - found.yes)))
 
 
-class _StratumErrors:
+class StratumErrors:
     """The difference estimator by stratum; strata without a document are 0 throughout.
 
     Attributes
@@ -436,9 +468,11 @@ class _StratumErrors:
         int64 (n_strata,): documents, labels, and labels of yes.
     estimate, variance
         float64 (n_strata,): of the number of positive documents; without a label the sum of P, and 0.
+    added_variance
+        float64 (n_strata,): the share of the variance that comes from the `half` labels of either kind.
     """
 
-    def __init__(self, strata: Ints, rows: Ints, y: Floats, p: Floats) -> None:
+    def __init__(self, strata: Ints, rows: Ints, y: Floats, p: Floats, half: float = HALF) -> None:
         n_strata = int(strata.max()) + 1
         of_sample, error = strata[rows], y - p[rows]
         self.size, self.n = np.bincount(strata), np.bincount(of_sample, minlength=n_strata)
@@ -448,10 +482,11 @@ class _StratumErrors:
         squares = np.bincount(of_sample, error**2, n_strata) - self.n * mean**2
         sums = np.bincount(strata, p, n_strata)
         share = sums / documents
-        spread = (squares + _HALF * ((1.0 - share) ** 2 + share**2)) / (labels - 1.0 + 2.0 * _HALF)
+        added = half * ((1.0 - share) ** 2 + share**2)
         self.estimate: Floats = sums + self.size * mean
-        without_all = self.size**2 * (1.0 - self.n / documents) * spread / labels
-        self.variance: Floats = np.where(self.n > 0, without_all, 0.0)
+        factor = self.size**2 * (1.0 - self.n / documents) / labels / (labels - 1.0 + 2.0 * half)
+        self.variance: Floats = np.where(self.n > 0, factor * (squares + added), 0.0)
+        self.added_variance: Floats = np.where(self.n > 0, factor * added, 0.0)
 
     def beyond_labels(self, u: Floats) -> Floats:
         """Quantiles of the total less the positive labels: lower limits for u below one half, upper limits above."""
@@ -460,8 +495,8 @@ class _StratumErrors:
         beyond = max(float((self.estimate - self.yes).sum()), 0.5)
         scale = self.variance.sum() / beyond
         limits = np.asarray(scale * gammaincinv(beyond / scale + 0.5 * (u > 0.5), u))
-        has = self.n > 0
-        all_labelled = log_share_sampled(self.yes[has], self.n[has], self.size[has]).sum()
+        varies = self.variance > 0.0
+        all_labelled = log_share_sampled(self.yes[varies], self.n[varies], self.size[varies]).sum()
         # The positive labels may be all positive documents.
         limits[[each <= 0.5 and bool(is_possible(all_labelled, 1.0 - 2.0 * each, DEFAULT_METHOD)) for each in u]] = 0.0
         return limits

@@ -18,10 +18,13 @@ from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
 from events.audit import AuditFrame, read_sheets
 from events.audit._documents import (
+    NO_WORDS,
     RULES,
+    YES_WORDS,
     as_written,
     event_and_actor,
     numbers_of,
+    read_document_table,
     read_run_documents,
     read_scores,
     read_text_table,
@@ -33,6 +36,7 @@ from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question, default_question, rule_question
 
 PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
+PROXY, CLUSTER = "proxy: ", "cluster"  # of columns of STRATA
 LEARNED, LEARNED_RECORD = "learned.csv", "learned.json"
 
 
@@ -123,6 +127,47 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
     return read_run_documents(source, actors)
 
 
+def document_column(name: str, frame: AuditFrame, table: PathLike | None, *, parameter: str = "column") -> list[str]:
+    """Text of a column of a table with a row for each document, or of the CSV file with P if there is no table."""
+    if table is not None:
+        return [str(value) for value in read_document_table(table, frame, (name,))[name]]
+    if name not in frame.properties:
+        names = ", ".join(frame.properties) or "none"
+        raise ParameterError(f"must be a further column of the CSV file ({names}), got {name!r}", parameter=parameter)
+    return [str(value) for value in frame.properties[name]]
+
+
+def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | None) -> dict[str, Floats]:
+    """Probabilities of other models in columns of a table, or of the CSV file with P; yes is 1, and no is 0.
+
+    Raises
+    ------
+    InputError
+        If a value is neither yes, no nor a number in [0, 1].
+    """
+    words = {**dict.fromkeys(YES_WORDS, "1"), **dict.fromkeys(NO_WORDS, "0")}
+    proxies: dict[str, Floats] = {}
+    for name in names:
+        texts = pd.Series(document_column(name, frame, table, parameter="proxies"))
+        p = numbers_of(pd.DataFrame({name: texts.map(lambda text: words.get(text.strip().lower(), text))}), name)
+        wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
+        if wrong.size:
+            place = f"{frame.source['path'] if table is None else table}: doc_id {frame.doc_ids[wrong[0]]!r}"
+            raise InputError(f"{name} must be yes, no or a number in [0, 1], got {texts[wrong[0]]!r}", place=place)
+        proxies[name] = p
+    return proxies
+
+
+def story_column(name: str, frame: AuditFrame, table: PathLike | None) -> list[str]:
+    """Story of each document; a document without a row in the table, or with an empty value, is one of its own."""
+    if table is None:
+        stories = dict(zip(frame.doc_ids, document_column(name, frame, None, parameter="cluster"), strict=True))
+    else:
+        rows = read_text_table(table, ("doc_id", name))
+        stories = dict(zip(rows["doc_id"], rows[name], strict=True))
+    return [stories.get(doc_id) or doc_id for doc_id in frame.doc_ids.tolist()]
+
+
 def run_question(frame: AuditFrame, source: PathLike) -> Question:
     """The question about the documents of a run whose rules can still be read; else one that names the event."""
     record = read_json(Path(source) / "run.json") if frame.source["kind"] == "run" else {}
@@ -168,7 +213,12 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
             raise InputError(rule, place=str(path)) from None
         if frame.source["sha256"] != content["source"]["sha256"]:
             raise InputError(rule, place=str(path))
-        stratum_of = read_parquet(Path(folder) / STRATA, ["stratum"]).column("stratum").to_numpy().astype(np.int64) - 1
+        proxies, has_clusters = content.get("proxies", ()), content.get("has_clusters", False)
+        names = ["stratum", *(PROXY + name for name in proxies), *([CLUSTER] if has_clusters else [])]
+        columns = read_parquet(Path(folder) / STRATA, names).to_pandas()
+        stratum_of = columns["stratum"].to_numpy(np.int64) - 1
+        proxy_p = {name: columns[PROXY + name].to_numpy(np.float64) for name in proxies}
+        clusters = columns[CLUSTER].to_numpy(np.int64) if has_clusters else None
         rounds = tuple(tuple(counts) for counts in content["rounds"])
         strata = tuple(
             Stratum(each["name"], each["n_documents"], n_sampled, each["spread"])
@@ -176,7 +226,7 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         )
         sample, round_of = draw(frame, stratum_of, rounds, content["seed"])
         settings = tuple(content["cuts"]), content["by"], content["seed"], content["floor"]
-        plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings)
+        plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings, proxy_p, clusters)
         if plan.identity != content["plan"]:
             raise ValueError("content that does not give the identity of the plan")
     return plan

@@ -8,6 +8,7 @@ Examples
   corefsample audit estimate run audit/sheet.csv --assume stable-errors
   corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
   corefsample audit estimate run audit/sheet.csv --learned learned
+  corefsample audit estimate run audit/sheet.csv --proxy llm --table llm.csv
   corefsample audit estimate run audit/sheet.csv --prior reference
   corefsample audit estimate run anna.csv ben.csv --plan audit --out audited
 """
@@ -29,7 +30,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from events import _shared_options as shared
 from events import audit
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, covered_uncertainty, print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
@@ -64,6 +65,11 @@ class AuditEstimateOptions(shared.Pictures):
         Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
     learned
         Folder of `corefsample audit learn`: totals that use its P, beside the valid ones. [default: none]
+    proxies
+        Column with the probability or the yes and no of another model or coder; may be repeated: totals that use it,
+        beside the valid ones. [default: the columns of the plan]
+    table
+        CSV file with doc_id and these columns. [default: the CSV file with P]
     prior
         `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside the
         valid ones. [default: none]
@@ -75,11 +81,13 @@ class AuditEstimateOptions(shared.Pictures):
     method: Literal["mid-p", "exact"] = "mid-p"
     assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
+    proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
+    table: str | None = option(default=None, metavar="FILE")
     prior: str | None = option(default=None, metavar="TABLE")
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEstimateResult(Result):
+class AuditEstimateResult(CommandResult):
     """Result of an estimate.
 
     Attributes
@@ -149,9 +157,16 @@ def run_audit_estimate(
         written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
-    from events.audit._reference import reference_rows, reference_totals
+    from events.audit._reference import ReferenceClass, reference_rows, reference_totals
     from events.audit._sheets import disagreement_sheet
-    from events.commands._audit_files import actor_kinds, labelled_plan, learned_counts, plan_question, read_learned
+    from events.commands._audit_files import (
+        actor_kinds,
+        labelled_plan,
+        learned_counts,
+        plan_question,
+        proxy_columns,
+        read_learned,
+    )
     from events.plots import audit_bands
     from events.rule_error._model import reference_model
     from events.runs._record import checksums, run_record
@@ -160,16 +175,17 @@ def run_audit_estimate(
     started = time.time()
     folder, plan, labels = labelled_plan(source, sheets, options.plan)
     names = [os.fspath(path) for path in sheets]
-    chosen = options.chosen("level", "method", "assume")
+    chosen = options.subset("level", "method", "assume")
     learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
+    proxies = proxy_columns(options.proxies, plan.frame, options.table)
     try:
-        estimate = audit.estimate_counts(plan, labels, learned=learned, **chosen)
+        estimate = audit.estimate_counts(plan, labels, learned=learned, proxies=proxies, **chosen)
     except InputError as error:
         raise error.at(", ".join(names)) from None
     kinds = actor_kinds(plan, source)
     if options.prior is not None:
         model = reference_model(None if options.prior == "reference" else options.prior)
-        totals = reference_totals(plan, labels, model, kinds, level=options.level)
+        totals = reference_totals(plan, labels, ReferenceClass(model, kinds), level=options.level)
         estimate = dataclasses.replace(estimate, learned=(*estimate.learned, *totals))
     to_resolve = disagreement_sheet(plan, labels)
     place = folder if options.out is None else Path(options.out)
@@ -177,6 +193,7 @@ def run_audit_estimate(
         **chosen,
         "learned": options.learned,
         "prior": options.prior,
+        **options.subset("proxies", "table"),
         "source": os.fspath(source),
         "plan": os.fspath(folder),
     }

@@ -27,7 +27,7 @@ import click
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._folders import OutputFolder
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
@@ -76,7 +76,7 @@ class LearnedFolder(OutputFolder):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditLearnResult(Result):
+class AuditLearnResult(CommandResult):
     """Result of learning.
 
     Attributes
@@ -129,7 +129,9 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     """
     from events.audit._features import numeric_columns
     from events.audit._learning import learn
-    from events.commands._audit_files import labelled_plan
+    from events.audit._reference import ReferenceClass
+    from events.commands._audit_files import actor_kinds, labelled_plan
+    from events.rule_error._model import reference_model
     from events.runs._record import checksums, run_record
 
     started, names = time.time(), [os.fspath(path) for path in sheets]
@@ -138,14 +140,18 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         columns = None if options.table is None else numeric_columns(options.table, plan.frame)
         run = source if plan.frame.source["kind"] == "run" else None
         texts = _texts(source, plan) if options.words else None
+        reference = ReferenceClass(reference_model(), actor_kinds(plan, source))
         try:
-            learned = learn(plan, labels, run, columns=columns, texts=texts, **options.chosen("level", "seed"))
+            level, seed = options.level, options.seed
+            learned = learn(
+                plan, labels, run, columns=columns, texts=texts, reference=reference, level=level, seed=seed
+            )
         except InputError as error:
             raise error.at(", ".join(names)) from None
         result = _written(learned, folder, options)
         arguments = {"source": os.fspath(source), "plan": os.fspath(of_plan)}
         record = run_record(
-            {**options.chosen("level", "seed", "words", "table"), **arguments}, checksums(names), started
+            {**options.subset("level", "seed", "words", "table"), **arguments}, checksums(names), started
         )
         folder.finish_record({**record, **learned.to_json(), "summary": result.to_json()})
     return result

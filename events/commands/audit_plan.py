@@ -9,6 +9,7 @@ Examples
   corefsample audit plan run --actors USA,IRQ --keyword 'raid|air' --out a2
   corefsample audit plan run --actors POLICE --width 40 --out audit
   corefsample audit plan run --out audit --more 100
+  corefsample audit plan run --proxy llm --table llm.csv --out audit4
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
 """
 
@@ -30,7 +31,7 @@ from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 from events.commands._parser import Command
 from events.commands._screen import counted, print_files, print_pairs, print_text
 
@@ -75,8 +76,14 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
     column
         Column whose values divide strata. [default: none]
+    proxies
+        Column with the probability or the yes and no of another model or coder; may be repeated. Strata are ranges of
+        the mean of P and these columns, and `audit estimate` weighs them by the labels. [default: P alone]
+    cluster
+        Column with the story of each document, such as the first document with its text. A story that is drawn again
+        is labelled once. [default: no document is a copy of another]
     table
-        CSV file with doc_id and the column. [default: the CSV file with P]
+        CSV file with doc_id and these columns. [default: the CSV file with P]
     by
         Divide strata by year, quarter ..., and draw at least the floor from each. [default: none]
     floor
@@ -96,6 +103,8 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
     keyword: str | None = option(default=None, metavar="PATTERN")
     column: str | None = option(default=None, metavar="NAME")
+    proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
+    cluster: str | None = option(default=None, metavar="NAME")
     table: str | None = option(default=None, metavar="FILE")
     by: str | None = option(default=None, metavar="PERIOD")
     floor: int = option(default=5, at_least=1)
@@ -105,8 +114,9 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
             raise ParameterError("must name a folder, got ''", parameter="out")
         if self.learned is not None and self.more is None:
             raise ParameterError("is required with learned P", parameter="more")
-        if self.table is not None and self.column is None:
-            raise ParameterError("is required with a table", parameter="column")
+        if self.table is not None and not (self.column or self.proxies or self.cluster):
+            hint = ParameterHint("proxies", "and --cluster take columns of the table too")
+            raise ParameterError("is required with a table", parameter="column", hint=hint)
         if self.actors is not None:
             texts = (self.actors,) if isinstance(self.actors, str) else self.actors
             names = tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
@@ -114,7 +124,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPlanResult(Result):
+class AuditPlanResult(CommandResult):
     """Result of a plan.
 
     Attributes
@@ -125,8 +135,9 @@ class AuditPlanResult(Result):
         Folder of the audit, and identity of the plan.
     sheet, page
         The sheet of the newest round, and the page on which it is labelled.
-    n_documents, n_drawn, n_new
-        Number of all documents, of documents of the sample, and of documents of the newest round.
+    n_documents, n_drawn, n_new, n_copies
+        Number of all documents, of documents of the sample, of documents to label in the newest round, and of documents
+        of the sample that are copies of another one in it.
     question, codebook
         What a label answers, and what counts and does not, by paragraphs.
     n_without_text, n_empty
@@ -145,6 +156,7 @@ class AuditPlanResult(Result):
     n_documents: int
     n_drawn: int
     n_new: int
+    n_copies: int
     question: str
     codebook: tuple[str, ...]
     n_without_text: int
@@ -171,8 +183,15 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     """
     _checks.instance("options", options, AuditPlanOptions)
     from events.audit._plan import extend_plan
-    from events.audit._reference import FEWEST_LABELS, labels_for_width
-    from events.commands._audit_files import actor_kinds, read_learned, read_plan, source_frame
+    from events.audit._reference import FEWEST_LABELS, ReferenceClass, labels_for_width
+    from events.commands._audit_files import (
+        actor_kinds,
+        proxy_columns,
+        read_learned,
+        read_plan,
+        source_frame,
+        story_column,
+    )
     from events.rule_error._model import reference_model
 
     folder = Path(options.out)
@@ -181,13 +200,15 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         actors: Any = options.actors
         frame = source_frame(source, actors, options.period)
         groups = _groups(source, frame, options)
-        how = {"groups": groups, **options.chosen("cuts", "by", "floor", "seed")}
+        how = {"groups": groups, **options.subset("cuts", "by", "floor", "seed")}
+        how["proxies"] = proxy_columns(options.proxies, frame, options.table)
+        how["clusters"] = None if options.cluster is None else story_column(options.cluster, frame, options.table)
         plan = audit.plan_audit(frame, options.n_labels, **how)
         if options.width is not None:
-            kinds = actor_kinds(plan, source)
+            reference = ReferenceClass(reference_model(), actor_kinds(plan, source))
             fewest = max(FEWEST_LABELS, plan.floor * len(plan.strata))
             plan_of = partial(audit.plan_audit, frame, **how)
-            plan = labels_for_width(plan_of, fewest, options.width, reference_model(), kinds)
+            plan = labels_for_width(plan_of, fewest, options.width, reference)
     else:
         try:
             plan = read_plan(folder, source)
@@ -215,11 +236,11 @@ def _require_free(folder: Path, *, overwrite: bool) -> None:
 
 def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
     """The user's group of each document: by a keyword expression, a column, or both."""
-    from events.commands._audit_files import corpus_texts
+    from events.commands._audit_files import corpus_texts, document_column
 
     parts: list[list[str]] = []
     if options.column is not None:
-        parts.append(_column(frame, options.column, options.table))
+        parts.append(document_column(options.column, frame, options.table))
     if options.keyword is not None:
         pattern = _pattern(options.keyword)
         matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if pattern.search(marked.text)}
@@ -235,19 +256,6 @@ def _pattern(keyword: str) -> re.Pattern[str]:
         raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
 
 
-def _column(frame: audit.AuditFrame, column: str, table: str | None) -> list[str]:
-    from events.audit._documents import read_document_table
-
-    if table is None:
-        if column not in frame.properties:
-            names = ", ".join(frame.properties) or "none"
-            raise ParameterError(
-                f"must be a further column of the CSV file ({names}), got {column!r}", parameter="column"
-            )
-        return [str(value) for value in frame.properties[column]]
-    return [str(value) for value in read_document_table(table, frame, (column,))[column]]
-
-
 def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
     """Write the files of a plan; those of earlier rounds stay."""
     import numpy as np
@@ -255,7 +263,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     import pyarrow.parquet as pq
 
     from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-    from events.audit._reference import expected_width_of
+    from events.audit._reference import ReferenceClass, expected_width_of
     from events.commands import _audit_files as files
     from events.rule_error._model import reference_model
 
@@ -263,21 +271,24 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
     marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = audit.sheet_table(plan, number, texts)
+    sheet = plan.sheet(number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
     if options.question:
         asked = dataclasses.replace(asked, text=options.question)
     if options.codebook is not None:
         asked = dataclasses.replace(asked, codebook=(options.codebook,) if options.codebook else ())
+    reference = ReferenceClass(reference_model(), files.actor_kinds(plan, source))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if number == 1:
             for earlier in folder.glob("sheet*"):
                 earlier.unlink()
             with new_file(folder / files.STRATA, overwrite=True) as name:
-                column = pa.array((plan.stratum_of + 1).astype(np.int32))
-                pq.write_table(pa.table({"stratum": column}), name)
+                columns: dict[str, Any] = {"stratum": (plan.stratum_of + 1).astype(np.int32)}
+                columns |= {files.PROXY + proxy: p for proxy, p in plan.proxies.items()}
+                columns |= {} if plan.clusters is None else {files.CLUSTER: plan.clusters}
+                pq.write_table(pa.table(columns), name)
         files.write_sheet(path, plan, sheet, marked, source=source, question=asked)
         write_json(folder / files.PLAN, {**plan.to_json(), "question": asked.text, "codebook": list(asked.codebook)})
         write_bytes(folder / files.CODEBOOK, "\n\n".join([asked.text, *asked.codebook, ""]).encode(), overwrite=True)
@@ -292,11 +303,12 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         n_documents=len(plan.frame),
         n_drawn=len(plan.sample),
         n_new=len(sheet),
+        n_copies=int((plan.labelled_as != np.arange(len(plan.sample))).sum()),
         question=asked.text,
         codebook=asked.codebook,
         n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
         n_empty=sum(not text.strip() for text in texts.values()),
-        expected_width=expected_width_of(plan, reference_model(), files.actor_kinds(plan, source)),
+        expected_width=expected_width_of(plan, reference),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
     )
 
@@ -306,6 +318,8 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
     new = f"{counted(summary.n_new, 'document')} to label"
     of_all = f"{summary.n_drawn:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
     print_text(f"{new}; {of_all}.")
+    if summary.n_copies:
+        print_text(f"{counted(summary.n_copies, 'document')} of the sample repeat a story, which is labelled once.")
     print_text(
         f"After these labels the 95% interval of a total is expected to be about {summary.expected_width:,.0f} "
         "documents wide, if this rule errs as others did."
@@ -333,6 +347,6 @@ command = Command(
     run_audit_plan,
     print_audit_plan,
     "source",
-    sections={"Strata": "cuts keyword column table by floor"},
+    sections={"Strata": "cuts keyword column by floor", "Other models, and copies": "proxies cluster table"},
     reads_lines=False,
 )

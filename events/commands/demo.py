@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _NEWS = "news.parquet"
 _RUN = "run"
 _RECORD = "run.json"
-# More events than in real news, so that a small corpus has visible bands.
+# A larger share than in real news, so that a small corpus has visible bands.
 _EVENT_SHARE = 0.3
 
 
 @declared
 class DemoOptions(shared.Seed, shared.Overwrite):
-    """What to simulate, and where.
+    """Options of the demo.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     n_documents
         Number of articles to simulate.
     seed
-        Same seed, same news, same samples.
+        Seed of the random draws: the same seed gives the same news and samples.
     """
 
     out: str = option(default="corefsample-demo", metavar="FOLDER")
@@ -62,14 +62,14 @@ class DemoResult:
     Attributes
     ----------
     news
-        Simulated news, with the true events.
+        Path of the file of simulated news.
     summary
-        Summary of the run that counted the events.
+        Result of the run that counted the events.
     n_uncertain, n_covered
-        Number of counts of a country in a quarter that the posterior is uncertain about (sd > 0), and number of these
-        whose credible interval has the simulation's true count.
+        Number of counts of a country in a quarter with posterior sd > 0, and number of these counts whose credible
+        interval contains the simulation's true count.
     expected
-        Expected value of `n_covered`: the sum of the probabilities of the intervals.
+        Expected value of `n_covered`, which is the sum of the posterior probabilities of the intervals.
     level
         Probability that each credible interval has, in (0, 1).
     """
@@ -82,7 +82,7 @@ class DemoResult:
     level: float
 
     def to_json(self) -> dict[str, Any]:
-        """The news, how many intervals hold the truth, and the summary."""
+        """JSON values of all fields and of the summary."""
         coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
         return {"news": self.news, **coverage, **self.summary.to_json()}
 
@@ -103,7 +103,6 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         If `out` is not a local folder, if it has an earlier demo and `overwrite` is false, if its folder of the run has
         other files, or if a number is outside its range.
     """
-    from corefsample._extras import can_report
     from corefsample.files._atomic import write_json
     from corefsample.files._contents import read_json
     from corefsample.files._digests import sealed
@@ -111,7 +110,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.formats.scored._writing import write_documents
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
-    from events.pages._report import write_report
+    from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder, save_pictures
     from events.runs.counting._options import EventsOptions
     from events.simulation._documents import simulate_documents
@@ -141,11 +140,11 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         simulated = simulate_documents(
             options.n_documents, seed=options.seed, event_share=_EVENT_SHARE, apart=truth.apart
         )
-        for done, each in enumerate(simulated, start=1):
-            truth.add(each.document)
-            yield each.document
-            if on_progress is not None and done % 50 == 0:
-                on_progress(done, options.n_documents, done)
+        for n_done, item in enumerate(simulated, start=1):
+            truth.add(item.document)
+            yield item.document
+            if on_progress is not None and n_done % 50 == 0:
+                on_progress(n_done, options.n_documents, n_done)
 
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, counting, on_progress=on_progress)
@@ -153,14 +152,13 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
-    if can_report():
-        write_report(run, overwrite=overwrite)
+    page_of_run(run, overwrite=overwrite)
     coverage = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
     return DemoResult(news, summary, *coverage, counting.level)
 
 
 def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
-    """The bands with a title that says what they are."""
+    """Draw the bands with a title that states that the news are simulated."""
     from events.plots import event_bands
 
     figure = event_bands(counts, names=names)
@@ -169,7 +167,7 @@ def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | Su
 
 
 def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
-    """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
+    """Number of uncertain counts, and actual and expected number of those whose interval contains the truth."""
     from events.counting import count_pmf
 
     uncertain = truth.beside(counts[counts["sd"] > 0.0])
@@ -183,7 +181,7 @@ def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -
 
 
 def print_demo(result: DemoResult) -> None:
-    """Print what was simulated, what was counted, and how many intervals hold the truth."""
+    """Print the file of simulated news, the counts, and the share of intervals that contain the truth."""
     click.echo(f"Simulated news: {result.news}")
     print_text("Its countries and dates are names in a simulation, not facts.")
     print_counts_of_run(result.summary)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from events import _shared_options as shared
-from events._options import Result, declared, fields_of, option
+from events._options import CommandResult, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import print_events, warnings_of_run
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.scoring._options import Reading, ScoreOptions, ScoringOptions
+from events.runs.scoring._options import ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 
 @declared
-class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, shared.RunOptions):
-    """What to read and to count, and where to write it.
+class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions, shared.EngineOptions):
+    """Options of reading, scoring and counting, and the folder of the run.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class RunOptions(shared.Pictures, shared.Overwrite, Reading, CountOptions, share
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(Result):
+class RunResult(CommandResult):
     """Files and counts of the three commands.
 
     Attributes
@@ -54,9 +54,9 @@ class RunResult(Result):
     scored
         Path of the file of scored documents.
     report
-        Path of the page; None if the libraries of the extra "report" are missing.
+        Path of the page; None if the libraries of the extra "report" are missing or memory for its charts is limited.
     events
-        Summary of the counts.
+        Result of counting.
     """
 
     scored: str
@@ -64,53 +64,53 @@ class RunResult(Result):
     events: EventsResult
 
     def to_json(self) -> dict[str, Any]:
-        """The summary of the counts, with the names of the other files."""
+        """JSON values of the result of counting, with the paths of the other files."""
         return {"scored": self.scored, "report": self.report, **self.events.to_json()}
 
 
 def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> RunResult:
-    """Score documents, count their events and write the report, as the three commands do.
+    """Score documents, count their events and write the report, as the commands score, events and report do.
 
     Parameters
     ----------
     inputs
-        Files, folders of news, globs, or "-", to be scored: see `events.commands.run_score`.
+        Paths of files and of folders of news, globs, or "-" for standard input: see `events.commands.run_score`.
     options
-        What to read and to count, and the folder of the run.
+        Options of reading, scoring and counting, and the folder of the run.
     on_progress
-        Function called while documents are scored and counted, with bytes read, bytes in all, and documents.
+        Function that is called while documents are scored and counted with the bytes read, the bytes of all files, and
+        the number of documents.
 
     Raises
     ------
     ParameterError, InputError, OutputError
         If `run_score`, `run_events` or `run_report` raises such an error.
     """
-    from corefsample._extras import can_report
     from corefsample.files._remote import is_url
     from events.commands.events import run_events
     from events.commands.score import run_score
-    from events.pages._report import write_report
+    from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder
     from events.runs.counting._parts import Counting
     from events.runs.scoring._run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
-    # These raise before hours of work: for a folder in use, and for what cannot be counted.
+    # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
-    counting = EventsOptions(**options.chosen(*fields_of(EventsOptions)))
+    counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
     Counting.of(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
-    scoring = ScoringOptions(**options.chosen(*shared_names))
+    scoring = ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", *shared_names)
-        run_score(inputs, ScoreOptions(out=scored, **options.chosen(*names)), on_progress=on_progress)
+        run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
     counts = run_events(scored, counting, on_progress=on_progress)
-    report = write_report(options.out, overwrite=True).out if can_report() else None
+    report = page_of_run(options.out, overwrite=True)
     return RunResult(scored, report, counts)
 
 
 def print_run(result: RunResult) -> None:
-    """Print what `events` prints, and the file of scored documents."""
+    """Print the result of counting, and the path of the scored documents."""
     print_events(result.events)
     click.echo(f"Scored   {result.scored}")
 

@@ -26,7 +26,7 @@ from events.counting._document_events import DocumentEvents
 from events.counting._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.counting._periods import Period
 from events.counting._rows import CountedIds
-from events.counting._sums import Counted, CountedEvents
+from events.counting._sums import CountedEvents, CountSettings
 from events.counting._tables import ACTOR, EventKey
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import Screen
@@ -34,6 +34,7 @@ from events.rules._rules import FILLED, Filled, Rule
 
 Undated = Literal["reject", "keep"]
 Coreference = Literal["scored", "none"]
+MatchedBatch = tuple[DocumentBatch, Matches]
 _AHEAD = 2  # batches that are being sampled while the next is read and matched
 
 
@@ -157,24 +158,25 @@ class EventCounter(CountedEvents):
             self._finder = PredicateFinder(predicate, **sampling)
             self._acceptance = Acceptance(needs=dated)
             self._is_threaded, self._text = False, "a predicate"  # the predicate may not be fit for threads
-            counted = Counted({"event": ACTOR}, period=period, **sampling)
+            counted = CountSettings({"event": ACTOR}, period=period, **sampling)
         else:
-            found = rule if isinstance(rule, Definitions) else Definitions.of(rule, lexicon, outcomes).with_examples()
+            if not isinstance(rule, Definitions):
+                rule = Definitions.of(rule, lexicon, outcomes).with_examples()
             _checks.choice("filled", filled, FILLED)
-            definitions = found.only(filled)
+            definitions = rule.only(filled)
             screen = Screen(definitions.rules, definitions.lexicon, scheme)
             self._finder = RuleFinder(screen, definitions.outcomes, **sampling, has_coreference=has_coreference)
             self._acceptance = Acceptance(needs=(*dated, "tokens"), language=definitions.language)
             self._is_threaded, self._text = True, ", ".join(map(repr, definitions.rules))
-            counted = Counted(
+            counted = CountSettings(
                 definitions.columns,
                 period=period,
                 definitions=definitions.texts | ({} if has_coreference else {"coreference": "none"}),
                 codes=definitions.lexicon.codes,
                 outcomes=definitions.actors_of_outcomes,
                 has_defaults=any(
-                    each.defaults or (each.distinct_actors and each.stands_for and definitions.lexicon.has_stand_ins)
-                    for each in definitions.rules
+                    rule.defaults or (rule.distinct_actors and rule.stands_for and definitions.lexicon.has_stand_ins)
+                    for rule in definitions.rules
                 ),
                 **sampling,
             )
@@ -187,7 +189,7 @@ class EventCounter(CountedEvents):
         return self._text
 
     def add(self, document: ScoredDocument) -> DocumentEvents | None:
-        """Add one document; return its events, or None if no clustering of it can have one.
+        """Add one document; return its events, or None if the document cannot have an event in any clustering.
 
         With several rules, the result is that of the first rule that can have an event; `add_to_each` returns the
         events of all rules.
@@ -195,7 +197,7 @@ class EventCounter(CountedEvents):
         Raises
         ------
         ParameterError, InputError
-            In the cases in which `add_to_each` raises them.
+            If the document is invalid for a reason that `add_to_each` lists.
         """
         return next(iter(self.add_to_each(document)), None)
 
@@ -211,8 +213,8 @@ class EventCounter(CountedEvents):
             language is not that of the rules, its scores lack the recalibration of the corpus, its doc_id was added
             before, or its date would extend the periods to more than 100,000. The document is then not counted.
         """
-        batches = self._checked(DocumentBatch.of([require_document(document)]))
-        return tuple(events for several in self._added(batches) for events in several)
+        batches = self._valid_batches(DocumentBatch.of([require_document(document)]))
+        return tuple(events for batch_events in self._add_batches(batches) for events in batch_events)
 
     def update(
         self,
@@ -222,7 +224,7 @@ class EventCounter(CountedEvents):
         repeated: Collection[int] = (),
         on_batch: Callable[[], None] | None = None,
     ) -> None:
-        """Add documents, as `add` does.
+        """Add documents to the counts.
 
         Parameters
         ----------
@@ -242,8 +244,8 @@ class EventCounter(CountedEvents):
         ParameterError
             If `documents` is not an iterable of documents; read a file with `corefsample.read_documents` first.
         InputError
-            In the cases in which `add` raises it. The documents before the invalid one are counted; of a stream, most
-            of them.
+            If a document is invalid for a reason that `add_to_each` lists. The documents before it are counted; if
+            `documents` is a stream, some of them may not be.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
             shown = _checks.shown(documents)
@@ -251,23 +253,23 @@ class EventCounter(CountedEvents):
                 f"must be ScoredDocuments, as read_documents yields them, got {shown}", parameter="documents"
             )
         if isinstance(documents, DocumentStream):
-            batches = self._of_stream(documents, frozenset(repeated))
+            batches = self._stream_batches(documents, frozenset(repeated))
         else:
-            batches = (checked for batch in batches_of(documents) for checked in self._checked(batch))
-        for _ in self._added(batches, threads):
+            batches = (checked for batch in batches_of(documents) for checked in self._valid_batches(batch))
+        for _ in self._add_batches(batches, threads):
             if on_batch is not None:
                 on_batch()
 
-    def _of_stream(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[tuple[DocumentBatch, Matches]]:
+    def _stream_batches(self, stream: DocumentStream, repeated: frozenset[int]) -> Iterator[MatchedBatch]:
         """Batches of valid documents of a stream, which checks that its doc_ids are unique, and their matches."""
         counted = self.ids if self.n_documents else ()
-        again = set[str]()  # doc_ids that another file has
+        repeated_ids = set[str]()  # doc_ids that another file has
         for valid, rejected in stream.checked():
             matches, faults = self._finder.match(valid)
-            again.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
-            faults |= self._faults(valid, counted, again, faults)
-            batch, kept = stream.accepted(valid, rejected, faults)
-            yield batch, {new: matches[old] for new, old in enumerate(kept) if old in matches}
+            repeated_ids.update(valid.doc_ids[row] for row, number in enumerate(valid.places) if number in repeated)
+            faults |= self._faults(valid, counted, repeated_ids, faults)
+            batch, accepted_rows = stream.accepted(valid, rejected, faults)
+            yield batch, {new: matches[old] for new, old in enumerate(accepted_rows) if old in matches}
 
     def _faults(
         self,
@@ -276,12 +278,12 @@ class EventCounter(CountedEvents):
         repeated: Collection[str] = (),
         invalid: Collection[int] = (),
     ) -> dict[int, Fault]:
-        """Faults of documents that cannot be counted, by row; the first document fixes the scores that are valid."""
+        """Faults of documents that cannot be counted, by row; the first document determines which scores are valid."""
         if len(batch):
             self._recalibration = self._recalibration.decided(batch.metadata(0))
         return self._acceptance.faults(batch, self._recalibration, counted, repeated, invalid)
 
-    def _checked(self, batch: DocumentBatch) -> Iterator[tuple[DocumentBatch, Matches]]:
+    def _valid_batches(self, batch: DocumentBatch) -> Iterator[MatchedBatch]:
         """Batches of valid documents and their matches: the batch as a whole, or single documents if one is invalid.
 
         Single documents let those before the invalid one be counted.
@@ -299,22 +301,21 @@ class EventCounter(CountedEvents):
             yield batch, matches
             return
         for row in range(len(batch)):
-            yield from self._checked(batch.take([row]))
+            yield from self._valid_batches(batch.take([row]))
 
-    def _added(
-        self, batches: Iterator[tuple[DocumentBatch, Matches]], n_threads: int = 1
-    ) -> Iterator[list[DocumentEvents]]:
+    def _add_batches(self, batches: Iterator[MatchedBatch], n_threads: int = 1) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""
-        begun: deque[tuple[DocumentBatch, list[Period], Matches, dict[int, Task[list[DocumentEvents]]]]] = deque()
+        in_progress: deque[tuple[DocumentBatch, list[Period], Matches, dict[int, ThreadTask[list[DocumentEvents]]]]]
+        in_progress = deque()
         error: Exception | None = None
 
         def finished() -> list[DocumentEvents]:
-            batch, periods, matches, tasks = begun.popleft()
+            batch, periods, matches, tasks = in_progress.popleft()
             events_of = {row: task.result() for row, task in tasks.items()}
             self.add_events(batch, periods, matches, events_of)
-            return [events for several in events_of.values() for events in several]
+            return [events for rule_events in events_of.values() for events in rule_events]
 
-        with Threads(n_threads if self._is_threaded else 1) as threads:
+        with ThreadPool(n_threads if self._is_threaded else 1) as threads:
             while True:
                 try:
                     batch, matches = next(batches)
@@ -324,14 +325,14 @@ class EventCounter(CountedEvents):
                     error = raised
                     break
                 tasks = {
-                    row: threads.begin(partial(self._finder.events, batch, row, each, self._recalibration))
-                    for row, each in matches.items()
-                    if self._finder.is_possible(each)
+                    row: threads.begin(partial(self._finder.events, batch, row, document_matches, self._recalibration))
+                    for row, document_matches in matches.items()
+                    if self._finder.is_possible(document_matches)
                 }
-                begun.append((batch, self.add_documents(batch), matches, tasks))
+                in_progress.append((batch, self.add_documents(batch), matches, tasks))
                 self.scores_had, self.uncertainty = self._recalibration.first or "", self._recalibration.uncertainty
-                yield finished() if len(begun) > _AHEAD else []
-            while begun:  # the documents before an error are counted
+                yield finished() if len(in_progress) > _AHEAD else []
+            while in_progress:  # the documents before an error are counted
                 yield finished()
         if error is not None:
             raise error
@@ -341,21 +342,21 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Task(Generic[T]):
-    """Work that a thread of the pool may do; the thread that asks for the result does it if no other has begun."""
+class ThreadTask(Generic[T]):
+    """Work for a thread of the pool; if no thread has begun it, the thread that requests the result does it."""
 
     _work: Callable[[], T]
     _future: Future[T] | None
 
     def result(self) -> T:
-        """The result, computed by this thread if no other has begun."""
+        """Return the result; this thread computes it if no other thread has begun."""
         if self._future is None or self._future.cancel():
             return self._work()
         return self._future.result()
 
 
-class Threads:
-    """A pool of threads that includes the calling thread, so that `n_threads` threads work in all.
+class ThreadPool:
+    """A pool of threads that includes the calling thread, so that `n_threads` threads work in total.
 
     Use as a context manager. After an error, work that has not begun is cancelled.
     """
@@ -370,9 +371,9 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=error is not None)
 
-    def begin(self, work: Callable[[], T]) -> Task[T]:
+    def begin(self, work: Callable[[], T]) -> ThreadTask[T]:
         """Submit work to the pool; with one thread, the work is done when its result is requested."""
-        return Task(work, None if self._pool is None else self._pool.submit(work))
+        return ThreadTask(work, None if self._pool is None else self._pool.submit(work))
 
 
 def _require_predicate(predicate: object, rule: object, lexicon: object) -> None:

@@ -26,7 +26,7 @@ from corefsample.posterior._posterior import N_DRAWS
 from events.counting import _kernels
 from events.counting._periods import NO_PERIOD, Calendar, Period
 from events.counting._tables import ACTOR, COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
-from events.counting._tally import Cell, CountTally
+from events.counting._tally import CountCell, CountTally
 
 Interval = Literal["quantile", "hdi", "normal"]
 _OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
@@ -38,9 +38,9 @@ INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 class EventCounts:
     """Posterior of the number of documents with an event, by actor and period.
 
-    The uncertainty is that of coreference (which mentions belong to one entity) and, depending on `uncertainty`, of the
-    recalibration of the scores. Parses, lexicon, rule and the choice of documents are assumed to be correct, and the
-    intervals assume that the antecedent probabilities are calibrated.
+    The intervals cover the uncertainty of coreference (which mentions belong to one entity) and, depending on
+    `uncertainty`, that of the recalibration of the scores. Parses, lexicon, rule and the choice of documents are
+    assumed to be correct, and the antecedent probabilities to be calibrated.
 
     If the events come from a predicate that returns numbers, the count is the sum of the documents' numbers.
 
@@ -58,7 +58,7 @@ class EventCounts:
     interval
         "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
         deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
-    known
+    codes
         Codes of the actors that can be requested; if empty, any name can be requested.
     event
         Name of the rule.
@@ -81,7 +81,7 @@ class EventCounts:
     calendar: Calendar
     level: float = 0.95
     interval: Interval = "quantile"
-    known: frozenset[str] = frozenset()
+    codes: frozenset[str] = frozenset()
     event: str = "event"
     columns: tuple[str, ...] = ACTOR
     uncertainty: str | None = None
@@ -193,7 +193,7 @@ class EventCounts:
         named = Columns.of_counts(self.columns, recalibrated=is_recalibrated, defaults=self.has_defaults)
         return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
-    def _of_cell(self, cell: Cell) -> tuple[float, float, float, float, float, int, float]:
+    def _of_cell(self, cell: CountCell) -> tuple[float, float, float, float, float, int, float]:
         """Values of the columns `_OF_CELLS` for one actor and period."""
         lower, upper = self._ends(cell)
         sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
@@ -204,21 +204,21 @@ class EventCounts:
         """Whether documents share draws of a recalibration."""
         return self.uncertainty in ("fit", "domain")
 
-    def _mean_error(self, cell: Cell) -> float:
+    def _mean_error(self, cell: CountCell) -> float:
         """Monte Carlo standard error of a mean; with shared draws, the means of the draws must be considered too."""
         error = math.sqrt(cell.variance_of_mean)
         n_draws = min(N_DRAWS, self.tally.n_samples)
         if not self._is_shared or n_draws < 2:
             return error
-        means = [part.mean() for part in np.array_split(cell.by_sample, n_draws)]
+        means = [samples.mean() for samples in np.array_split(cell.by_sample, n_draws)]
         return max(error, float(np.std(means, ddof=1)) / math.sqrt(n_draws))
 
-    def _pmf(self, cell: Cell) -> Floats:
+    def _pmf(self, cell: CountCell) -> Floats:
         if not self._is_shared:
             return cell.pmf
         return _share_of_each(cell.by_sample)
 
-    def _ends(self, cell: Cell) -> tuple[float, float]:
+    def _ends(self, cell: CountCell) -> tuple[float, float]:
         if self.interval != "normal" and not cell.has_evidence:  # most cells of a long table: the count is 0
             return 0, 0
         return self._ends_of(cell.by_sample, lambda: self._pmf(cell))
@@ -259,9 +259,9 @@ class EventCounts:
     def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
         """Key of an actor that can be counted; raises a ParameterError that names `parameter` for any other actor."""
         key = EventKey.of(actor) if self.columns else EventKey()
-        if key.name in self.known:  # of an outcome
+        if key.name in self.codes:  # of an outcome
             return key
-        if self.known and not self.tally.contains(key) and not self.known.issuperset(key):
+        if self.codes and not self.tally.contains(key) and not self.codes.issuperset(key):
             names = ", ".join(key.name for key in self.events()) or "none"
             raise ParameterError(f"must be one that is counted ({names}), got {key.name!r}", parameter=parameter)
         return key
@@ -269,9 +269,9 @@ class EventCounts:
     def has(self, actor: str) -> bool:
         """Whether an actor can be counted, with or without evidence."""
         key = EventKey.of(actor)
-        if key.name in self.known:
+        if key.name in self.codes:
             return True
-        return len(key) == len(self.columns) and (self.known.issuperset(key) or self.tally.contains(key))
+        return len(key) == len(self.columns) and (self.codes.issuperset(key) or self.tally.contains(key))
 
     def pmf(self, actor: str | Sequence[str], period: str) -> Floats:
         """Distribution of one count: float64 (n + 1,), entry k is P(count = k).
@@ -287,7 +287,12 @@ class EventCounts:
     def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
         """Compare the counts of two actors in each period, by each document's joint distribution of both events.
 
-        A known actor without any event has a count of zero.
+        An actor that can be counted but has no event has a count of zero.
+
+        Parameters
+        ----------
+        first, second
+            Codes of the two actors, such as "YUG" and "IRQ".
 
         Returns
         -------
@@ -303,7 +308,7 @@ class EventCounts:
         keys = self.key(first, parameter="first"), self.key(second, parameter="second")
         names = tuple(key.name for key in keys)
         if keys[0] == keys[1]:
-            raise ParameterError(f"must be another one than first, got {names[1]!r} twice", parameter="second")
+            raise ParameterError(f"must be another actor than first, got {names[1]!r} twice", parameter="second")
         rows = []
         for period in self.periods():
             cells = [self.tally.cell(key, period.number) for key in keys]
@@ -362,8 +367,8 @@ class CountsOfRules:
         """Comparisons of two actors, for each rule that can count both; None if `actors` is empty."""
         if not actors:
             return None
-        having = [each for each in self.of_rules if each.has(actors[0]) and each.has(actors[1])]
-        return pd.concat([each.compare(*actors) for each in having], ignore_index=True)
+        comparable = [counts for counts in self.of_rules if counts.has(actors[0]) and counts.has(actors[1])]
+        return pd.concat([counts.compare(*actors) for counts in comparable], ignore_index=True)
 
     def samples(self) -> pa.Table:
         """Sampled counts of each actor and period in which some document has an event with P > 0.

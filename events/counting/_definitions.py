@@ -24,7 +24,7 @@ from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definitions:
-    """Rules and a lexicon; `of` and `named` check them, and `with_examples` the rules' examples: once for a run.
+    """Rules, a lexicon and outcomes that fit together, as `of` and `named` check once for a run.
 
     Attributes
     ----------
@@ -62,36 +62,36 @@ class Definitions:
             or the default actor of a rule is in no lexicon.
         """
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
-        for each in rules:
-            if not isinstance(each, Rule):
-                found = _checks.shown(each)
-                raise ParameterError(f"must be a Rule, as load_rules returns, got {found}", parameter="rule")
+        for item in rules:
+            if not isinstance(item, Rule):
+                shown = _checks.shown(item)
+                raise ParameterError(f"must be a Rule, as load_rules returns, got {shown}", parameter="rule")
         if not rules:
             raise ParameterError("must have at least one rule, got none", parameter="rule")
         if lexicon is not None and not isinstance(lexicon, Lexicon):
-            found = _checks.shown(lexicon)
-            raise ParameterError(f"must be a Lexicon, as load_lexicon returns, got {found}", parameter="lexicon")
-        name, count = Counter(each.name for each in rules).most_common(1)[0]
+            shown = _checks.shown(lexicon)
+            raise ParameterError(f"must be a Lexicon, as load_lexicon returns, got {shown}", parameter="lexicon")
+        name, count = Counter(item.name for item in rules).most_common(1)[0]
         if count > 1:
             raise ParameterError(f"must have different names, got {name!r} twice", parameter="rule")
         lexicon = lexicon or load_lexicon(language=rules[0].language)
-        languages = [(each.name, each.language) for each in rules] + [(lexicon.source, lexicon.language)]
-        declared = [each for each in languages if each[1]]
+        languages = [(item.name, item.language) for item in rules] + [(lexicon.source, lexicon.language)]
+        declared = [(name, code) for name, code in languages if code]
         if len({code for _, code in declared}) > 1:
-            found = ", ".join(f"{name} of {code}" for name, code in declared)
-            hint = "give rules and a lexicon of one language; a file says its own as `language: es`"
-            raise InputError(f"rules and lexicon must be of one language, got {found}", hint=hint)
-        for each in rules:
-            check_classes(each, lexicon)
-            _check_defaults(each, lexicon)
-        read = [each if isinstance(each, Outcome) else Outcome.parsed(each) for each in outcomes]
-        read += [outcome for each in rules for outcome in each.outcomes]
-        rules += _frames_of(read, rules)
-        check_outcomes(read, rules, lexicon)
-        return cls(rules, lexicon, tuple(read))
+            shown = ", ".join(f"{name} of {code}" for name, code in declared)
+            hint = "give rules and a lexicon of one language; the line `language: es` declares a file's language"
+            raise InputError(f"rules and lexicon must be of one language, got {shown}", hint=hint)
+        for item in rules:
+            check_classes(item, lexicon)
+            _check_defaults(item, lexicon)
+        parsed_outcomes = [item if isinstance(item, Outcome) else Outcome.parsed(item) for item in outcomes]
+        parsed_outcomes += [outcome for item in rules for outcome in item.outcomes]
+        rules += _frames_of(parsed_outcomes, rules)
+        check_outcomes(parsed_outcomes, rules, lexicon)
+        return cls(rules, lexicon, tuple(parsed_outcomes))
 
     def with_examples(self) -> Self:
-        """Return these definitions; raises InputError if an inline example of a rule fails."""
+        """Return these definitions, or raise InputError if an inline example of a rule fails."""
         for rule in self.rules:
             check_examples(rule, self.lexicon)
         return self
@@ -181,9 +181,9 @@ class Definitions:
             if missing and lexicon.source == SHIPPED:
                 codes = ", ".join(sorted(missing))
                 with_missing = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
-                other = f"the lexicon {with_missing[0]} has them" if with_missing else "give the lexicon that has them"
+                advice = f"the lexicon {with_missing[0]} has them" if with_missing else "give the lexicon that has them"
                 rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
-                notes.append(f"{rule_text} ({codes}): {other}")
+                notes.append(f"{rule_text} ({codes}): {advice}")
         return notes
 
 
@@ -225,9 +225,10 @@ def _frames_of(outcomes: Sequence[Outcome], rules: Sequence[Rule]) -> tuple[Rule
 
 
 def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: Lexicon) -> None:
-    """Raise ParameterError if an outcome refers to an unknown rule or actor, mixes sampling, or is repeated.
+    """Raise ParameterError unless all outcomes are valid for the rules and the lexicon.
 
-    The rules of one outcome must all keep distinct actors apart, or none of them may.
+    An outcome is invalid if it refers to an unknown rule or actor, has the name and actors of another outcome, or
+    unites rules that keep distinct actors apart with rules that do not.
     """
     by_name = {rule.name: rule for rule in rules}
     for n, outcome in enumerate(outcomes):
@@ -243,26 +244,27 @@ def check_outcomes(outcomes: Sequence[Outcome], rules: Sequence[Rule], lexicon: 
 
 def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> None:
     if outcome.name in rules:
-        raise InputError(f"name must be that of no rule, got {outcome.name!r}")
+        raise InputError(f"name must differ from the names of rules, got {outcome.name!r}")
     unknown = [name for name in outcome.events if name not in rules]
     if unknown:
-        raise InputError(f"events must be of the rules {', '.join(rules)}, got {unknown[0]!r}")
+        raise InputError(f"events must be names of the rules {', '.join(rules)}, got {unknown[0]!r}")
     united_rules = [rules[name] for name in outcome.events]
     if len({rule.distinct_actors for rule in united_rules}) > 1:
         names = ", ".join(rule.name for rule in united_rules if rule.distinct_actors)
-        raise InputError(f"rules must all have distinct_actors or none, got it for {names} only")
+        raise InputError(f"all rules or none must have distinct_actors, got distinct_actors for {names} only")
     for pattern in outcome.actors.split("|"):
         codes = pattern.split(">")
         short = [rule for rule in united_rules if len(rule.event) < len(codes) and pattern != ANYBODY]
         if short:
-            raise InputError(f"actors must be at most as many as roles of {short[0].name}, got {pattern!r}")
+            raise InputError(f"actors must be at most as many as the roles of {short[0].name}, got {pattern!r}")
         for code in codes:
             of_class = CLASS.fullmatch(code)
             if of_class is None and code not in (ANYBODY, NOBODY):
                 lexicon.require(code)
             elif of_class is not None and of_class[1] not in lexicon.kinds.values():
                 classes = ", ".join(sorted(set(lexicon.kinds.values())))
-                raise InputError(f"classes must be of the lexicon {lexicon.source} ({classes}), got {of_class[1]!r}")
+                rule = f"classes must be those of the lexicon {lexicon.source} ({classes})"
+                raise InputError(f"{rule}, got {of_class[1]!r}")
 
 
 def check_classes(rule: Rule, lexicon: Lexicon) -> None:

@@ -92,9 +92,9 @@ class DocumentEvents:
         uint8 (n_keys, n_samples): 1 if the event is true with named actors or without an actor, 2 if it is true with a
         default actor, 3 if both; 4 if it is true only because a class noun stands for an actor. None if every event is
         true with named actors or without an actor only.
-    parts
-        For an outcome, the events of rules that make each of its events true, and their rows there; `parses` are then
-        the parses of all these events. Empty for a rule and a predicate.
+    members
+        For an outcome, the events of rules of which each of its events is the union, and their rows in `keys` of these
+        rules; `parses` are then the parses of all these events. Empty for a rule and a predicate.
     numbers
         int64 (n_keys, n_samples): numbers that a predicate returned, which are above 0 where `hits` is 1; None if it
         returned booleans.
@@ -110,7 +110,7 @@ class DocumentEvents:
     parse_counts: Ints | None = None
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
     ways: Bytes | None = None
-    parts: tuple[tuple[Part, ...], ...] = ()
+    members: tuple[tuple[UnionMember, ...], ...] = ()
     numbers: Ints | None = None
     _n_hits: Ints | None = field(default=None, init=False)  # a sum over all samples, made once
 
@@ -146,13 +146,16 @@ class DocumentEvents:
             return self.n_hits
         return np.asarray(np.count_nonzero(self.ways & NAMED, axis=1), np.int64)
 
-    def filled(self, event: int) -> str:
-        """How roles are filled: "named", "default", "stands for" or "both"; "" if it is not true or has no actor."""
-        if not any(self.keys[event]) or not self.n_hits[event]:
+    def filled(self, index: int) -> str:
+        """How the roles of the event with this index are filled: "named", "default", "stands for" or "both".
+
+        The result is "" if the event is true in no sample or has no actor.
+        """
+        if not any(self.keys[index]) or not self.n_hits[index]:
             return ""
         if self.ways is None:
             return _FILLED[NAMED]
-        return _FILLED.get(int(np.bitwise_or.reduce(self.ways[event])), "both")
+        return _FILLED.get(int(np.bitwise_or.reduce(self.ways[index])), "both")
 
     @property
     def probabilities(self) -> Floats:
@@ -166,7 +169,7 @@ class DocumentEvents:
 
     @property
     def conditioned(self) -> tuple[Conditioned, ...]:
-        """How the samples of each parse were made consistent, where actors are kept apart."""
+        """How the samples of each parse were conditioned, for parses in which distinct actors are kept apart."""
         return tuple(parse.conditioned for parse in self.parses if parse.conditioned is not None)
 
     @property
@@ -180,11 +183,11 @@ class DocumentEvents:
         return all(conditioned.way != WAYS[-1] for conditioned in self.conditioned)
 
 
-Part = tuple[DocumentEvents, list[int]]  # events of one rule, and the numbers of some of them
+UnionMember = tuple[DocumentEvents, list[int]]  # events of one rule, and the indices of some of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VarianceParts:
+class VarianceComponents:
     """The variance of an event's indicator over the samples, by the law of total variance.
 
     Attributes
@@ -199,20 +202,20 @@ class VarianceParts:
     coreference: Floats
 
 
-def variance_parts(events: DocumentEvents) -> VarianceParts:
-    """Split the variance of each event into a part that parses contribute and a part that coreference contributes.
+def variance_components(events: DocumentEvents) -> VarianceComponents:
+    """Split the variance of each event into the component of parses and the component of coreference.
 
-    P(event | parse) is the share of the samples with this parse, so chance adds to the parse's part: of K parses and n
-    samples about (K - 1) / n of coreference's part. With one parse all variance is coreference's.
+    P(event | parse) is estimated by a share of samples, so chance adds to the component of parses: with K parses and n
+    samples, about (K - 1) / n of the component of coreference. With one parse, the component of parses is 0.
     """
     p = events.probabilities
     total = p * (1.0 - p)
     if events.n_parses < 2:
-        return VarianceParts(np.zeros_like(total), total)
+        return VarianceComponents(np.zeros_like(total), total)
     within = np.zeros_like(total)
-    for given_parse in events.parses:
-        if given_parse.samples.size:
-            n_hits = np.count_nonzero(events.hits[:, given_parse.samples], axis=1)
-            within += n_hits * (1.0 - n_hits / given_parse.samples.size)
+    for parse_events in events.parses:
+        if parse_events.samples.size:
+            n_hits = np.count_nonzero(events.hits[:, parse_events.samples], axis=1)
+            within += n_hits * (1.0 - n_hits / parse_events.samples.size)
     within /= events.n_samples
-    return VarianceParts(np.maximum(total - within, 0.0), within)
+    return VarianceComponents(np.maximum(total - within, 0.0), within)

@@ -21,7 +21,7 @@ from corefsample.posterior._posterior import (
     DocumentPosterior,
     ParseSamples,
 )
-from events.counting._document_events import DocumentEvents, ParseEvents, Part
+from events.counting._document_events import DocumentEvents, ParseEvents, UnionMember
 from events.counting._kernel_inputs import Hits, KernelInputs
 from events.counting._kernels import NAMED, STANDS_FOR
 from events.counting._reasons import Reasons
@@ -67,98 +67,101 @@ def evaluate_document(
     """
     samples = posterior.sample(n_samples=n_samples, seed=seed)
     counts = samples.parse_counts
-    found: dict[str, list[tuple[ParseEvents, Ints32]]] = {}  # with the clusterings
-    for parse, several in sorted(matches.items()):
+    events_by_rule: dict[str, list[tuple[ParseEvents, Ints32]]] = {}  # with the clusterings
+    for parse, parse_matches in sorted(matches.items()):
         # The one best is that of the first parse, which needs no sample.
         if parse == 0 or counts[parse]:
-            free = [each for each in several if each.apart is None]
-            for own in (free, [each for each in several if each.apart is not None]):
-                if own:
-                    n_mentions = _n_relevant(own)
-                    apart = own[0].apart if n_mentions else None  # no mention matters where all events are certain
-                    given = samples.of_parse(parse, n_mentions, apart, own[0].n_distinct)
-                    draws = document_draws(seed, posterior.doc_id, n_samples)[given.samples]
-                    for events, labels in _given_parse(parse, own, given, draws):
-                        found.setdefault(events.matches.event, []).append((events, labels))
-    return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in found.values()]
+            free = [each for each in parse_matches if each.apart is None]
+            for rules in (free, [each for each in parse_matches if each.apart is not None]):
+                if rules:
+                    n_mentions = _n_relevant(rules)
+                    apart = rules[0].apart if n_mentions else None  # no mention matters where all events are certain
+                    parse_samples = samples.of_parse(parse, n_mentions, apart, rules[0].n_distinct)
+                    draws = document_draws(seed, posterior.doc_id, n_samples)[parse_samples.samples]
+                    for events, labels in _given_parse(parse, rules, parse_samples, draws):
+                        events_by_rule.setdefault(events.matches.event, []).append((events, labels))
+    return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in events_by_rule.values()]
 
 
-def _n_relevant(several: Sequence[MentionMatches]) -> int:
-    """Number of mentions up to the last one that can change an event: later mentions need not be sampled."""
-    uncertain = [each for each in several if not _is_certain(each)]
-    parts = [part for each in uncertain for part in (each.described_mentions, each.instances)]
-    parts += [each.apart for each in uncertain if each.apart is not None]
-    possessors = [i.possessor for each in uncertain for i in each.inferred if i.possessor is not None]
-    parts.append(np.array(possessors, np.int32))
-    return max((int(part.max(initial=-1)) for part in parts), default=-1) + 1
+def _n_relevant(matches: Sequence[MentionMatches]) -> int:
+    """Number of mentions up to the last one that can change an event; later mentions need not be sampled."""
+    uncertain = [rule for rule in matches if not _is_certain(rule)]
+    mention_arrays = [array for rule in uncertain for array in (rule.described_mentions, rule.instances)]
+    mention_arrays += [rule.apart for rule in uncertain if rule.apart is not None]
+    possessors = [i.possessor for rule in uncertain for i in rule.inferred if i.possessor is not None]
+    mention_arrays.append(np.array(possessors, np.int32))
+    return max((int(array.max(initial=-1)) for array in mention_arrays), default=-1) + 1
 
 
 def _given_parse(
-    parse: int, several: Sequence[MentionMatches], given: ParseSamples, draws: Floats
+    parse: int, matches: Sequence[MentionMatches], parse_samples: ParseSamples, draws: Floats
 ) -> list[tuple[ParseEvents, Ints32]]:
     """Events of the rules in the samples of one parse, with the clusterings, in which virtual mentions are included."""
-    labels = dict.fromkeys(range(len(several)), given.labels)
-    without: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
-    found: dict[int, tuple[Hits, Bytes]] = {}  # by number of the rule: in the samples, and in the likeliest clustering
-    for rule, each in enumerate(several):
-        if _is_certain(each):
-            found[rule] = Hits.certain(each, len(given.samples)), Hits.certain(each, 1).events
-    likeliest = np.ascontiguousarray(given.likeliest[:, None])
-    for group in KernelInputs.groups(several, [rule for rule in range(len(several)) if rule not in found]):
-        inputs, described = KernelInputs.of([several[rule] for rule in group]), several[group[0]]
-        own = described.with_virtual_mentions(given.labels, draws)
-        every = inputs.evaluated(own)
+    labels = dict.fromkeys(range(len(matches)), parse_samples.labels)
+    hits_of_named: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
+    # By index of the rule: its hits in the samples, and in the likeliest clustering.
+    hits_by_rule: dict[int, tuple[Hits, Bytes]] = {}
+    for rule, rule_matches in enumerate(matches):
+        if _is_certain(rule_matches):
+            n_samples = len(parse_samples.samples)
+            hits_by_rule[rule] = Hits.certain(rule_matches, n_samples), Hits.certain(rule_matches, 1).events
+    likeliest = np.ascontiguousarray(parse_samples.likeliest[:, None])
+    for group in KernelInputs.groups(matches, [rule for rule in range(len(matches)) if rule not in hits_by_rule]):
+        inputs, described = KernelInputs.of([matches[rule] for rule in group]), matches[group[0]]
+        clusterings = described.with_virtual_mentions(parse_samples.labels, draws)
+        sampled_hits = inputs.evaluated(clusterings)
         if any(each.possessor is None for each in described.inferred):
-            plain = inputs.evaluated(described.with_virtual_mentions(given.labels, draws, stand_ins=False))
-            for hits, of_named in zip(every, plain, strict=True):
-                hits.events[:] = of_named.events | (STANDS_FOR * ((hits.events != 0) & (of_named.events == 0)))
-            without |= {rule: of_named.instances for rule, of_named in zip(group, plain, strict=True)}
-        best = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
-        found |= {rule: (hits, one.events) for rule, hits, one in zip(group, every, best, strict=True)}
-        labels |= dict.fromkeys(group, own)
+            of_named = inputs.evaluated(described.with_virtual_mentions(parse_samples.labels, draws, stand_ins=False))
+            for hits, named in zip(sampled_hits, of_named, strict=True):
+                hits.events[:] = named.events | (STANDS_FOR * ((hits.events != 0) & (named.events == 0)))
+            hits_of_named |= {rule: named.instances for rule, named in zip(group, of_named, strict=True)}
+        of_best = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
+        for rule, hits, best in zip(group, sampled_hits, of_best, strict=True):
+            hits_by_rule[rule] = hits, best.events
+        labels |= dict.fromkeys(group, clusterings)
     return [
         (
             ParseEvents(
                 parse=parse,
-                samples=given.samples,
-                matches=several[rule],
+                samples=parse_samples.samples,
+                matches=matches[rule],
                 hits=hits.events,
                 one_best=one_best[:, 0].astype(np.bool_),
                 instance_hits=hits.instances,
                 description_hits=hits.descriptions,
-                conditioned=given.conditioned,
-                named_hits=without.get(rule),
+                conditioned=parse_samples.conditioned,
+                named_hits=hits_of_named.get(rule),
             ),
             labels[rule],
         )
-        for rule, (hits, one_best) in sorted(found.items())
+        for rule, (hits, one_best) in sorted(hits_by_rule.items())
     ]
 
 
 def _of_all_parses(
-    doc_id: str, date: datetime.date | None, given: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
+    doc_id: str, date: datetime.date | None, parse_events: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, joined from its events and the clusterings in the samples of each parse."""
-    parses = tuple(each for each, _ in given)
+    parses = tuple(events for events, _ in parse_events)
     rows: dict[EventKey, int] = {}
-    for each in parses:
-        for key in each.keys:
+    for events in parses:
+        for key in events.keys:
             rows.setdefault(EventKey(key), len(rows))
-    every: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
+    ways_in_samples: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
-    for each in parses:
-        own = np.array([rows[EventKey(key)] for key in each.keys], np.int64)
-        every[np.ix_(own, each.samples)] = each.hits
-        if each.parse == 0:
-            one_best[own] = each.one_best
-    hits, ways = hits_and_ways(every)
+    for events in parses:
+        parse_rows = np.array([rows[EventKey(key)] for key in events.keys], np.int64)
+        ways_in_samples[np.ix_(parse_rows, events.samples)] = events.hits
+        if events.parse == 0:
+            one_best[parse_rows] = events.one_best
+    hits, ways = hits_and_ways(ways_in_samples)
     reasons = {}
     for (key, row), n_hits in zip(rows.items(), np.count_nonzero(hits, axis=1).tolist(), strict=True):
         if 0 < n_hits < hits.shape[1]:
             with_key = [
-                (each.parse, each.matches, each.hits[each.keys.index(key)], labels)
-                for each, labels in given
-                if key in each.keys and each.samples.size
+                (events.parse, events.matches, events.hits[events.keys.index(key)], labels)
+                for events, labels in parse_events
+                if key in events.keys and events.samples.size
             ]
             reasons[row] = Reasons.of_parses(key, hits.shape[1] - n_hits, with_key)
     event = parses[0].matches.event
@@ -198,52 +201,52 @@ def _is_certain(matches: MentionMatches) -> bool:
 
 
 def outcome_events(
-    several: Sequence[DocumentEvents], outcomes: Sequence[Outcome], kinds: Mapping[str, str]
+    rule_events: Sequence[DocumentEvents], outcomes: Sequence[Outcome], kinds: Mapping[str, str]
 ) -> list[DocumentEvents]:
-    """Outcomes of one document as events, one result per name, with a row for each pattern of actors that can be true.
+    """Events of the outcomes in one document: one result per name, with a row for each possible pattern of actors.
 
     Parameters
     ----------
-    several
-        Events of each rule in the same samples of the document. A rule that is missing has no event in it.
+    rule_events
+        Events of each rule in the same samples of the document; a rule without any event is left out.
     outcomes
         Unions of events of the rules.
     kinds
         Class of each actor of the lexicon, by the code of the actor.
     """
-    by_rule = {events.event: events for events in several}
-    found = []
+    by_rule = {events.event: events for events in rule_events}
+    united = []
     for name in dict.fromkeys(outcome.name for outcome in outcomes):
-        rows: list[tuple[str, list[Part]]] = []
+        rows: list[tuple[str, list[UnionMember]]] = []
         for outcome in outcomes:
             if outcome.name == name:
-                own = [by_rule[event] for event in dict.fromkeys(outcome.events) if event in by_rule]
-                parts = [(events, outcome.chosen(events.keys, kinds)) for events in own]
-                if any(chosen for _, chosen in parts):
-                    rows.append((outcome.actors, [part for part in parts if part[1]]))
+                member_events = [by_rule[event] for event in dict.fromkeys(outcome.events) if event in by_rule]
+                members = [(events, outcome.matching_keys(events.keys, kinds)) for events in member_events]
+                if any(member_rows for _, member_rows in members):
+                    rows.append((outcome.actors, [member for member in members if member[1]]))
         if rows:
-            found.append(_union(name, rows, several[0]))
-    return found
+            united.append(_union(name, rows, rule_events[0]))
+    return united
 
 
-def _union(name: str, rows: Sequence[tuple[str, list[Part]]], document: DocumentEvents) -> DocumentEvents:
+def _union(name: str, rows: Sequence[tuple[str, list[UnionMember]]], document: DocumentEvents) -> DocumentEvents:
     """Events of the outcomes with one name, whose keys are the patterns of actors."""
     ways: Bytes = np.zeros((len(rows), document.n_samples), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
     parses: dict[int, ParseEvents] = {}
-    for e, (_, parts) in enumerate(rows):
-        for events, chosen in parts:
+    for e, (_, members) in enumerate(rows):
+        for events, member_rows in members:
             in_ways = events.hits if events.ways is None else events.ways
-            ways[e] |= np.bitwise_or.reduce(in_ways[chosen], axis=0)
-            one_best[e] |= events.one_best[chosen].any()
+            ways[e] |= np.bitwise_or.reduce(in_ways[member_rows], axis=0)
+            one_best[e] |= events.one_best[member_rows].any()
             parses |= {each.parse: each for each in events.parses if each.parse not in parses}
-    hits, several_ways = hits_and_ways(ways)
+    hits, ways_or_none = hits_and_ways(ways)
     return DocumentEvents(
         *(document.doc_id, document.date, tuple(EventKey.of(actors) for actors, _ in rows), hits, one_best, name),
         parses=tuple(each for _, each in sorted(parses.items())),
         parse_counts=document.parse_counts,
-        ways=several_ways,
-        parts=tuple(tuple(parts) for _, parts in rows),
+        ways=ways_or_none,
+        members=tuple(tuple(members) for _, members in rows),
     )
 
 
@@ -253,7 +256,7 @@ Matches = dict[int, DocumentMatches]
 
 @dataclass(frozen=True, slots=True)
 class RuleFinder:
-    """Finds the events of rules in documents that were accepted.
+    """Finds the events of rules in valid documents.
 
     Attributes
     ----------
@@ -317,7 +320,7 @@ class PredicateFinder:
     seed: int
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
-        """Empty matches for all documents, which a predicate needs to see, and faults of those with several parses."""
+        """Empty matches of all documents, because a predicate sees each; and faults of those with several parses."""
         counts = {row: batch.n_parses(row) for row in range(len(batch))}
         rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
         faults = {row: Fault(f"{rule}, got {n}") for row, n in counts.items() if n > 1}

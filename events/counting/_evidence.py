@@ -16,7 +16,8 @@ import pyarrow as pa
 from corefsample._arrays import Ints, Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from events.counting._document_events import DocumentEvents, ParseEvents, Part, VarianceParts, variance_parts
+from events.counting import _document_events
+from events.counting._document_events import DocumentEvents, ParseEvents, UnionMember
 from events.counting._reasons import SEVERAL
 from events.counting._tables import rows_schema
 from events.lexicon._content import OF
@@ -24,10 +25,10 @@ from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
 
 SEPARATOR = " | "
 UNSETTLED = "conditioned samples did not settle"
-_NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # in place of a mention
-_LONGEST_MENTION = 12  # tokens of a mention's text
-MOST_MENTIONS = 8  # of each kind, the likeliest first
-_LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels of little interest beside a trigger
+_NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # text in place of a mention
+_LONGEST_MENTION = 12  # longest text of a mention, in tokens
+MOST_MENTIONS = 8  # number of mentions (or other items) that a row lists, the likeliest first
+_LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels that are left out of a trigger's analysis
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
@@ -37,7 +38,7 @@ _Reason = tuple[str, float, list[tuple[int, float]]]  # name, share of the sampl
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One document and event with P > 0; a row of the table of evidence.
+    """A row of the table of evidence: one document and one event with P > 0 in it.
 
     Attributes
     ----------
@@ -48,9 +49,9 @@ class EvidenceRow:
     probability, mc_se
         P(event) and its Monte Carlo standard error (`corefsample._monte_carlo.monte_carlo_errors`).
     one_best
-        Whether the event is true in the likeliest-antecedent clustering.
+        True if the event is true in the likeliest-antecedent clustering.
     sentences
-        The sentences of the triggers and of the mentions listed, in the order of the text.
+        Text of the sentences that have the triggers or the listed mentions, in the order of the document.
     role_mentions
         The likeliest mentions (at most eight) that fill the event's roles, with token span and P(this instance makes
         the event true).
@@ -78,8 +79,8 @@ class EvidenceRow:
         Number of the document's parses. Tables have this column and the following ones only if some document has
         several parses.
     parse_variance, coreference_variance
-        Parts of P (1 - P), by the law of total variance: the variance of P(event | parse) over the parses, and the
-        mean variance given the parse (see `variance_parts`).
+        Components of the variance P (1 - P): the variance of P(event | parse) over the parses, and the mean variance
+        given the parse (see `variance_components`).
     parses
         The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
         P(event | parse), share of the samples with this parse.
@@ -114,9 +115,9 @@ _OF_PARSES = ("n_parses", "parse_variance", "coreference_variance", "parses", "t
 
 
 def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
-    """Schema of the table of evidence with the columns of these roles.
+    """Schema of the table of evidence, whose columns of roles are `roles`.
 
-    With `parses` it includes the columns about parses, with `defaults` the column `filled`; by default neither.
+    `parses` adds the columns about parses, and `defaults` the column `filled`; by default the table has neither.
     """
     return rows_schema(EvidenceRow, roles, (*(() if defaults else ("filled",)), *(() if parses else _OF_PARSES)))
 
@@ -136,7 +137,7 @@ class DocumentEvidence:
 
     Attributes
     ----------
-    several
+    rule_events
         Events of the document by one or more rules, followed by the outcomes, which are unions of these events.
     period
         Label of the document's period.
@@ -144,7 +145,7 @@ class DocumentEvidence:
         All parses of the document, in order; if the first has no tokens, the texts in the rows are empty.
     """
 
-    several: Sequence[DocumentEvents]
+    rule_events: Sequence[DocumentEvents]
     period: str
     parses: Sequence[ParsedMentions]
     _numbers: dict[tuple[int, ...], int] = field(init=False, default_factory=dict)
@@ -152,16 +153,16 @@ class DocumentEvidence:
     _firsts: list[int] = field(init=False, default_factory=list)  # by number, the mention of the first parse or -1
 
     @classmethod
-    def of(cls, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents], period: str) -> Self:
-        """The evidence of one document of a batch."""
-        parses = [ParsedMentions(own.tokens(place), own.spans(place)) for _, own, place in batch.rows_of_parses(row)]
-        return cls(several, period, parses)
+    def of(cls, batch: DocumentBatch, row: int, rule_events: Sequence[DocumentEvents], period: str) -> Self:
+        """Make the evidence of one document of a batch."""
+        parses = [ParsedMentions(rows.tokens(r), rows.spans(r)) for _, rows, r in batch.rows_of_parses(row)]
+        return cls(rule_events, period, parses)
 
     def rows(self) -> list[EvidenceRow]:
-        """A row for each event with P > 0."""
+        """Rows of the table of evidence: one for each event with P > 0."""
         rows: list[EvidenceRow] = []
         of_rules: dict[str, _Sources] = {}
-        for events in self.several:
+        for events in self.rule_events:
             likely = np.flatnonzero(events.n_hits).tolist()
             if likely:
                 sources = of_rules[events.event] = _Sources(self, events, of_rules)
@@ -169,19 +170,19 @@ class DocumentEvidence:
         return rows
 
     def trigger_rows(self) -> list[EventRow]:
-        """A row for each trigger and event of a rule; empty if the document has no tokens (a predicate needs none)."""
+        """Rows of the table of triggers: one for each trigger and event; none if the document has no tokens."""
         rows: list[EventRow] = []
         tokens = self.parses[0].tokens
         if tokens is None:
             return rows
-        for events in self.several:
-            if events.parts:
+        for events in self.rule_events:
+            if events.members:
                 continue
-            found: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
-            for each in events.parses:
-                for place, in_parse in _in_parse(each).items():
-                    found.setdefault(place, []).append(in_parse)
-            for (token, key), parses in sorted(found.items()):
+            hits_by_trigger: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
+            for parse_events in events.parses:
+                for trigger_and_key, in_parse in _in_parse(parse_events).items():
+                    hits_by_trigger.setdefault(trigger_and_key, []).append(in_parse)
+            for (token, key), parses in sorted(hits_by_trigger.items()):
                 sentence = self.sentence(int(tokens.sent[token]))
                 probability = sum(each.n_hits for each in parses) / events.n_samples
                 filled = {each.filled for each in parses}
@@ -196,7 +197,7 @@ class DocumentEvidence:
 
     @cached_property
     def tokens(self) -> Tokens:
-        """Tokens of the first parse, which must have them."""
+        """Tokens of the first parse, which has tokens wherever this is used."""
         tokens = self.parses[0].tokens
         assert tokens is not None
         return tokens
@@ -207,12 +208,12 @@ class DocumentEvidence:
 
     @cached_property
     def _of_first(self) -> dict[tuple[int, int], int]:
-        """First mention of the first parse by its span, (start, end)."""
+        """Mentions of the first parse by their spans, (start, end); the first mention if several have the same span."""
         spans = [*enumerate(self.parses[0].spans.tolist())]
         return {(start, end): mention for mention, (start, end, _) in reversed(spans)}
 
     def number(self, parse: int, mention: int) -> int:
-        """Number of a mention of a parse; a negative `mention`, which stands for no mention, is returned unchanged."""
+        """Number of a mention over all parses; a negative `mention` stands for no mention and is returned unchanged."""
         if mention < 0:
             return mention
         start, end, head = self.parses[parse].spans[mention].tolist()
@@ -224,7 +225,7 @@ class DocumentEvidence:
         return number
 
     def in_first(self, number: int) -> int:
-        """Mention of the first parse with the same words as a numbered mention; -1 if the first parse has no such."""
+        """Mention of the first parse with the words of a numbered mention; -1 if the first parse has none."""
         return -1 if number < 0 else self._firsts[number]
 
     def sentence(self, number: int) -> str:
@@ -241,7 +242,7 @@ class DocumentEvidence:
         return f"{' '.join(words)}{shortened} [{start}-{end}]"
 
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
-        """Text of the sentences that have the triggers and the described mentions."""
+        """Text of the sentences that have a trigger or a described mention."""
         places = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
         return SEPARATOR.join(map(self.sentence, sorted({int(self.tokens.sent[place]) for place in places})))
 
@@ -252,14 +253,14 @@ class _Sources:
     def __init__(self, evidence: DocumentEvidence, events: DocumentEvents, of_rules: Mapping[str, _Sources]) -> None:
         self._evidence, self._events, self._of_rules = evidence, events, of_rules
         self._drawn = [each for each in events.parses if each.samples.size]
-        self._descriptions = [] if events.parts else self._described()
+        self._descriptions = [] if events.members else self._described()
         self._errors, self._excluded = events.mc_errors.tolist(), self._excluded_triggers()
 
-    def row(self, event: int) -> EvidenceRow:
+    def row(self, index: int) -> EvidenceRow:
         """Row of the table of evidence for one event."""
         events, evidence = self._events, self._evidence
-        instances, descriptions = self.of(event)
-        reasons, in_first = self._reasons(event), evidence.in_first
+        instances, descriptions = self.of(index)
+        reasons, in_first = self._reasons(index), evidence.in_first
         places: dict[str, Any] = {
             "instances": [[trigger, [*map(in_first, mentions)], p] for trigger, mentions, p in instances],
             "descriptions": [
@@ -267,9 +268,9 @@ class _Sources:
             ],
             "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
         }
-        probability = float(events.probabilities[event])
-        # Of one parse all variance is coreference's.
-        more: dict[str, Any] = {"coreference_variance": probability * (1.0 - probability)}
+        probability = float(events.probabilities[index])
+        # With one parse, coreference contributes all variance.
+        variance: dict[str, Any] = {"coreference_variance": probability * (1.0 - probability)}
         texts: dict[str, Any] = dict.fromkeys(("sentences", "role_mentions", "actor_mentions"), "")
         remarks: list[str] = []
         if evidence.parses[0].tokens is not None:
@@ -285,8 +286,8 @@ class _Sources:
                     "actor_mentions": SEPARATOR.join(dict.fromkeys(mentions)),
                 }
             if events.n_parses > 1:
-                places["parses"] = self._trigger_parses(event, sorted({trigger for trigger, _, _ in instances}))
-                more = self._about_parses(event, places["parses"])
+                places["parses"] = self._trigger_parses(index, sorted({trigger for trigger, _, _ in instances}))
+                variance = self._about_parses(index, places["parses"])
         if not events.is_settled:
             remarks.append(UNSETTLED)
         return EvidenceRow(
@@ -294,104 +295,105 @@ class _Sources:
             date=events.date,
             period=evidence.period,
             event=events.event,
-            actors=events.keys[event],
+            actors=events.keys[index],
             probability=probability,
-            mc_se=self._errors[event],
-            one_best=bool(events.one_best[event]),
+            mc_se=self._errors[index],
+            one_best=bool(events.one_best[index]),
             **texts,
             places=json.dumps(places),
             excluded=self._excluded,
             reasons=SEPARATOR.join(remarks),
-            filled=events.filled(event),
-            **more,
+            filled=events.filled(index),
+            **variance,
         )
 
-    def _reason_text(self, name: str, share: float, others: list[tuple[int, float]]) -> str:
-        mentions = ", ".join(f"{self._evidence.mention(m)} {p:.3f}" for m, p in others)
+    def _reason_text(self, name: str, share: float, other_actors: list[tuple[int, float]]) -> str:
+        mentions = ", ".join(f"{self._evidence.mention(m)} {p:.3f}" for m, p in other_actors)
         return f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions)
 
     def _excluded_triggers(self) -> str:
         """Text that lists the triggers that conditions excluded in any parse, with their tokens and the conditions."""
-        found: dict[str, None] = {}
-        rules = [self._events, *(part for parts in self._events.parts for part, _ in parts)]
-        for each in (each for rule in rules for each in rule.parses):
-            tokens = self._evidence.parses[each.parse].tokens
+        texts: dict[str, None] = {}
+        rules = [self._events, *(events for members in self._events.members for events, _ in members)]
+        for parse_events in (parse for rule in rules for parse in rule.parses):
+            tokens = self._evidence.parses[parse_events.parse].tokens
             assert tokens is not None  # rules need them
-            for trigger in each.matches.excluded:
-                found[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
-        return SEPARATOR.join(found)
+            for trigger in parse_events.matches.excluded:
+                texts[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+        return SEPARATOR.join(texts)
 
     def _described(self) -> list[_Description]:
         """Descriptions that belong to an entity of some event, the likeliest first."""
         hits = Counter[tuple[int, str, int, int]]()
-        for each in self._drawn:
-            matches, counts = each.matches, each.description_hits.tolist()
+        for parse_events in self._drawn:
+            matches, counts = parse_events.matches, parse_events.description_hits.tolist()
             mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
-            for d in np.flatnonzero(each.description_hits).tolist():
+            for d in np.flatnonzero(parse_events.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-                key = self._evidence.number(each.parse, mentions[d]), matches.actors[codes[d]], first, end
+                key = self._evidence.number(parse_events.parse, mentions[d]), matches.actors[codes[d]], first, end
                 hits[key] += counts[d]
         return [
             (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
             for (mention, code, first, end), n in hits.most_common()
         ]
 
-    def of(self, event: int) -> tuple[list[_Instance], list[_Description]]:
+    def of(self, index: int) -> tuple[list[_Instance], list[_Description]]:
         """Instances and descriptions that make an event true, at most eight of each, the likeliest first."""
-        return self._of_outcome(self._events.parts[event]) if self._events.parts else self._of_rule(event)
+        return self._of_outcome(self._events.members[index]) if self._events.members else self._of_rule(index)
 
-    def _of_outcome(self, parts: Sequence[Part]) -> tuple[list[_Instance], list[_Description]]:
-        """Instances and descriptions of the events in an outcome, with their highest probability in any of them."""
-        made: dict[tuple[int, tuple[int, ...]], _Instance] = {}  # one where the default actor and nobody have the event
+    def _of_outcome(self, members: Sequence[UnionMember]) -> tuple[list[_Instance], list[_Description]]:
+        """Instances and descriptions of an outcome's event, with their highest probability in any of its members."""
+        # An event that both the default actor and nobody have is one instance.
+        likeliest_instances: dict[tuple[int, tuple[int, ...]], _Instance] = {}
         described: dict[tuple[int, str, tuple[int, ...]], float] = {}
-        for events, chosen in parts:
-            for event in chosen:
-                if events.n_hits[event]:
-                    instances, descriptions = self._of_rules[events.event].of(event)
+        for events, member_rows in members:
+            for member_row in member_rows:
+                if events.n_hits[member_row]:
+                    instances, descriptions = self._of_rules[events.event].of(member_row)
                     for trigger, mentions, p in instances:
-                        place = trigger, tuple(max(m, ABSENT) for m in mentions)
-                        _, before, highest = made.get(place, (trigger, mentions, 0.0))
-                        made[place] = trigger, [*map(min, mentions, before)], max(p, highest)
+                        instance_key = trigger, tuple(max(m, ABSENT) for m in mentions)
+                        _, before, highest = likeliest_instances.get(instance_key, (trigger, mentions, 0.0))
+                        likeliest_instances[instance_key] = trigger, [*map(min, mentions, before)], max(p, highest)
                     for mention, code, words, p in descriptions:
                         description = mention, code, tuple(words)
                         described[description] = max(p, described.get(description, 0.0))
         likeliest = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[3])
         return (
-            sorted(made.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
+            sorted(likeliest_instances.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
             [(mention, code, [*words], p) for mention, code, words, p in likeliest[:MOST_MENTIONS]],
         )
 
-    def _of_rule(self, event: int) -> tuple[list[_Instance], list[_Description]]:
-        key = self._events.keys[event]
-        made = Counter[tuple[int, tuple[int, ...]]]()
-        for each in self._drawn:
-            if key not in each.keys:
+    def _of_rule(self, index: int) -> tuple[list[_Instance], list[_Description]]:
+        key = self._events.keys[index]
+        counts_by_instance = Counter[tuple[int, tuple[int, ...]]]()
+        for parse_events in self._drawn:
+            if key not in parse_events.keys:
                 continue
-            counts, matches = each.instance_hits[:, each.keys.index(key)], each.matches
+            counts, matches = parse_events.instance_hits[:, parse_events.keys.index(key)], parse_events.matches
             for t in np.flatnonzero(counts).tolist():
                 mentions = tuple(
-                    ABSENT if m == DEFAULT and code == NO_ACTOR else self._evidence.number(each.parse, m)
+                    ABSENT if m == DEFAULT and code == NO_ACTOR else self._evidence.number(parse_events.parse, m)
                     for m, code in zip(matches.instances[t].tolist(), key, strict=True)
                 )
-                source = int(matches.triggers[t]), mentions
-                made[source] += int(counts[t])
+                instance_key = int(matches.triggers[t]), mentions
+                counts_by_instance[instance_key] += int(counts[t])
         instances = [
             (trigger, [*mentions], n / self._events.n_samples)
-            for (trigger, mentions), n in made.most_common(MOST_MENTIONS)
+            for (trigger, mentions), n in counts_by_instance.most_common(MOST_MENTIONS)
         ]
-        codes = {part for code in key for part in (code, *code.split(OF))}
-        return instances, [each for each in self._descriptions if each[1] in codes][:MOST_MENTIONS]
+        codes = {single_code for code in key for single_code in (code, *code.split(OF))}
+        return instances, [item for item in self._descriptions if item[1] in codes][:MOST_MENTIONS]
 
-    def _reasons(self, event: int) -> list[_Reason]:
+    def _reasons(self, index: int) -> list[_Reason]:
         """Reasons why an event is not true in the other samples, the most frequent first."""
-        found, n_samples = self._events.reasons.get(event), self._events.n_samples
-        if found is None:
+        reasons, n_samples = self._events.reasons.get(index), self._events.n_samples
+        if reasons is None:
             return []
         mentions = Counter[int]()
-        for parse, m, n in found.others:
+        for parse, m, n in reasons.other_actors:
             mentions[self._evidence.number(parse, m)] += n
-        others = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
-        return [(name, n / n_samples, others if name == SEVERAL else []) for name, n in found.shares()]
+        other_actors = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
+        return [(name, n / n_samples, other_actors if name == SEVERAL else []) for name, n in reasons.shares()]
 
     @cached_property
     def _hits(self) -> dict[int, Ints]:
@@ -399,31 +401,31 @@ class _Sources:
         return {each.parse: np.count_nonzero(self._events.hits[:, each.samples], axis=1) for each in self._drawn}
 
     @cached_property
-    def _parts(self) -> VarianceParts:
-        return variance_parts(self._events)
+    def _components(self) -> _document_events.VarianceComponents:
+        return _document_events.variance_components(self._events)
 
-    def _about_parses(self, event: int, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
+    def _about_parses(self, index: int, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
         """Columns about parses in the row of one event; parses with the event in most samples are listed first."""
-        made = []
-        for each in self._drawn:
-            n_hits, n = int(self._hits[each.parse][event]), each.samples.size
+        parse_texts = []
+        for parse_events in self._drawn:
+            parse, n = parse_events.parse, parse_events.samples.size
+            n_hits = int(self._hits[parse][index])
             if n_hits:
-                made.append(
-                    (-n_hits, each.parse, f"{each.parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}")
-                )
+                text = f"{parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}"
+                parse_texts.append((-n_hits, parse, text))
         written = self._evidence.tokens.written
         return {
             "n_parses": len(self._evidence.parses),
-            "parse_variance": float(self._parts.parse[event]),
-            "coreference_variance": float(self._parts.coreference[event]),
-            "parses": SEPARATOR.join(text for _, _, text in sorted(made)[:MOST_MENTIONS]),
+            "parse_variance": float(self._components.parse[index]),
+            "coreference_variance": float(self._components.coreference[index]),
+            "parses": SEPARATOR.join(text for _, _, text in sorted(parse_texts)[:MOST_MENTIONS]),
             "trigger_parses": SEPARATOR.join(
                 f"{written[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
                 for trigger, words, share, probability in trigger_parses
             ),
         }
 
-    def _trigger_parses(self, event: int, triggers: Sequence[int]) -> list[_TriggerParse]:
+    def _trigger_parses(self, index: int, triggers: Sequence[int]) -> list[_TriggerParse]:
         """Analyses of triggers: token, dependent words, share of the samples, and P(event) given these words."""
         counts, n_samples = self._events.parse_counts, self._events.n_samples
         assert counts is not None  # of a document with several parses
@@ -433,7 +435,7 @@ class _Sources:
             for k in np.flatnonzero(counts).tolist():
                 words = _arcs(self._evidence.parses[k].tokens, trigger)
                 sizes[words] += int(counts[k])
-                hits[words] += int(self._hits[k][event]) if k in self._hits else 0
+                hits[words] += int(self._hits[k][index]) if k in self._hits else 0
             for words, size in sizes.most_common(MOST_MENTIONS):
                 listed.append((trigger, words, size / n_samples, hits[words] / size))
         return listed
@@ -448,7 +450,7 @@ def _arcs(tokens: Tokens | None, trigger: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One trigger with the actors of its event; a row of the table of events.
+    """A row of the table of events.csv: one trigger with the actors of its event.
 
     Attributes
     ----------
@@ -457,12 +459,15 @@ class EventRow:
     event, actors
         Name of the rule, and code of the actor in each role.
     probability
-        P(the trigger makes the event of these actors); if several mentions can fill a role, the highest probability.
+        P(the trigger makes the event of these actors true); if several mentions can fill a role, the highest of their
+        probabilities.
     filled
-        "named" if the text names the actors, "default" if a default actor fills a role, "stands for" if mostly a class
-        noun stands for an actor, "both" if parses differ, empty if the event has no actor.
-    sentence, trigger, token, frame
-        Text of the sentence; text of the trigger, its token offset in the document, and the name of the rule's frame.
+        "named" if the text names the actors, "default" if a default actor fills a role, "stands for" if in most samples
+        a class noun stands for an actor, "both" if parses differ, empty if the event has no actor.
+    sentence, trigger
+        Text of the sentence and of the trigger.
+    token, frame
+        Token offset of the trigger in the document, and name of the frame of the rule.
     """
 
     doc_id: str
@@ -485,8 +490,8 @@ class _InParse(NamedTuple):
 
 
 def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
-    """Hits of one parse by trigger and event; if several instances match, those of the instance with most samples."""
-    found: dict[tuple[int, tuple[str, ...]], _InParse] = {}
+    """Hits of one parse by trigger and event; of several instances, the one that is true in most samples."""
+    hits_by_trigger: dict[tuple[int, tuple[str, ...]], _InParse] = {}
     matches, keys = events.matches, events.keys
     instances, triggers = matches.instances.tolist(), matches.triggers.tolist()
     by_default = matches.by_default
@@ -502,8 +507,8 @@ def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse
             and 2 * events.named_hits[t, k] < events.instance_hits[t, k]
         ):
             filled = "stands for"
-        own = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
-        place = triggers[t], key
-        if place not in found or own.n_hits > found[place].n_hits:
-            found[place] = own
-    return found
+        instance_hits = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
+        trigger_and_key = triggers[t], key
+        if trigger_and_key not in hits_by_trigger or instance_hits.n_hits > hits_by_trigger[trigger_and_key].n_hits:
+            hits_by_trigger[trigger_and_key] = instance_hits
+    return hits_by_trigger

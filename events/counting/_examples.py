@@ -24,13 +24,12 @@ _ANY_DATE = datetime.date(2000, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """A lexicon with the words of an example."""
+    """A lexicon with the words that an example defines."""
 
     codes: dict[str, str]
-    kinds: Mapping[str, str]  # of these codes
+    kinds: Mapping[str, str]  # class of each code
     inner_codes: frozenset[str]
     inner_counts_as: frozenset[str]
-
     related: Mapping[str, frozenset[str]]
     members: ClassVar[Mapping[str, frozenset[str]]] = {}
     state_nouns: ClassVar[frozenset[str]] = frozenset()
@@ -50,7 +49,7 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """What a rule finds in one of its inline examples.
+    """The events that a rule finds in one of its inline examples.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class ExampleResult:
         Number of the example in the file, from 0, and the example.
     preset
         Name of the rule's preset.
-    found
+    events
         Names of the events that the rule finds in the example, sorted.
     fault
         Error that says why the example fails or cannot be read, with its file and number as the place; None if the
@@ -68,12 +67,12 @@ class ExampleResult:
     number: int
     example: Example
     preset: str
-    found: tuple[str, ...]
+    events: tuple[str, ...]
     fault: InputError | None
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """Names of the events that must be found."""
+        """Names of the events that the rule must find, sorted."""
         return tuple(sorted(set(self.example.expect[self.preset])))
 
     @property
@@ -93,15 +92,15 @@ def example_results(rule: Rule, lexicon: Lexicon | None = None) -> Iterator[Exam
     for number, example in enumerate(rule.examples):
         if rule.preset not in example.expect:
             continue
-        place = f"{rule.source}: examples[{number}]"
+        location = f"{rule.source}: examples[{number}]"
         try:
             result = ExampleResult(number, example, rule.preset, tuple(_events(example, rule, example_lexicon)), None)
         except CorefsampleError as error:
-            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(place))
+            yield ExampleResult(number, example, rule.preset, (), error.as_input_error(location))
             continue
-        if result.found != result.expected:
-            names, other = (", ".join(events) or "nothing" for events in (result.expected, result.found))
-            fault = InputError(f"preset {rule.preset} must find {names}, got {other}", place=place)
+        if result.events != result.expected:
+            expected, names = (", ".join(events) or "nothing" for events in (result.expected, result.events))
+            fault = InputError(f"preset {rule.preset} must find {expected}, got {names}", place=location)
             result = replace(result, fault=fault)
         yield result
 
@@ -130,7 +129,7 @@ def check_examples(rule: Rule, lexicon: Lexicon | None = None) -> int:
     return checked
 
 
-def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
+def _events(example: Example, rule: Rule, default_lexicon: Lexicon) -> list[str]:
     tokens = example_tokens(example)
     heads = [t for t, upos in enumerate(tokens.upos) if upos in ("NOUN", "PROPN", "PRON")]
     mentions = sorted(((*_span(tokens, head), head) for head in heads), key=lambda m: (m[0], -m[1]))
@@ -143,7 +142,7 @@ def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
             rule_of_group = "coreferent must name tokens that are nouns, names or pronouns"
             raise InputError(f"{rule_of_group}, got {list(group)}") from None
         links |= {later: earlier for earlier, later in pairwise(members)}
-    lexicon = _words(example, rule, own) if example.words else own
+    lexicon = _words(example, rule, default_lexicon) if example.words else default_lexicon
     spans = np.array(mentions, np.int32).reshape(-1, 3)
     matches = match_document(tokens, spans, rule, lexicon, _ANY_DATE, example.scheme)  # type: ignore[arg-type]
     if not matches.possible:
@@ -154,17 +153,18 @@ def _events(example: Example, rule: Rule, own: Lexicon) -> list[str]:
     return sorted(key.name for key in evaluate_clustering(matches, labels))
 
 
-def _words(example: Example, rule: Rule, own: Lexicon) -> _Words:
-    """Lexicon of the words that an example defines; a code that `own` lacks gets a class that the rule's roles have."""
+def _words(example: Example, rule: Rule, default_lexicon: Lexicon) -> _Words:
+    """Lexicon of an example's words; a code that the default lexicon lacks gets a class that the rule's roles have."""
     any_class = next((min(kinds) for kinds in rule.classes.values()), "country")
     codes = set(example.words.values())
     codes |= {default.actor for default in rule.defaults.values()}
-    kinds = {code: own.kinds.get(code, any_class) for code in codes}
-    return _Words(example.words, kinds, own.inner_codes & codes, own.inner_counts_as, own.related)
+    kinds = {code: default_lexicon.kinds.get(code, any_class) for code in codes}
+    inner_codes = default_lexicon.inner_codes & codes
+    return _Words(example.words, kinds, inner_codes, default_lexicon.inner_counts_as, default_lexicon.related)
 
 
 def example_tokens(example: Example) -> Tokens:
-    """The parse of an inline example; raises an InputError if a line of it cannot be read."""
+    """Return the parse of an inline example, or raise InputError if a line of it cannot be read."""
     lines = [line.split() for line in example.parse.splitlines() if line.strip()]
     for number, fields in enumerate(lines, start=1):
         well_formed = len(fields) in (6, 7) and fields[0] == str(number) and fields[4].isdecimal()
@@ -183,7 +183,7 @@ def example_tokens(example: Example) -> Tokens:
 
 
 def _span(tokens: Tokens, head: int) -> tuple[int, int]:
-    """Span of the subtree of `head`."""
+    """Token span of the subtree below `head`."""
     below = {head}
     for _ in range(len(tokens)):
         below |= {t for t, h in enumerate(tokens.head.tolist()) if h in below}

@@ -94,7 +94,7 @@ def add_events(
         hits[first_events[q], sample] = 1
         instance_hits[0] += 1
         return True
-    found = False
+    is_event = False
     first = described_as_in(instance, groups, q, 0, described, labels, sample, s)
     second = described_as_in(instance, groups, q, 1, described, labels, sample, s) if n_roles > 1 else 0
     for i in range(members.shape[2]):
@@ -105,7 +105,7 @@ def add_events(
         if n_roles == 1:
             hits[first_events[q] + e, sample] |= how
             instance_hits[e] += 1
-            found = True
+            is_event = True
             continue
         for j in range(members.shape[2]):
             c = code_of(members, rules, q, 1, instance[1], second, j)
@@ -116,8 +116,8 @@ def add_events(
             else:
                 hits[first_events[q] + e * sizes[q, 1] + c, sample] |= how
             instance_hits[e * sizes[q, 1] + c] += 1
-            found = True
-    return found
+            is_event = True
+    return is_event
 
 
 @kernel_in_place
@@ -189,26 +189,26 @@ def evaluate(
 
 @inner_kernel
 def closeness(
-    codes: np.uint64, needed: np.uint64, first: np.uint64, other: np.uint64, needs_actor: bool, joint: bool
+    codes: np.uint64, needed: np.uint64, preferred: np.uint64, opposing: np.uint64, needs_actor: bool, joint: bool
 ) -> int:
     """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
     The role needs all codes in `needed`. Those in `first` alone count, if there are any; one of several counts only if
     `joint`. With a code in `other` (of several one counts only if `joint`) the entity is another actor.
     """
-    kept = codes & first
-    if kept == ZERO:
-        kept = codes
-    counts = kept != ZERO and (joint or kept == needed or kept & (kept - ONE) == ZERO)
-    others = codes & other
-    is_other = others != ZERO and (joint or others & (others - ONE) == ZERO)
+    counted = codes & preferred
+    if counted == ZERO:
+        counted = codes
+    counts = counted != ZERO and (joint or counted == needed or counted & (counted - ONE) == ZERO)
+    opposing_codes = codes & opposing
+    is_opposed = opposing_codes != ZERO and (joint or opposing_codes & (opposing_codes - ONE) == ZERO)
     if not needs_actor:
-        return 0 if counts or is_other else 3
+        return 0 if counts or is_opposed else 3
     if codes & needed != needed:
         return 1 if codes == ZERO else 0
-    if is_other:
+    if is_opposed:
         return 0
-    return 3 if counts and kept & needed == needed else 2
+    return 3 if counts and counted & needed == needed else 2
 
 
 @kernel_in_place
@@ -218,15 +218,15 @@ def reasons(
     described_mentions: Ints32,
     bits: Words,
     needed: Words,
-    first: Words,
-    other: Words,
+    preferred: Words,
+    opposing: Words,
     needs_actor: Bools,
     joint: bool,
     instances: Ints32,
     codes: Words,
     state: Ints32,
     counts: Ints,
-    others: Ints,
+    other_hits: Ints,
 ) -> None:
     """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
 
@@ -235,7 +235,7 @@ def reasons(
     that is closest about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
     """
     n_samples, n_roles = hits.shape[0], bits.shape[0]
-    worst, worst_place, best, place = state[0], state[1], state[2], state[3]
+    worst, worst_place, best, best_place = state[0], state[1], state[2], state[3]
     for s in range(n_samples):
         best[s] = -1
     for t in range(instances.shape[0]):
@@ -252,22 +252,22 @@ def reasons(
                     for s in range(n_samples):
                         codes[s] |= bit if filler[s] == row[s] else ZERO
             for s in range(n_samples):
-                found = closeness(codes[s], needed[role], first[role], other[role], needs_actor[role], joint)
-                if found < worst[s]:
-                    worst[s], worst_place[s] = found, t * n_roles + role
+                distance = closeness(codes[s], needed[role], preferred[role], opposing[role], needs_actor[role], joint)
+                if distance < worst[s]:
+                    worst[s], worst_place[s] = distance, t * n_roles + role
         for s in range(n_samples):
             if worst[s] > best[s]:
-                best[s], place[s] = worst[s], worst_place[s]
+                best[s], best_place[s] = worst[s], worst_place[s]
     for s in range(n_samples):
         if hits[s] == 0:
             # 3 is left where an entity has more sets of codes than are kept: then no role is farthest.
             counts[2 if best[s] == 3 else best[s]] += 1
             if best[s] == 2:
-                t, role = place[s] // n_roles, place[s] % n_roles
+                t, role = best_place[s] // n_roles, best_place[s] % n_roles
                 for d in range(described_mentions.shape[0]):
                     is_other = bits[role, d] & ~needed[role] != ZERO
                     if is_other and labels[described_mentions[d], s] == labels[instances[t, role], s]:
-                        others[d] += 1
+                        other_hits[d] += 1
 
 
 @kernel
@@ -281,9 +281,9 @@ def difference_pmf(first_only: Floats, second_only: Floats, pmf: Floats) -> None
         stay = 1.0 - up - down
         if stay < 0.0:  # only by rounding: up + down is a probability
             stay = 0.0
-        before = 0.0  # the probability of k - 1 without this document
+        previous = 0.0  # the probability of k - 1 without this document
         for k in range(n - t - 1, n + t + 2):
-            here = pmf[k]
-            after = pmf[k + 1] if k < 2 * n else 0.0
-            pmf[k] = before * up + here * stay + after * down
-            before = here
+            current = pmf[k]
+            following = pmf[k + 1] if k < 2 * n else 0.0
+            pmf[k] = previous * up + current * stay + following * down
+            previous = current

@@ -36,10 +36,10 @@ class CountNotes:
         if "width_after" not in reference or reference["width_after"] >= reference["upper"] - reference["lower"]:
             return past
         by = {"-": " by nobody named", "*": ""}.get(reference["actor"], f" by {reference['actor']}")
-        now = f"{reference['lower']:,.0f} to {reference['upper']:,.0f}"
+        interval = f"{reference['lower']:,.0f} to {reference['upper']:,.0f}"
         return (
             f"{past} {reference['n_labels']} labels would make the interval of the total of {reference['event']}{by}, "
-            f"{now}, about {reference['width_after']:,.0f} documents wide."
+            f"{interval}, about {reference['width_after']:,.0f} documents wide."
         )
 
     def exclusions(self) -> list[str]:
@@ -48,13 +48,13 @@ class CountNotes:
         for rule, counts in self.triggers.items():
             n, n_excluded = counts["n_triggers"], counts["n_excluded"]
             conditions = ", ".join(f"{name} {count:,}" for name, count in counts["conditions"].items())
-            several = " (one with several conditions counts for each)" * (
+            remark = " (one with several conditions counts for each)" * (
                 sum(counts["conditions"].values()) > n_excluded
             )
             subject = f"{rule}: " * (len(self.triggers) > 1) + counts["preset"]
             noun = "trigger" if n == 1 else "triggers"
             if n_excluded:
-                sentences.append(f"{subject} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{several}.")
+                sentences.append(f"{subject} leaves out {n_excluded:,} of {n:,} {noun}: {conditions}{remark}.")
         return sentences
 
     def merging(self, above: float = -1.0) -> str:

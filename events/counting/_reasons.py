@@ -31,24 +31,24 @@ class Reasons:
     ----------
     counts
         int64 (4,): number of samples with each reason, in the order of `REASONS`.
-    others
-        Mentions that make the reason "several actors": the parse, the mention of the entity that names another actor,
+    other_actors
+        Mentions that are the reason "several actors": the parse, the mention of the entity that names another actor,
         and the number of samples.
     """
 
     counts: Ints
-    others: tuple[tuple[int, int, int], ...]
+    other_actors: tuple[tuple[int, int, int], ...]
 
     def shares(self) -> list[tuple[str, int]]:
         """Reasons that some samples have, with their numbers of samples, the most frequent first."""
         named = zip(REASONS, self.counts.tolist(), strict=True)
-        return sorted((each for each in named if each[1]), key=lambda each: -each[1])
+        return sorted((item for item in named if item[1]), key=lambda item: -item[1])
 
     @classmethod
     def of_parses(
         cls, key: tuple[str, ...], n_without: int, parses: Sequence[tuple[int, MentionMatches, Bytes, Ints32]]
     ) -> Self:
-        """Reasons of one event.
+        """Make the reasons of one event.
 
         Parameters
         ----------
@@ -60,13 +60,13 @@ class Reasons:
             The parses in which the event is possible and that some sample has, each as its number, the matches of the
             rule, uint8 (n,) that is not 0 for samples with the event, and the clusterings, int32 (n_mentions, n).
         """
-        counts, others = np.zeros(len(REASONS), np.int64), list[tuple[int, int, int]]()
+        counts, other_actors = np.zeros(len(REASONS), np.int64), list[tuple[int, int, int]]()
         for parse, matches, hits, labels in parses:
             in_parse, mentions = _in_parse(matches, key, hits, labels)
             counts[: len(in_parse)] += in_parse
-            others += [(parse, *item) for item in mentions.items()]
+            other_actors += [(parse, *item) for item in mentions.items()]
         counts[-1] = n_without - counts.sum()
-        return cls(counts, tuple(others))
+        return cls(counts, tuple(other_actors))
 
 
 def _in_parse(
@@ -85,9 +85,9 @@ def _in_parse(
     labels
         int32 (n_mentions, n): clustering in each sample.
     """
-    counts, others = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
+    counts, other_hits = np.zeros(3, np.int64), np.zeros(len(matches.described_actors), np.int64)
     bits, *masks = zip(*map(_bits, repeat(matches), key, matches.codes_of_roles), strict=True)
-    needed, first, other = np.array(masks, np.uint64)
+    needed, preferred, opposing = np.array(masks, np.uint64)
     labels = labels.view()
     labels.flags.writeable = False  # as those of samples are: the kernel is compiled once
     _kernels.reasons(
@@ -96,48 +96,48 @@ def _in_parse(
         matches.rows_of_descriptions(len(labels)),
         np.array(bits, np.uint64)[:, matches.described_actors],
         needed,
-        first,
-        other,
+        preferred,
+        opposing,
         np.array([code != NO_ACTOR for code in key], np.bool_),
         matches.apart is not None,
         matches.instances,
         np.empty(len(hits), np.uint64),
         np.empty((4, len(hits)), np.int32),
         counts,
-        others,
+        other_hits,
     )
     by_mention: dict[int, int] = {}
-    for mention, n in zip(matches.described_mentions.tolist(), others.tolist(), strict=True):
+    for mention, n in zip(matches.described_mentions.tolist(), other_hits.tolist(), strict=True):
         if n:
             by_mention[mention] = max(n, by_mention.get(mention, 0))
     return counts, by_mention
 
 
-def _bits(matches: MentionMatches, own: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
+def _bits(matches: MentionMatches, actor: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
     """Bit of each actor in a role, and the bits `needed`, `first` and `other` that the kernel `closeness` takes.
 
     The first bits are those of the actors that the event needs. An actor that cannot fill the role has no bit. If there
     are more than 63 actors, some share a bit.
     """
     actors, counts_as = matches.actors, matches.inner_counts_as
-    made_of = (part for code in codes if own != NO_ACTOR and code not in actors for part in code.split(OF))
-    possible = {*codes, *made_of}
-    needed = (own,) if own in actors else own.split(OF)
+    composites = [code for code in codes if actor != NO_ACTOR and code not in actors]
+    possible = {*codes, *(single for code in composites for single in code.split(OF))}
+    needed = (actor,) if actor in actors else actor.split(OF)
     n, bits = len(needed), dict.fromkeys(actors, 0)
-    for c, code in enumerate(actors):
-        if code in possible:
-            bits[code] = 1 << needed.index(code) if code in needed else 1 << n + c % (_OTHERS + 1 - n)
-    inner = reduce(or_, (bits[code] for code in matches.inner & bits.keys()), 0)
-    outer = reduce(or_, (bits[code] for code in bits.keys() - matches.inner), 0)
-    first, opposing = inner, 0
+    for c, actor_code in enumerate(actors):
+        if actor_code in possible:
+            bits[actor_code] = 1 << needed.index(actor_code) if actor_code in needed else 1 << n + c % (_OTHERS + 1 - n)
+    inner = reduce(or_, (bits[actor_code] for actor_code in matches.inner & bits.keys()), 0)
+    outer = reduce(or_, (bits[actor_code] for actor_code in bits.keys() - matches.inner), 0)
+    preferred, opposing = inner, 0
     if n > 1:
-        first = inner | outer
-    elif own == NO_ACTOR:
+        preferred = inner | outer
+    elif actor == NO_ACTOR:
         opposing = outer if OUTER in counts_as else 0
-    elif own in matches.inner:
+    elif actor in matches.inner:
         opposing = 0 if INNER in counts_as else outer
     elif OUTER in counts_as:
-        first = outer
+        preferred = outer
     elif counts_as != {INNER}:
         opposing = inner
-    return list(bits.values()), (1 << n) - 1, first, opposing
+    return list(bits.values()), (1 << n) - 1, preferred, opposing

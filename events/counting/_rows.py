@@ -1,6 +1,6 @@
-"""What a counter collects beside its sums: rows of evidence, of all documents, of those with evidence; doc_ids.
+"""Rows of the tables of a counter, for its evidence, its triggers and its documents, and the doc_ids that it counted.
 
-Rows are in a fixed order although they come in any: sorted runs in a folder or in memory are merged.
+Rows can be added in any order and are returned in a fixed one: sorted runs in a folder or in memory are merged.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from events.rules._outcomes import ANYBODY
 
 _BY_DOCUMENT = ("date", "doc_id")
 
-# Rows of a batch of a file: of many files that are merged, one batch each is in memory.
+# Rows of a batch of a file. While files are merged, one batch of each is in memory.
 _EVIDENCE_BATCH, _EVENT_BATCH, _DOCUMENT_BATCH, _ROW_BATCH = 256, 1024, 8, 4096
 
 
-class CountedRows:
+class TableRows:
     """Rows of the tables of a count, in the order of date, document and event.
 
     Attributes
@@ -59,10 +59,10 @@ class CountedRows:
         self.documents = SortedRows("documents", SCHEMA, _BY_DOCUMENT, _DOCUMENT_BATCH, folder)
         self._every = (self.evidence, self.events, self.all_documents, self.documents)
 
-    def extend(self, other: CountedRows) -> None:
+    def extend(self, rows: TableRows) -> None:
         """Add the rows of another counter."""
-        for own, others in zip(self._every, other._every, strict=True):
-            own.extend(others)
+        for collection, added in zip(self._every, rows._every, strict=True):
+            collection.extend(added)
 
     def save(self, folder: Path) -> None:
         """Write the rows in memory to files in a folder."""
@@ -141,17 +141,17 @@ def document_rows(
         Events of each document that was sampled, one result per rule, by row.
     """
     n = len(batch)
-    sampled, some = np.zeros(n, np.bool_), np.zeros(n)
+    sampled, any_share = np.zeros(n, np.bool_), np.zeros(n)
     lengths = np.zeros(n, np.int64)  # of the lists of each document
     names: list[str] = []
     actors: list[str] = []
     shares: list[float] = []
-    for row, several in sorted(events_of.items()):
+    for row, rule_events in sorted(events_of.items()):
         sampled[row] = True
-        hits = [events.hits.any(axis=0) for events in several]  # by sample; the rules share the clusterings
-        some[row] = np.count_nonzero(np.any(hits, axis=0)) / several[0].n_samples
+        hits = [events.hits.any(axis=0) for events in rule_events]  # by sample; the rules share the clusterings
+        any_share[row] = np.count_nonzero(np.any(hits, axis=0)) / rule_events[0].n_samples
         before = len(names)
-        for events, any_actor in zip(several, hits, strict=True):
+        for events, any_actor in zip(rule_events, hits, strict=True):
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
                 # Not the event of a rule without roles, nor an outcome of anybody or nobody.
@@ -164,7 +164,7 @@ def document_rows(
     columns = [
         *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
         *([matches[row].has_trigger for row in range(n)], [matches[row].has_name for row in range(n)]),
-        *(sampled, some, names, actors, shares),
+        *(sampled, any_share, names, actors, shares),
         *(np.diff(batch.token_bounds).astype(np.int32), list(chain.from_iterable(triggers))),
     ]
     of_triggers = np.array([len(each) for each in triggers], np.int64)
@@ -233,11 +233,11 @@ class SortedRows:
         if self._folder is not None and self._n_bytes >= _RUN_BYTES:
             self.save(self._folder)
 
-    def extend(self, other: SortedRows) -> None:
+    def extend(self, rows: SortedRows) -> None:
         """Add the rows of another collection, whose files are read when they are needed."""
-        self._runs += other._runs
-        self._waiting += other._waiting
-        self._n_bytes += other._n_bytes
+        self._runs += rows._runs
+        self._waiting += rows._waiting
+        self._n_bytes += rows._n_bytes
 
     def save(self, folder: Path) -> None:
         """Write the rows in memory to a folder as a run; if other runs are in another folder, write all rows there."""
@@ -369,10 +369,10 @@ class CountedIds:
         if self._known is not None:
             self._known.update(digests)
 
-    def extend(self, other: CountedIds) -> None:
+    def extend(self, ids: CountedIds) -> None:
         """Add the documents of another counter."""
-        self._digests += other._digests
-        self.numbers += other.numbers
+        self._digests += ids._digests
+        self.numbers += ids.numbers
         self._known = None
 
     def __len__(self) -> int:
@@ -384,20 +384,21 @@ class CountedIds:
         return id_digest(doc_id) in self._known
 
     def _halves(self) -> Any:
-        """The two halves of each digest, a view that must not outlive the call: nothing can be added meanwhile."""
+        """The two halves of each digest: a view that must be dropped before a document is added."""
         return np.frombuffer(self._digests, _HALVES)
 
-    def repeated_in(self, other: CountedIds) -> list[tuple[int, int]]:
-        """Documents of another counter whose doc_id was counted here too: index here and index there, in order."""
-        here, there = self._halves(), other._halves()
-        added = np.sort(here["high"][len(self._sorted) :])
+    def repeated_in(self, ids: CountedIds) -> list[tuple[int, int]]:
+        """Documents of both counters: index here and index in `ids`, in the order of `ids`."""
+        digests, other_digests = self._halves(), ids._halves()
+        added = np.sort(digests["high"][len(self._sorted) :])
         self._sorted = np.insert(self._sorted, self._sorted.searchsorted(added), added)
-        left, right = self._sorted.searchsorted(there["high"]), self._sorted.searchsorted(there["high"], side="right")
-        if (left == right).all():  # as of most parts of a corpus
+        left, right = (np.searchsorted(self._sorted, other_digests["high"], side) for side in ("left", "right"))
+        if (left == right).all():  # as for most parts of a corpus
             return []
-        index_of = {here[i].tobytes(): int(i) for i in np.flatnonzero(np.isin(here["high"], there["high"]))}
-        digests = [digest.tobytes() for digest in there]
-        return [(index_of[digest], i) for i, digest in enumerate(digests) if digest in index_of]
+        candidates = np.flatnonzero(np.isin(digests["high"], other_digests["high"]))
+        index_of = {digests[i].tobytes(): int(i) for i in candidates}
+        in_order = [digest.tobytes() for digest in other_digests]
+        return [(index_of[digest], i) for i, digest in enumerate(in_order) if digest in index_of]
 
     def save(self, folder: Path) -> None:
         """Write the digests and numbers to a file in the folder of a counter."""

@@ -33,12 +33,12 @@ def verified_record(run: PathLike) -> dict[str, Any]:
 
 def verify_table(path: PathLike) -> None:
     """Raise InputError unless a file in the folder of a run has the checksum that the record of the run has."""
-    place = os.fspath(path)
-    name = PurePath(place).name
-    files = verified_record(place.removesuffix(name)).get("files", {})
+    location = os.fspath(path)
+    name = PurePath(location).name
+    files = verified_record(location.removesuffix(name)).get("files", {})
     if files.get(name) != sha256(path):
         rule = f"{name} must be as the run wrote it, got other content than {RECORD} says"
-        raise InputError(rule, place=place, hint="repeat the run")
+        raise InputError(rule, place=location, hint="repeat the run")
 
 
 def run_table(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,13 +21,15 @@ from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
+from corefsample.files._contents import read_json
+from corefsample.files._digests import is_sealed, sealed
 from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
 from events.counting._document_events import DocumentEvents
 from events.counting._evidence import DocumentEvidence, evidence_schema
 from events.counting._periods import NO_PERIOD, Calendar, Period
-from events.counting._rows import CountedIds, CountedRows, SortedRows, document_rows, rows_batch
+from events.counting._rows import CountedIds, SortedRows, TableRows, document_rows, rows_batch
 from events.counting._tables import EventKey
 from events.counting._tally import MOST_PERIODS, CountTally
 from events.lexicon._lexicon import Lexicon
@@ -36,22 +37,23 @@ from events.matching._matching import distinct_actors
 from events.matching._screening import DocumentMatches
 
 _RECORD = "counter.json"
+_LARGEST_RECORD = 16 * 1024  # MiB
 _TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
 _SAVED = (*_TOTALS, "scores_had", "uncertainty")
 
 
-_WORST = 3  # mentions that are listed
-_OFTEN = 5  # a probability above 1 / 5 is counted
-_UNSETTLED = 20  # doc_ids that are listed
-_LONGEST = 12  # tokens of a mention's text
+_WORST = 3  # number of mentions that are listed
+_OFTEN = 5  # mentions that are merged with a probability above 1 / 5 are counted
+_UNSETTLED = 20  # number of doc_ids that are listed
+_LONGEST = 12  # longest text of a mention, in tokens
 _NO_DATE = "NaT"  # the text of NumPy's missing date
 
 _Mention = tuple[float, str, str, int, int, str]  # minus the probability, date, doc_id, start, end, text
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Settings of a count, which must be the same in all counts that are merged.
+class CountSettings:
+    """Settings of a counter, which must be the same in all counters that are merged.
 
     Attributes
     ----------
@@ -80,13 +82,13 @@ class Counted:
     outcomes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     has_defaults: bool = False
 
-    def require_same(self, other: Counted) -> None:
+    def require_same(self, settings: CountSettings) -> None:
         """Raise ParameterError if rule, lexicon, period, seed or number of samples differ."""
-        mine, others = (each._compared() for each in (self, other))
-        for name in (*mine, *others):
-            if mine.get(name) != others.get(name):
-                rule = f"must have the same {name} as this counter ({mine.get(name)})"
-                raise ParameterError(f"{rule}, got {others.get(name)}", parameter="other")
+        texts, other_texts = (each._compared() for each in (self, settings))
+        for name in (*texts, *other_texts):
+            if texts.get(name) != other_texts.get(name):
+                rule = f"must have the same {name} as this counter ({texts.get(name)})"
+                raise ParameterError(f"{rule}, got {other_texts.get(name)}", parameter="other")
 
     def _compared(self) -> dict[str, object]:
         texts = {"events": ", ".join(self.columns), **self.definitions, "period": Calendar(self.period).freq}
@@ -120,13 +122,13 @@ class MergedActors:
     worst: list[_Mention] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
 
-    def add(self, batch: DocumentBatch, row: int, several: Sequence[DocumentEvents]) -> None:
+    def add(self, batch: DocumentBatch, row: int, rule_events: Sequence[DocumentEvents]) -> None:
         """Add one document, given its events by each rule."""
-        own: dict[int, tuple[Conditioned, Ints32, int]] = {}  # by parse, the same for all rules
-        for each in (each for events in several for each in events.parses):
-            if each.conditioned is not None and each.matches.naming is not None:
-                own[each.parse] = each.conditioned, each.matches.naming, each.samples.size
-        self._add(batch, row, own)
+        by_parse: dict[int, tuple[Conditioned, Ints32, int]] = {}  # the same for all rules
+        for parse in (parse for events in rule_events for parse in events.parses):
+            if parse.conditioned is not None and parse.matches.naming is not None:
+                by_parse[parse.parse] = parse.conditioned, parse.matches.naming, parse.samples.size
+        self._add(batch, row, by_parse)
 
     def add_document(
         self, batch: DocumentBatch, row: int, lexicon: Lexicon, *, scheme: str | None = None, n_samples: int = 100
@@ -139,37 +141,38 @@ class MergedActors:
             If the labels of the document fit no scheme; the document is then not added.
         """
         samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
-        own: dict[int, tuple[Conditioned, Ints32, int]] = {}
-        for parse, (_, rows, place) in enumerate(batch.rows_of_parses(row)):
-            tokens = rows.tokens(place)
+        by_parse: dict[int, tuple[Conditioned, Ints32, int]] = {}
+        for parse, (_, rows, row_in_parse) in enumerate(batch.rows_of_parses(row)):
+            tokens = rows.tokens(row_in_parse)
             assert tokens is not None
-            pairs, naming = distinct_actors(tokens, rows.spans(place), lexicon, batch.dates[row].item(), scheme)
+            pairs, naming = distinct_actors(tokens, rows.spans(row_in_parse), lexicon, batch.dates[row].item(), scheme)
             n = int(samples.parse_counts[parse])
             if n and len(naming):
                 conditioned = Conditioned(np.zeros(0, np.int64), WAYS[0])  # without a pair there is nothing to draw
                 if len(pairs):
                     conditioned = samples.of_parse(parse, int(pairs.max()) + 1, pairs).conditioned or conditioned
-                own[parse] = conditioned, naming, n
-        self._add(batch, row, own)
+                by_parse[parse] = conditioned, naming, n
+        self._add(batch, row, by_parse)
 
-    def _add(self, batch: DocumentBatch, row: int, own: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
-        """Add a document, given for each parse its clashes, the mentions that name an actor, and its samples."""
-        if not own:
+    def _add(self, batch: DocumentBatch, row: int, by_parse: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
+        """Add a document, given by parse its clashes, the mentions that name an actor, and its number of samples."""
+        if not by_parse:
             return
-        way = max((conditioned.way for conditioned, *_ in own.values()), key=WAYS.index)
+        way = max((conditioned.way for conditioned, *_ in by_parse.values()), key=WAYS.index)
         self.ways[way] += 1
         if way == WAYS[-1]:
             self._add_unsettled([batch.doc_ids[row]])
         parses = batch.rows_of_parses(row)
-        found: dict[tuple[int, int], tuple[int, int]] = {}  # by tokens: samples with the mention, those of them merged
-        for parse, (conditioned, naming, n) in own.items():
+        # Number of samples with a mention, and of those in which it is merged, by the token span of the mention.
+        counts: dict[tuple[int, int], tuple[int, int]] = {}
+        for parse, (conditioned, naming, n) in by_parse.items():
             spans, clashes = parses[parse][1].spans(parses[parse][2])[naming].tolist(), conditioned.n_clashes.tolist()
             for mention, (start, end, _) in zip(naming.tolist(), spans, strict=True):
-                before = found.get((start, end), (0, 0))
+                n_before, n_merged = counts.get((start, end), (0, 0))
                 # Later mentions, which are not drawn, are in no pair.
-                found[start, end] = before[0] + n, before[1] + (clashes[mention] if mention < len(clashes) else 0)
+                counts[start, end] = n_before + n, n_merged + (clashes[mention] if mention < len(clashes) else 0)
         worst = []
-        for (start, end), (n, n_merged) in found.items():
+        for (start, end), (n, n_merged) in counts.items():
             self.n_named += n
             self.n_merged += n_merged
             self.n_often += n * (_OFTEN * n_merged > n)
@@ -181,30 +184,30 @@ class MergedActors:
             texts = [" ".join(tokens.text[start : min(end, start + _LONGEST)]) for *_, start, end in worst]
             self._add_worst([(*each, text) for each, text in zip(worst, texts, strict=True)])
 
-    def _add_worst(self, others: Sequence[_Mention]) -> None:
-        self.worst = sorted([*self.worst, *others])[:_WORST]
+    def _add_worst(self, mentions: Sequence[_Mention]) -> None:
+        self.worst = sorted([*self.worst, *mentions])[:_WORST]
 
     def _add_unsettled(self, doc_ids: Sequence[str]) -> None:
         self.unsettled = sorted([*self.unsettled, *doc_ids])[:_UNSETTLED]
 
-    def merge(self, other: MergedActors) -> None:
+    def merge(self, actors: MergedActors) -> None:
         """Add the documents of another counter."""
-        self.n_named += other.n_named
-        self.n_merged += other.n_merged
-        self.n_often += other.n_often
-        self.ways += other.ways
-        self._add_worst(other.worst)
-        self._add_unsettled(other.unsettled)
+        self.n_named += actors.n_named
+        self.n_merged += actors.n_merged
+        self.n_often += actors.n_often
+        self.ways += actors.ways
+        self._add_worst(actors.worst)
+        self._add_unsettled(actors.unsettled)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values from which `from_json` makes the same sums."""
+        """Convert to JSON values, from which `from_json` makes the same sums."""
         sums = {name: getattr(self, name) for name in ("n_named", "n_merged", "n_often", "worst", "unsettled")}
         return {**sums, "ways": dict(self.ways)}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Sums from the result of `to_json`."""
-        return cls(**{**content, "ways": Counter(content["ways"]), "worst": [(*each,) for each in content["worst"]]})
+    def from_json(cls, sums: Mapping[str, Any]) -> Self:
+        """Make the sums from the result of `to_json`."""
+        return cls(**{**sums, "ways": Counter(sums["ways"]), "worst": [(*each,) for each in sums["worst"]]})
 
     def summary(self, n_samples: int) -> dict[str, Any] | None:
         """Values for the record of a run (see docs/file-formats.md); None if distinct actors were not kept apart."""
@@ -229,8 +232,8 @@ class CountedEvents:
 
     Parameters
     ----------
-    counted
-        Settings of the count.
+    settings
+        Settings of the counter.
     folder
         Path of an existing folder to which rows of evidence and documents are written, which bounds memory; by default
         they stay in memory.
@@ -238,45 +241,47 @@ class CountedEvents:
         Keys of the events that are compared later; by default any two events can be compared.
     """
 
-    def __init__(self, counted: Counted, folder: Path | None = None, compared: Collection[EventKey] | None = None):
-        self._counted, self._folder = counted, folder
-        self.calendar = Calendar(counted.period)
-        self.tallies = {event: CountTally(counted.n_samples, compared=compared) for event in counted.columns}
-        self.rows = CountedRows(self.roles, folder)
+    def __init__(
+        self, settings: CountSettings, folder: Path | None, compared: Collection[EventKey] | None = None
+    ) -> None:
+        self._settings, self._folder = settings, folder
+        self.calendar = Calendar(settings.period)
+        self.tallies = {event: CountTally(settings.n_samples, compared=compared) for event in settings.columns}
+        self.rows = TableRows(self.roles, folder)
         self.merged_actors = MergedActors()
         self.ids = CountedIds()
         self.n_sampled = self.n_with_events = self.n_ambiguous = self.n_several_parses = 0
-        self.scores_had = ""  # recalibrations of the scores of the first document, if they decided
+        self.scores_had = ""  # recalibration recorded in the first document's metadata, if the run depends on it
         self.uncertainty: str | None = None
-        self._extremes: list[tuple[str, str]] = []  # the first and the last date, each with its place
+        self._extremes: list[tuple[str, str]] = []  # the first and the last date, and where these documents are
 
     def __repr__(self) -> str:
         tallies = "".join(f"\n  {tally!r}" for tally in self.tallies.values())
-        return f"{type(self).__name__}({self._description}, seed {self._counted.seed}){tallies}"
+        return f"{type(self).__name__}({self._description}, seed {self._settings.seed}){tallies}"
 
     @property
     def _description(self) -> str:
-        return ", ".join(self._counted.columns)
+        return ", ".join(self._settings.columns)
 
     @property
     def n_samples(self) -> int:
         """Number of samples per document."""
-        return self._counted.n_samples
+        return self._settings.n_samples
 
     @property
     def tally(self) -> CountTally:
-        """Sums over the documents so far for the first rule; `tallies` has the sums of every rule by its name."""
+        """Sums over the counted documents for the first rule; `tallies` has the sums of every rule by its name."""
         return next(iter(self.tallies.values()))
 
     @property
     def n_documents(self) -> int:
-        """Number of documents so far."""
+        """Number of documents that were counted."""
         return self.tally.n_documents
 
     @property
     def roles(self) -> tuple[str, ...]:
         """Names of the columns of roles of all rules."""
-        return tuple(dict.fromkeys(column for columns in self._counted.columns.values() for column in columns))
+        return tuple(dict.fromkeys(column for columns in self._settings.columns.values() for column in columns))
 
     # --- sums ---
 
@@ -306,10 +311,10 @@ class CountedEvents:
         """Whether the documents of a batch would extend the periods to more than 100,000."""
         return self.tally.first_outlier(self.calendar.numbers(batch.dates)) is not None
 
-    def _outlying(self, date: str, place: str) -> InputError:
+    def _outlying(self, date: str, location: str) -> InputError:
         # We cannot tell whether this date or an earlier document's is wrong.
         rule = f"at most {MOST_PERIODS:,} periods ({self.calendar.period}) from first to last document"
-        return InputError(f"date must leave {rule}, got {date}", place=place)
+        return InputError(f"date must leave {rule}, got {date}", place=location)
 
     def _add_extremes(self, extremes: Sequence[tuple[str, str]]) -> None:
         dated = [*self._extremes, *extremes]
@@ -325,24 +330,25 @@ class CountedEvents:
         """Add the rows of a batch, and the events of its documents, one result per rule, by row."""
         if len(batch):
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
-        for event, triggers in (found for each in matches.values() for found in each.triggers.items()):
+        for event, triggers in (item for document in matches.values() for item in document.triggers.items()):
             self.tallies[event].add_triggers(triggers.values())
         with_events, evidence, of_triggers = [], [], []
-        for row, several in events_of.items():
+        for row, rule_events in events_of.items():
             self.n_sampled += 1
-            self.merged_actors.add(batch, row, several)
-            self.n_ambiguous += max((each.parses[0].matches.n_ambiguous for each in several if each.parses), default=0)
-            for events in several:
+            self.merged_actors.add(batch, row, rule_events)
+            first_parses = (events.parses[0] for events in rule_events if events.parses)
+            self.n_ambiguous += max((parse.matches.n_ambiguous for parse in first_parses), default=0)
+            for events in rule_events:
                 self.tallies[events.event].add_events(events, periods[row].number)
-            if any(events.n_hits.any() for events in several):
+            if any(events.n_hits.any() for events in rule_events):
                 with_events.append(row)
-                of_document = DocumentEvidence.of(batch, row, several, periods[row].label)
-                evidence += of_document.rows()
-                of_triggers += of_document.trigger_rows()
+                document_evidence = DocumentEvidence.of(batch, row, rule_events, periods[row].label)
+                evidence += document_evidence.rows()
+                of_triggers += document_evidence.trigger_rows()
         self.n_with_events += len(with_events)
         if with_events:
             for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):
-                table.add(rows_batch(table.schema, rows, self._counted.columns, self.roles))
+                table.add(rows_batch(table.schema, rows, self._settings.columns, self.roles))
             if self._folder is not None:
                 self.rows.documents.add(batch.take(with_events).table)
 
@@ -352,23 +358,23 @@ class CountedEvents:
         Parameters
         ----------
         other
-            Another counter, or the result of `load`, whose files are read when they are needed.
+            Counts to add: a counter, or the result of `load`, whose files are read when they are needed.
         distinct
-            True if no doc_id of `other` was counted here, so that this is not checked; by default it is checked.
+            True if the caller knows that no document of `other` was counted here; by default doc_ids are compared.
 
         Raises
         ------
         ParameterError
             If `other` is not a counter, or its rules, presets, lexicon, period, seed or number of samples differ.
         InputError
-            If a doc_id is in both, both together have more than 100,000 periods, or the scores of one had a
-            recalibration of known uncertainty and those of the other had not.
+            If both counters have a document with the same doc_id, both together have more than 100,000 periods, or the
+            scores of only one of them had a recalibration whose uncertainty is recorded.
         """
         _checks.instance("other", other, CountedEvents)
-        self._counted.require_same(other._counted)
-        again = [] if distinct else self.ids.repeated_in(other.ids)
-        if again:
-            raise InputError(DUPLICATE, place=f"document {other.ids.numbers[again[0][1]]} of the other counter")
+        self._settings.require_same(other._settings)
+        repeated = [] if distinct else self.ids.repeated_in(other.ids)
+        if repeated:
+            raise InputError(DUPLICATE, place=f"document {other.ids.numbers[repeated[0][1]]} of the other counter")
         if self.n_documents and other.n_documents and self.uncertainty != other.uncertainty:
             raise unlike_scores(other.scores_had, self.scores_had).as_input_error(other._source)
         dates = [datetime.date.fromisoformat(date) for date, _ in other._extremes]
@@ -402,13 +408,13 @@ class CountedEvents:
         self.rows.save(path)
         self.ids.save(path)
         record = {
-            "counted": dataclasses.asdict(self._counted),
+            "counted": dataclasses.asdict(self._settings),
             "extremes": self._extremes,
             "merged_actors": self.merged_actors.to_json(),
             **{name: getattr(self, name) for name in _SAVED},
             "tallies": {event: tally.to_json() for event, tally in self.tallies.items()},
         }
-        write_json(path / _RECORD, record, indent=None)
+        write_json(path / _RECORD, sealed(record), indent=None)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> CountedEvents:
@@ -416,8 +422,10 @@ class CountedEvents:
         path = Path(_checks.path("folder", folder))
         if not (path / _RECORD).is_file():
             raise InputError(f"{_RECORD} is missing in the counter's folder", place=str(path))
-        record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
-        counts = CountedEvents(Counted(**record["counted"]), path)
+        record = read_json(path / _RECORD, most_mib=_LARGEST_RECORD)
+        if not is_sealed(record):
+            raise InputError("record must be as it was saved, got other content", place=str(path / _RECORD))
+        counts = CountedEvents(CountSettings(**record["counted"]), path)
         for name in _SAVED:
             setattr(counts, name, record[name])
         counts.tallies = {event: CountTally.from_json(tally) for event, tally in record["tallies"].items()}
@@ -430,7 +438,7 @@ class CountedEvents:
     # --- results ---
 
     def counts(self, *, event: str | None = None, level: float = 0.95, interval: Interval = "quantile") -> EventCounts:
-        """Posterior of the counts so far, with credible intervals: see `EventCounts`.
+        """Posterior counts of the documents so far, with credible intervals: see `EventCounts`.
 
         Parameters
         ----------
@@ -455,28 +463,33 @@ class CountedEvents:
             self.calendar,
             level=level,
             interval=interval,
-            known=frozenset(self._counted.outcomes.get(event, self._counted.codes)),
+            codes=frozenset(self._settings.outcomes.get(event, self._settings.codes)),
             event=event,
-            columns=tuple(self._counted.columns[event]),
+            columns=tuple(self._settings.columns[event]),
             uncertainty=self.uncertainty,
-            has_defaults=self._counted.has_defaults,
+            has_defaults=self._settings.has_defaults,
         )
 
     def counts_of_all(self, *, level: float = 0.95, interval: Interval = "quantile") -> CountsOfRules:
-        """The posterior of each rule's counts."""
+        """Posterior counts of every rule and outcome, as one result."""
         of_rules = (self.counts(event=event, level=level, interval=interval) for event in self.tallies)
         return CountsOfRules(tuple(of_rules), self.roles)
 
     def to_frame(self, *, level: float = 0.95, interval: Interval = "quantile") -> pd.DataFrame:
-        """The counts of all rules in one table, as counts.csv of the command `events`.
+        """Table of the counts of all rules, as in the file counts.csv of the command `corefsample events`.
 
-        It has the columns of `EventCounts.to_frame`, with the columns of the roles of all rules; those of other rules
-        are empty.
+        The table has the columns of `EventCounts.to_frame` and a column for each role of any rule, which is empty in
+        the rows of rules without this role.
+
+        Parameters
+        ----------
+        level, interval
+            Probability of each credible interval, in (0, 1), and kind of interval: see `EventCounts`.
         """
         return self.counts_of_all(level=level, interval=interval).to_frame()
 
     def evidence(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and event with P > 0: see `EvidenceRow`.
+        """Table of evidence, one row for each document and event with P > 0: see `EvidenceRow`.
 
         Rows are in the order of date, document and event. Instead of `actors` the table has the columns of the rules'
         roles.
@@ -486,21 +499,21 @@ class CountedEvents:
     @property
     def evidence_schema(self) -> pa.Schema:
         """Schema of `evidence`."""
-        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self._counted.has_defaults)
+        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self._settings.has_defaults)
 
     def events(self) -> pd.DataFrame:
-        """Tidy table, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
+        """Table of triggers, one row for each trigger and actor: see `events.counting._evidence.EventRow`.
 
         Rows are in the order of date, document and trigger. Instead of `actors` the table has the columns of the roles.
         """
         return self._frame(self.rows.events)
 
     def all_documents(self) -> pd.DataFrame:
-        """Tidy table, one row for each document, with or without events, as all_documents.parquet of a run."""
+        """Table of documents, one row each, with or without events, as in a run's all_documents.parquet."""
         return self._frame(self.rows.all_documents)
 
     def near_half(self, n: int = 50) -> pd.DataFrame:
-        """Rows of `evidence` whose probability is closest to one half, where errors are easiest to find."""
+        """The `n` rows of `evidence` (by default 50) whose probability is closest to 0.5, the least certain ones."""
         table = self.evidence()
         return table.iloc[np.argsort(np.abs(table["probability"] - 0.5), kind="stable")[:n]].reset_index(drop=True)
 

@@ -46,9 +46,12 @@ class EventKey(tuple[str, ...]):
         return dict(zip(columns, self if len(self) == len(columns) else (self.name,), strict=False))
 
     def cells(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-        """Cells of the `roles` of a table of several events, this one with these `columns`; `*` where it has none."""
-        rest = dict.fromkeys(roles, "") if columns else dict.fromkeys(roles[:1], ANYBODY) | dict.fromkeys(roles[1:], "")
-        return rest | self.values(columns)
+        """Values for the columns `roles` of a table of several events, of which this event has only `columns`.
+
+        If `columns` is empty, the first value is `*`; other roles that the event does not have are empty.
+        """
+        defaults = dict.fromkeys(roles, "") if columns else {role: "" if r else ANYBODY for r, role in enumerate(roles)}
+        return defaults | self.values(columns)
 
 
 ACTOR = ("actor",)  # the column of rules with one role
@@ -103,10 +106,10 @@ class Columns:
     def of_counts(
         cls, roles: Sequence[str], *, recalibrated: bool = False, defaults: bool = False, rule_error: bool = False
     ) -> Self:
-        """Columns of the table of counts with the given columns of roles.
+        """Columns of the table of counts, whose columns of roles are `roles`.
 
-        With `recalibrated` scores there is the column `uncertainty`: none, fit or domain. With rules that have
-        `defaults` there is `mean_named`, and with `rule_error` the columns `RULE_ENDS`.
+        `recalibrated` adds the column `uncertainty` (none, fit or domain), `defaults` the column `mean_named`, and
+        `rule_error` the columns `RULE_ENDS`.
         """
         last = {"mean_named": "float"} if defaults else {}
         last |= {"uncertainty": "str"} if recalibrated else {}
@@ -140,16 +143,16 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
 
 
 def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
-    """Name of each row's count in a table of counts: its actors, and before them its event where there are several.
+    """Name of each row of a table of counts: its actors, preceded by its event if the table has several events.
 
     Parameters
     ----------
     table
-        From `EventCounts.to_frame`, or counts.csv.
+        Table of counts, as `EventCounts.to_frame` returns it or as in counts.csv.
     several
-        Whether to name the events; by default where the table has several.
+        True if names begin with the event; by default they do if the table has more than one event.
     like
-        The table that decides which columns of roles each event has: those that are not always empty. By default
+        Table that shows which columns of roles each event has, namely those that are not always empty. By default
         `table` itself.
     """
     columns = Columns.of_roles(table.columns)
@@ -179,19 +182,19 @@ def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str,
 
 
 def shown_name(code: str, names: Mapping[str, str]) -> str:
-    """Names of the actors of an event or an outcome, after its own name or title where a run has several rules.
+    """Text for the name of a count: names of actors instead of their codes, and the title of the event if it has one.
 
     Examples
     --------
     >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
     'attack: Iraq > Kuwait'
-    >>> shown_name("any: {army}|-", {})
+    >>> shown_name("any: {army}|-", {"{army}": "{army}"})
     'any: any army or no actor named'
     """
     event, colon, actors = code.rpartition(": ")
-    known = {**names, _NO_ACTOR: "no actor named", ANYBODY: "anyone"}
+    code_names = {**names, _NO_ACTOR: "no actor named", ANYBODY: "anyone"}
     alternatives = [
-        " > ".join(str(known.get(part, CLASS.sub(r"any \1", part))) for part in each.split(">"))
-        for each in actors.split("|")
+        " > ".join(CLASS.sub(r"any \1", str(code_names.get(code, code))) for code in pattern.split(">"))
+        for pattern in actors.split("|")
     ]
     return names.get(event, event) + colon + " or ".join(alternatives)

@@ -21,8 +21,8 @@ from events.counting._document_events import DocumentEvents
 from events.counting._periods import NO_PERIOD
 from events.counting._tables import EventKey
 
-MOST = 10_000  # of one document: the distribution of a sum has an entry for each value up to the largest
-_NUMBERS = ("n_without", "one_best", "n_named")  # of a cell, that add up
+MOST = 10_000  # largest number of one document: the distribution of a sum has an entry for each value up to the largest
+_NUMBERS = ("n_without", "one_best", "n_named")  # fields of a cell that are added up
 MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
 
 
@@ -31,12 +31,12 @@ Distribution = tuple[tuple[int, int], ...]  # values with their numbers of sampl
 
 def distribution_of(values: Ints) -> Distribution:
     """Distribution of a document's number over its samples, int (n_samples,)."""
-    found, counts = np.unique(values, return_counts=True)
-    return tuple(zip(found.tolist(), counts.tolist(), strict=True))
+    distinct_values, counts = np.unique(values, return_counts=True)
+    return tuple(zip(distinct_values.tolist(), counts.tolist(), strict=True))
 
 
 def total(distribution: Distribution) -> int:
-    """Sum over the samples."""
+    """Sum of the values over all samples."""
     return sum(value * n for value, n in distribution)
 
 
@@ -46,7 +46,7 @@ def scaled_variance(distribution: Distribution, n_samples: int) -> int:
 
 
 def variance_of_mean(distribution: Distribution, n_samples: int) -> float:
-    """Squared Monte Carlo standard error of the mean; where all samples agree, the square of a bound for a share."""
+    """Squared Monte Carlo standard error of the mean; if all samples have the same value, a bound of it for a share."""
     if len(distribution) == 1:
         return agreement_bound(n_samples) ** 2
     return scaled_variance(distribution, n_samples) / n_samples**3
@@ -60,22 +60,22 @@ def sum_pmf(documents: Mapping[Distribution, int], n_samples: int) -> Floats:
     documents
         Number of documents with each distribution.
     n_samples
-        Samples of each document.
+        Number of samples of each document.
 
     Returns
     -------
     array of shape (sum of the largest values + 1,), float64 in [0, 1]
-        Entry k: P(sum = k).
+        Entry k is P(sum = k).
     """
-    parts: deque[Floats] = deque([np.ones(1)])
+    pmfs: deque[Floats] = deque([np.ones(1)])
     for distribution, n_documents in sorted(documents.items()):
         pmf = np.zeros(distribution[-1][0] + 1)
         for value, n in distribution:
             pmf[value] = n / n_samples
-        parts.extend([pmf] * n_documents)
-    while len(parts) > 1:  # in pairs, which are of like lengths: fewer operations, and smaller rounding errors
-        parts.append(np.convolve(parts.popleft(), parts.popleft()))
-    return parts[0]
+        pmfs.extend([pmf] * n_documents)
+    while len(pmfs) > 1:  # in pairs of similar lengths: fewer operations, and smaller rounding errors
+        pmfs.append(np.convolve(pmfs.popleft(), pmfs.popleft()))
+    return pmfs[0]
 
 
 def count_pmf(probs: npt.ArrayLike) -> Floats:
@@ -86,27 +86,28 @@ def count_pmf(probs: npt.ArrayLike) -> Floats:
     Parameters
     ----------
     probs
-        float (n_documents,) in [0, 1].
+        float (n_documents,) in [0, 1]: probability that each document has the event.
 
     Returns
     -------
     array of shape (n_documents + 1,), float64 in [0, 1]
-        Entry k: P(count = k). No entry is negative, and small ones are accurate, unlike those of a Fourier transform.
+        Entry k is P(count = k). No entry is negative, and small entries are accurate, unlike those of a Fourier
+        transform.
 
     Raises
     ------
     ParameterError
-        If a probability lies outside [0, 1].
+        If `probs` is not a sequence of numbers in [0, 1].
     """
     trials = _checks.floats("probs", probs)
-    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
+    _checks.require_all("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
     pmf = np.empty(trials.shape[0] + 1)
     poisson_binomial(trials, pmf)
     return pmf
 
 
 @dataclass(slots=True)
-class Cell:
+class CountCell:
     """Sums over the documents of one period for one actor. They are integers, so the order of documents is irrelevant.
 
     Attributes
@@ -165,15 +166,15 @@ class Cell:
             self._counts = np.zeros(self.n_samples, np.int32)
         self._counts += counts
 
-    def merge(self, other: Cell) -> None:
+    def merge(self, cell: CountCell) -> None:
         """Add the cell of other documents."""
-        self.hits.update(other.hits)
-        self.numbers.update(other.numbers)
-        self.chained.update(other.chained)
+        self.hits.update(cell.hits)
+        self.numbers.update(cell.numbers)
+        self.chained.update(cell.chained)
         for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        if other._counts is not None:
-            self.add_samples(other._counts)
+            setattr(self, name, getattr(self, name) + getattr(cell, name))
+        if cell._counts is not None:
+            self.add_samples(cell._counts)
 
     def to_json(self) -> dict[str, Any]:
         """The sums as JSON values."""
@@ -186,14 +187,15 @@ class Cell:
         }
 
     @classmethod
-    def from_json(cls, n_samples: int, content: Mapping[str, Any]) -> Cell:
-        """The cell that `to_json` described."""
-        by_sample = content["by_sample"]
+    def from_json(cls, n_samples: int, sums: Mapping[str, Any]) -> CountCell:
+        """Make the cell from the result of `to_json`."""
+        by_sample = sums["by_sample"]
         counts = None if by_sample is None else np.array(by_sample, np.int32)
-        numbers = Counter({tuple(map(tuple, each)): n for each, n in content.get("numbers", ())})
-        chained = Counter({tuple(key): n for key, n in content.get("chained", ())})
-        sums: dict[str, Any] = {name: content[name] for name in _NUMBERS}
-        return cls(n_samples, Counter(dict(content["hits"])), numbers=numbers, chained=chained, _counts=counts, **sums)
+        hits = Counter(dict(sums["hits"]))
+        numbers = Counter({tuple(map(tuple, distribution)): n for distribution, n in sums.get("numbers", ())})
+        chained = Counter({tuple(key): n for key, n in sums.get("chained", ())})
+        integers: dict[str, Any] = {name: sums[name] for name in _NUMBERS}
+        return cls(n_samples, hits, numbers=numbers, chained=chained, _counts=counts, **integers)
 
     @property
     def has_evidence(self) -> bool:
@@ -272,7 +274,7 @@ class CountTally:
         self.n_samples = _checks.n_samples(n_samples, 1)
         self._documents: Counter[int] = Counter()  # by period
         self._span: Ints = np.zeros(0, np.int64)  # first and last period with a document
-        self._cells: dict[tuple[EventKey, int], Cell] = {}
+        self._cells: dict[tuple[EventKey, int], CountCell] = {}
         # By pair of events, sorted, and period: documents that have both, by samples with the first, the second, both.
         self._pairs: defaultdict[tuple[EventKey, EventKey, int], Counter[tuple[int, int, int]]] = defaultdict(Counter)
         self.triggers: Counter[tuple[str, ...]] = Counter()
@@ -298,10 +300,10 @@ class CountTally:
         Such a number of periods indicates a wrong date, or a period that is too short for the corpus.
         """
         dated = np.flatnonzero(np.asarray(periods) != NO_PERIOD)
-        every = np.concatenate((self._span, np.asarray(periods, np.int64)[dated]))
-        extent = np.maximum.accumulate(every) - np.minimum.accumulate(every)
-        found = np.flatnonzero(extent >= MOST_PERIODS)
-        return int(dated[found[0] - len(self._span)]) if found.size else None
+        periods_so_far = np.concatenate((self._span, np.asarray(periods, np.int64)[dated]))
+        extent = np.maximum.accumulate(periods_so_far) - np.minimum.accumulate(periods_so_far)
+        outliers = np.flatnonzero(extent >= MOST_PERIODS)
+        return int(dated[outliers[0] - len(self._span)]) if outliers.size else None
 
     def add_events(self, events: DocumentEvents, period: int) -> None:
         """Add the events of one document; `add_documents` counts the document itself."""
@@ -312,7 +314,7 @@ class CountTally:
         for e, key in enumerate(events.keys):
             cell = self._cells.get((key, period))
             if cell is None:
-                cell = self._cells[key, period] = Cell(self.n_samples)
+                cell = self._cells[key, period] = CountCell(self.n_samples)
             if events.numbers is not None:
                 cell.add_number(events.numbers[e], int(one_best[e]))
                 cell.add_samples(events.numbers[e])
@@ -334,7 +336,7 @@ class CountTally:
     def _compares(self, key: EventKey) -> bool:
         return self._compared is None or key in self._compared
 
-    def merge(self, other: CountTally) -> None:
+    def merge(self, tally: CountTally) -> None:
         """Add the tally of other documents.
 
         Raises
@@ -342,32 +344,32 @@ class CountTally:
         ParameterError
             If the numbers of samples differ, or both together have more than 100,000 periods.
         """
-        if other.n_samples != self.n_samples:
+        if tally.n_samples != self.n_samples:
             rule = f"must be the same in both tallies ({self.n_samples})"
-            raise ParameterError(f"{rule}, got {other.n_samples}", parameter="n_samples")
-        self._extend(other._span)
-        self._documents.update(other._documents)
-        self.triggers.update(other.triggers)
-        for place, cell in other._cells.items():
-            self._cells.setdefault(place, Cell(self.n_samples)).merge(cell)
-        for pair, documents in other._pairs.items():
+            raise ParameterError(f"{rule}, got {tally.n_samples}", parameter="n_samples")
+        self._extend(tally._span)
+        self._documents.update(tally._documents)
+        self.triggers.update(tally.triggers)
+        for key_and_period, cell in tally._cells.items():
+            self._cells.setdefault(key_and_period, CountCell(self.n_samples)).merge(cell)
+        for pair, documents in tally._pairs.items():
             self._pairs[pair].update(documents)
 
     def _extend(self, periods: Ints) -> None:
         """Extend the span of periods to include these; raise if it becomes too long."""
-        every = np.concatenate((self._span, periods[periods != NO_PERIOD]))
+        periods_so_far = np.concatenate((self._span, periods[periods != NO_PERIOD]))
         if self.first_outlier(periods) is not None:
-            extent = int(np.ptp(every)) + 1
+            extent = int(np.ptp(periods_so_far)) + 1
             raise ParameterError(
                 f"must divide the dates into at most {MOST_PERIODS:,}, got {extent:,}", parameter="period"
             )
-        self._span = np.array([every.min(), every.max()]) if every.size else every
+        self._span = np.array([periods_so_far.min(), periods_so_far.max()]) if periods_so_far.size else periods_so_far
 
-    def cell(self, key: EventKey, period: int) -> Cell:
+    def cell(self, key: EventKey, period: int) -> CountCell:
         """Sums of one event in one period; do not change them."""
-        return self._cells.get((key, period)) or Cell(self.n_samples)
+        return self._cells.get((key, period)) or CountCell(self.n_samples)
 
-    def cells(self) -> ItemsView[tuple[EventKey, int], Cell]:
+    def cells(self) -> ItemsView[tuple[EventKey, int], CountCell]:
         """Event, period and sums wherever the event was possible in a document; do not change them."""
         return self._cells.items()
 
@@ -391,8 +393,8 @@ class CountTally:
         for n_hits, count in alone[1].items():
             documents[0, n_hits] += count
         rows = sorted(documents)
-        each = np.repeat(np.array(rows, np.float64).reshape(-1, 2), [documents[row] for row in rows], axis=0)
-        return each[:, 0] / self.n_samples, each[:, 1] / self.n_samples
+        shares = np.repeat(np.array(rows, np.float64).reshape(-1, 2), [documents[row] for row in rows], axis=0)
+        return shares[:, 0] / self.n_samples, shares[:, 1] / self.n_samples
 
     @property
     def n_documents(self) -> int:
@@ -406,7 +408,7 @@ class CountTally:
 
     def contains(self, key: EventKey) -> bool:
         """Whether the event was possible in some document, with or without evidence."""
-        return any(key == other for other, _ in self._cells)
+        return any(key == counted_key for counted_key, _ in self._cells)
 
     def periods(self) -> Ints:
         """Every period from the first with a document to the last: int64, at most 100,000."""
@@ -444,15 +446,15 @@ class CountTally:
         }
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> CountTally:
-        """The tally that `to_json` described."""
-        tally = cls(content["n_samples"])
-        tally._documents = Counter(dict(content["documents"]))
+    def from_json(cls, sums: Mapping[str, Any]) -> CountTally:
+        """Make the tally from the result of `to_json`."""
+        tally = cls(sums["n_samples"])
+        tally._documents = Counter(dict(sums["documents"]))
         tally._extend(np.array(list(tally._documents), np.int64))
-        tally.triggers = Counter({tuple(conditions): n for conditions, n in content["triggers"]})
-        for key, period, cell in content["cells"]:
-            tally._cells[EventKey(key), period] = Cell.from_json(tally.n_samples, cell)
-        for first, second, period, documents in content["pairs"]:
+        tally.triggers = Counter({tuple(conditions): n for conditions, n in sums["triggers"]})
+        for key, period, cell in sums["cells"]:
+            tally._cells[EventKey(key), period] = CountCell.from_json(tally.n_samples, cell)
+        for first, second, period, documents in sums["pairs"]:
             pair = EventKey(first), EventKey(second), period
             tally._pairs[pair] = Counter({(a, b, both): count for a, b, both, count in documents})
         return tally

@@ -134,10 +134,17 @@ class TrueEvents(HtmlTable):
         method to `events.simulate_documents` as `apart` to simulate documents for which counts of the rule are
         calibrated.
 
+        Parameters
+        ----------
+        document
+            Document with a date and tokens; it needs no gold, and is not added.
+
         Raises
         ------
-        ParameterError, InputError
-            In the cases in which `add` raises them, but gold is not required. The document is not added.
+        ParameterError
+            If `document` is not a ScoredDocument.
+        InputError
+            If the document has no date or no tokens, or its labels fit no scheme.
         """
         self._require(document)
         matches = self._matches(document)
@@ -189,8 +196,8 @@ class TrueEvents(HtmlTable):
         """
         missing = [name for name in (*self._columns, "period", "lower", "upper") if name not in counts]
         if missing:
-            found = _checks.shown(list(counts))
-            raise ParameterError(f"must have the column {missing[0]}, got {found}", parameter="counts")
+            shown = _checks.shown(list(counts))
+            raise ParameterError(f"must have the column {missing[0]}, got {shown}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
         cells = [*self._columns, "period"]
         by_cell = Counter(self.to_frame()[cells].itertuples(index=False, name=None))

@@ -1,6 +1,6 @@
-"""Streams of dated news articles from files: from tables, a row each, and from texts, whose names have their dates.
+"""Streams of dated news articles from files: tables, whose rows are articles, and texts with dates in their names.
 
-NITF XML (New York Times Annotated Corpus) has modules of its own.
+NITF XML (New York Times Annotated Corpus) is read by the modules `_markup` and `_nitf`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, new
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
 from events.news._markup import archive_records, xml_records
 
-_DATE = "date"  # the column, unless another is named
-_ROWS = 256  # read from Parquet at a time
-_SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon where a comma begins the decimals
+_DATE = "date"  # default name of the column with the date
+_ROWS = 256  # number of rows that are read from Parquet at once
+_SEPARATORS = (",", ";", "\t", "|")  # programs write a semicolon in countries where a comma begins the decimals
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Names of the columns of a table with the fields of an article.
+class FieldColumns:
+    """Names of the columns of a table that have the fields of an article.
 
     Attributes
     ----------
@@ -63,17 +63,18 @@ class Columns:
     needs_date: bool = True
 
     def __post_init__(self) -> None:
-        own = {
+        parameters = {
             "text_column": self.text,
             "date_column": self.date,
             "id_column": self.doc_id,
             "title_column": self.title,
         }
-        for parameter, name in own.items():
+        for parameter, name in parameters.items():
             if not (isinstance(name, str) and name) and not (parameter == "id_column" and name is None):
                 raise ParameterError(f"must name a column, got {shown(name)}", parameter=parameter)
-        if len(set(own.values())) < len(own):
-            raise ParameterError(f"columns of text, date, doc_id and title must differ, got {shown([*own.values()])}")
+        if len(set(parameters.values())) < len(parameters):
+            names = shown([*parameters.values()])
+            raise ParameterError(f"columns of text, date, doc_id and title must differ, got {names}")
 
     @property
     def required(self) -> dict[str, str]:
@@ -84,20 +85,20 @@ class Columns:
         return {name: parameter for name, parameter in columns.items() if name is not None}
 
     def require_in(self, path: str, names: Sequence[str]) -> None:
-        """Raise if a table lacks a column or has one twice."""
+        """Raise InputError if a table lacks a required column, or has two columns with the same name."""
         for name, parameter in self.required.items():
             if name not in names and name not in partition_values(path):
-                hint = ParameterHint(parameter, "names another")
-                found = shown(", ".join(names))
-                raise InputError(f"columns must include {name!r}, got {found}", place=path, hint=hint)
+                hint = ParameterHint(parameter, "names another column")
+                present = shown(", ".join(names))
+                raise InputError(f"columns must include {name!r}, got {present}", place=path, hint=hint)
         for name in names:
             if name and names.count(name) > 1:
                 raise InputError(f"columns must have distinct names, got {name!r} twice", place=path)
 
     def record(self, path: str, number: int, place: str, row: Mapping[str, Any], original: Callable[[], str]) -> Record:
-        """Sort the values of one row, article `number` of its file, into fields."""
+        """Record of one row, which is article `number` of its file."""
         # pandas writes its index as a column without a name.
-        others = row.keys() - {self.text, self.date, self.title, self.doc_id, ""}
+        metadata_names = row.keys() - {self.text, self.date, self.title, self.doc_id, ""}
         return Record(
             place,
             original,
@@ -105,7 +106,7 @@ class Columns:
             date=row.get(self.date),
             doc_id=f"{os.path.basename(path)}#{number}" if self.doc_id is None else row.get(self.doc_id),
             title=row.get(self.title),
-            metadata={name: value for name, value in row.items() if name in others},
+            metadata={name: value for name, value in row.items() if name in metadata_names},
             names={"text": self.text, "date": self.date, "doc_id": self.doc_id or "doc_id", "title": self.title},
             in_table=True,
         )
@@ -114,14 +115,14 @@ class Columns:
 # --- JSON Lines --------------------------------------------------------------------------------------------
 
 
-def json_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
-    """Read one JSON object a line, without blank lines."""
+def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
+    """Read JSON objects, one on each line that is not blank."""
     number = 0
     for line_number, line, is_complete in lines.byte_lines():
         if not line.strip():
             continue
         number += 1
-        place = f"line {line_number}"
+        location = f"line {line_number}"
         original = _decoder(line)
         try:
             if not is_complete:
@@ -129,9 +130,9 @@ def json_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
                 raise ArticleFault(message, hint=hint)
             row = _json_object(line, is_first=line_number == 1)
         except ArticleFault as fault:
-            yield Record(place, original, fault=fault)
+            yield Record(location, original, fault=fault)
         else:
-            yield columns.record(lines.path, number, place, row, original)
+            yield columns.record(lines.path, number, location, row, original)
 
 
 def _decoder(line: bytes) -> Callable[[], str]:
@@ -143,50 +144,50 @@ def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
     text = decoded(line, "a line").rstrip("\r\n")
     try:
         msgspec.json.decode(text)  # accepts finite numbers and Unicode text alone
-        content = json.loads(text, object_pairs_hook=_unrepeated)
+        values = json.loads(text, object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
         raise ArticleFault(f"a line must be JSON, got: {error}", hint=hint) from None
-    if not isinstance(content, dict):
-        raise ArticleFault(f"a line must be a JSON object, got {shown(content)}", hint=hint)
-    return content
+    if not isinstance(values, dict):
+        raise ArticleFault(f"a line must be a JSON object, got {shown(values)}", hint=hint)
+    return values
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError(f"a key twice in {shown([name for name, _ in pairs])}")
-    return content
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError(f"the same key twice in {shown([name for name, _ in pairs])}")
+    return values
 
 
 # --- CSV ---------------------------------------------------------------------------------------------------
 
 
-def csv_records(lines: LineReader, columns: Columns) -> Iterator[Record]:
-    """Read separated values with a header; every value is text, "NA" too.
+def csv_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
+    """Read separated values with a header; every value is text, even "NA".
 
     Commas, semicolons, tabs or vertical bars separate the values: see `separator_of`.
     """
-    # The interpreter's limit is too low for articles; it applies to the whole process, so it is only ever raised.
+    # Python's limit is too low for articles. It applies to the whole process, so it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
     rows = _csv_rows(lines, columns.required)
-    place, names = next(rows, ("", []))
+    location, names = next(rows, ("", []))
     if not names:
         raise InputError("a header is missing, the file is empty", place=f"{lines.path}: line 1")
     columns.require_in(lines.path, names)
-    for number, (place, row) in enumerate(rows, start=1):
+    for number, (location, row) in enumerate(rows, start=1):
         original = json_writer(row)
         if len(row) != len(names):
             fault = ArticleFault(f"a row must have {len(names)} values, as the header has, got {len(row)}")
-            yield Record(place, original, fault=fault)
+            yield Record(location, original, fault=fault)
         else:
-            yield columns.record(lines.path, number, place, dict(zip(names, row, strict=True)), original)
+            yield columns.record(lines.path, number, location, dict(zip(names, row, strict=True)), original)
 
 
 def separator_of(header: str, required: Iterable[str]) -> str:
-    """Find what separates the values of a table.
+    """Find the character that separates the values of a table.
 
-    It is the separator with which the header has the required columns; if none has them, the one with the most
-    columns, a comma where several are equal.
+    It is the separator with which the header has all required columns. If none has, it is the separator with the most
+    columns; of several with equally many, the comma.
     """
     headers = {separator: next(csv.reader([header], delimiter=separator), []) for separator in _SEPARATORS}
     complete = [separator for separator, names in headers.items() if {*required}.issubset(names)]
@@ -194,7 +195,7 @@ def separator_of(header: str, required: Iterable[str]) -> str:
 
 
 def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first line and the values of each row that is not empty. After a fault no row can be trusted."""
+    """Yield the position and the values of each row that is not empty; a fault of the format ends the file."""
     # A row may also end with a carriage return alone, as on old Macs.
     texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
     header, line = next(texts, ""), 1
@@ -209,57 +210,57 @@ def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str,
         raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
 
 
-def json_writer(content: Any) -> Callable[[], str]:
-    return lambda: json.dumps(content, ensure_ascii=False, default=str)
+def json_writer(values: Any) -> Callable[[], str]:
+    return lambda: json.dumps(values, ensure_ascii=False, default=str)
 
 
 # --- Parquet -----------------------------------------------------------------------------------------------
 
 
-def parquet_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
-    """Read rows of Parquet; dates may be text, dates or times of day."""
+def parquet_records(path: str, columns: FieldColumns, progress: ReadProgress) -> Iterator[Record]:
+    """Read the rows of a Parquet file; dates may be texts, dates or timestamps."""
     with parquet_errors(path), pq.ParquetFile(parquet_source(path)) as file:
         names = list(file.schema_arrow.names)
         columns.require_in(path, names)
-        wanted = [name for name in names if name]
+        named = [name for name in names if name]
         size, total = total_size([path]), max(file.metadata.num_rows, 1)
         number = 0
-        for batch in file.iter_batches(_ROWS, columns=wanted):
+        for batch in file.iter_batches(_ROWS, columns=named):
             for row in batch.to_pylist():
                 number += 1
                 yield columns.record(path, number, f"row {number}", row, json_writer(row))
             progress.bytes_read = size * number // total
 
 
-_MOST_MIB = 512  # of a workbook, whose cells take about as much memory; a million rows of titles take half of it
+_MOST_MIB = 512  # largest workbook, decompressed; its cells take about as much memory
 
-# Excel cuts longer texts off without a word when it opens a table of another format.
+# Excel silently truncates longer texts when it opens a table of another format.
 _LONGEST_CELL = 32_767
 
 
-def workbook_records(path: str, columns: Columns, progress: ReadProgress) -> Iterator[Record]:
-    """Read the rows of all sheets that have the columns; the first row of a sheet has their names.
+def workbook_records(path: str, columns: FieldColumns, progress: ReadProgress) -> Iterator[Record]:
+    """Read the rows of all sheets that have the required columns; the first row of a sheet has the names of columns.
 
-    The whole workbook is in memory, and may have 512 MiB, decompressed. Formulas have the values that the
-    program stored. Empty rows are left out.
+    The whole workbook is read into memory, and may have at most 512 MiB, decompressed. Cells with formulas have the
+    values that the program stored. Empty rows are left out.
 
     Raises
     ------
     InputError
-        If openpyxl is not installed, the file is no workbook, or no sheet has the columns.
+        If openpyxl is not installed, the file is not a workbook, or no sheet has the required columns.
     """
     if find_spec("openpyxl") is None:
         raise InputError("a workbook needs openpyxl, which is not installed", place=path, hint=install_hint("excel"))
     sheets = {name: sheet for name, sheet in _sheets(path, progress).items() if len(sheet)}
-    chosen = {name: sheet for name, sheet in sheets.items() if {*columns.required}.issubset(_names(sheet))}
+    tables = {name: sheet for name, sheet in sheets.items() if {*columns.required}.issubset(_names(sheet))}
     if not sheets:
         raise InputError("a header is missing, the workbook is empty", place=path)
-    for name, sheet in (chosen or dict([next(iter(sheets.items()))])).items():
+    for name, sheet in (tables or dict([next(iter(sheets.items()))])).items():
         columns.require_in(f"{path}: sheet {name!r}", _names(sheet))
-    for name in sheets.keys() - chosen.keys():
-        logger("files").info("%s: sheet %r is left out, it has other columns", path, name)
+    for name in sheets.keys() - tables.keys():
+        logger("files").info("%s: sheet %r is left out, because it lacks required columns", path, name)
     number = 0
-    for name, sheet in chosen.items():
+    for name, sheet in tables.items():
         names = _names(sheet)
         for row_number, values in enumerate(sheet.iloc[1:].itertuples(index=False), start=2):
             row = {column: _value(value) for column, value in zip(names, values, strict=True)}
@@ -269,25 +270,25 @@ def workbook_records(path: str, columns: Columns, progress: ReadProgress) -> Ite
             yield _record(columns, path, number, f"sheet {name!r}, row {row_number}", row)
 
 
-def _record(columns: Columns, path: str, number: int, place: str, row: dict[str, Any]) -> Record:
+def _record(columns: FieldColumns, path: str, number: int, location: str, row: dict[str, Any]) -> Record:
     text = row.get(columns.text)
     if isinstance(text, str) and len(text) == _LONGEST_CELL:
-        rule = f"{columns.text} must be shorter than the {_LONGEST_CELL:,} characters at which Excel cuts a text off"
+        rule = f"{columns.text} must have less than {_LONGEST_CELL:,} characters, at which Excel truncates texts"
         fault = ArticleFault(f"{rule}, got as many", hint="use CSV, JSON Lines or Parquet for long texts")
-        return Record(place, json_writer(row), fault=fault)
-    return columns.record(path, number, place, row, json_writer(row))
+        return Record(location, json_writer(row), fault=fault)
+    return columns.record(path, number, location, row, json_writer(row))
 
 
 def _sheets(path: str, progress: ReadProgress) -> dict[str, pd.DataFrame]:
-    content = read_whole(path, _MOST_MIB, progress)
+    workbook = read_whole(path, _MOST_MIB, progress)
     try:
-        with zipfile.ZipFile(BytesIO(content)) as archive:
+        with zipfile.ZipFile(BytesIO(workbook)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > _MOST_MIB * MIB:
                 rule = f"a workbook must be at most {_MOST_MIB} MiB, decompressed, got more"
                 raise InputError(rule, place=path, hint="CSV and Parquet are read row by row")
         # Without a header, so that a repeated name of a column is found, and without empty values for "NA".
         return pd.read_excel(
-            BytesIO(content), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
+            BytesIO(workbook), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
         )
     except InputError:
         raise
@@ -301,51 +302,52 @@ def _names(sheet: pd.DataFrame) -> Sequence[str]:
 
 
 def _value(value: Any) -> Any:
-    """The value of a cell; None if it is empty or an error of a formula, which pandas reads as NaN."""
+    """Value of a cell; None if the cell is empty or has the error of a formula, which pandas reads as NaN."""
     is_nan = isinstance(value, float) and value != value
     return None if is_nan or (isinstance(value, str) and not value) else value
 
 
 class ArticleStream(FileSeries):
-    """The articles of several files, one after another, in their order.
+    """The articles of several files, one file after another.
 
-    Memory stays constant however many articles there are, except for about 20 bytes for each doc_id.
+    The memory does not depend on the number of articles, except for about 20 bytes for each doc_id.
 
     Parameters
     ----------
     inputs
-        Files, folders, globs, or "-" for JSON Lines on standard input. The ending of a name gives the format:
-        .jsonl, .csv, .txt, .xml (these also with .gz), .parquet, .xlsx (extra `excel`), and .tgz, .tar.gz, .tar for
-        archives of XML, which may contain archives once. A folder stands for all such files in it, at any depth,
-        sorted by path; for its texts (.txt) only if it has no other files. A text is one article, named after its
-        file, with the date that its name contains. A folder such as date=2001-09-11 is the date of articles that have
-        none.
+        Paths of files and folders, globs, or "-" for JSON Lines on standard input. The ending of a name determines the
+        format: .jsonl, .csv, .txt, .xml (also with .gz), .parquet, .xlsx (extra `excel`), and .tgz, .tar.gz, .tar for
+        archives of XML, which may contain archives that contain no further ones. A folder stands for all such files in
+        it, at any depth, sorted by path; texts (.txt) count only if the folder has no other files. A text is one
+        article, whose doc_id is the name of its file and whose date is in this name. A folder such as date=2001-09-11
+        gives its date to articles without a date.
     text_column, date_column, id_column, title_column
-        Columns of a table. With `id_column` None, articles are numbered within their file, "news.csv#1", or named
-        after their XML file or member. A table may lack `title_column`. NITF has its own places for these fields.
+        Names of the columns of a table with these fields. If `id_column` is None, the doc_id is the number of the
+        article in its file, as in "news.csv#1", or the name of its XML file or member of an archive. A table may lack
+        `title_column`. In NITF XML these fields have fixed elements.
     date_format
-        Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`; None for ISO dates
-        (in names also 20010911). The time of day and the time zone are ignored.
+        Format of the dates in tables and in the names of texts, for `datetime.datetime.strptime`. By default, dates are
+        ISO dates (in names also 20010911). The time of day and the time zone are ignored.
     undated
         Treatment of articles without a date: "reject" or "keep".
     on_rejected
-        Function that is called with each article that breaks a rule, which is then left out; by default the first such
-        article raises InputError. The rest of a damaged file (gzip data, archive, Parquet) is rejected as one article.
-        A file that is not valid CSV always raises InputError.
+        Function that is called with each invalid article, which is then left out; by default the first invalid article
+        raises InputError. The undecodable rest of a damaged file (gzip data, archive, Parquet) is rejected as one
+        article. A file that is not valid CSV always raises InputError.
 
     Attributes
     ----------
     paths
-        The files, after expansion of folders and globs.
+        Paths of the files, after expansion of folders and globs.
     total_bytes
-        Size of all files; standard input counts 0.
+        Size of all files in bytes; standard input counts as 0.
 
     Raises
     ------
     ParameterError
-        If an option breaks its rule.
+        If an option is invalid, or two columns have the same name.
     InputError
-        If a file is missing or has another ending.
+        If a file is missing, or its name has another ending than those above.
     """
 
     def __init__(
@@ -360,7 +362,7 @@ class ArticleStream(FileSeries):
         undated: str = "reject",
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
-        self._columns = Columns(text_column, date_column, id_column, title_column, needs_date=undated == "reject")
+        self._columns = FieldColumns(text_column, date_column, id_column, title_column, needs_date=undated == "reject")
         self._rules = FieldRules(date_format, undated)
         self._on_rejected = on_rejected
         super().__init__(corpus_paths(inputs))
@@ -381,7 +383,7 @@ class ArticleStream(FileSeries):
                     yield article
 
     def _undamaged(self, path: str, records: Iterator[Record]) -> Iterator[Record]:
-        """The records of a file up to where it is damaged; the rest is rejected as one."""
+        """The records of a file; if the file is damaged, what follows the damage is rejected as one article."""
         try:
             yield from records
         except DamagedFileError as error:
@@ -414,39 +416,39 @@ class ArticleStream(FileSeries):
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# 2001-09-11, 2001_09_11, 2001.09.11 or 20010911, not within a longer number.
+# A date such as 2001-09-11, 2001_09_11, 2001.09.11 or 20010911, but not within a longer number.
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})(?!\d)")
 _WORD = r"[^\W\d_]+"
 
-# What the directives of `strptime` can be in a name; the month and the day with or without a leading zero.
+# Patterns of the directives of `strptime` in names of files; months and days may lack a leading zero.
 _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "j": r"\d{1,3}", "b": _WORD, "B": _WORD}
 
 
 def text_records(path: str, rules: FieldRules, progress: ReadProgress) -> Iterator[Record]:
-    """Read the article of one text file: its name is the doc_id, and contains the date.
+    """Read the article of one text file, whose name is the doc_id and contains the date.
 
     Parameters
     ----------
     path
-        A UTF-8 file that ends in .txt or .txt.gz.
+        Path of a UTF-8 file that ends in .txt or .txt.gz.
     rules
-        Format of the date within the name (by default an ISO date, or 20010911), and whether it may be missing.
+        Format of the date in the name (by default an ISO date, or 20010911), and whether the date may be missing.
     progress
-        How far the file is read.
+        Object that records the number of bytes read.
     """
     with open_bytes(path, progress) as stream:
-        content: bytes = stream.read(max_line_bytes() + 1)
+        text_bytes: bytes = stream.read(max_line_bytes() + 1)
     name = os.path.basename(path)
     stem = name.removesuffix(".gz").removesuffix(".txt")
 
     def original() -> str:
-        return content.decode("utf-8", "replace")
+        return text_bytes.decode("utf-8", "replace")
 
     try:
-        if len(content) > max_line_bytes():
+        if len(text_bytes) > max_line_bytes():
             message, hint = too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
-        date, text = _date_in(stem, rules), decoded(content.removeprefix(_BYTE_ORDER_MARK), "text", stem)
+        date, text = _date_in(stem, rules), decoded(text_bytes.removeprefix(_BYTE_ORDER_MARK), "text", stem)
     except ArticleFault as fault:
         yield Record("line 1", original, fault=fault)
     else:
@@ -454,7 +456,7 @@ def text_records(path: str, rules: FieldRules, progress: ReadProgress) -> Iterat
 
 
 def _date_in(stem: str, rules: FieldRules) -> datetime.date | None:
-    """The first date in the name of a file; None without one, where that is allowed."""
+    """First date in the name of a file; None without a date, if articles without a date are kept."""
     date_format = rules.date_format
     pattern = _ISO_DATE if date_format is None else _pattern(date_format)
     for match in pattern.finditer(stem):
@@ -466,17 +468,17 @@ def _date_in(stem: str, rules: FieldRules) -> datetime.date | None:
         return None
     if date_format is not None:
         raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)
-    hint = ParameterHint("date_format", "says how names contain dates, such as %d.%m.%Y")
+    hint = ParameterHint("date_format", "is the format of dates in names, such as %d.%m.%Y")
     raise ArticleFault(f"the file's name must contain a date such as 2001-09-11, got {stem!r}", stem, hint=hint)
 
 
 def _pattern(date_format: str) -> re.Pattern[str]:
-    """What a date in a format looks like within a name, without digits on either side."""
-    parts = re.split(r"(%.)", date_format)
+    """Regular expression of dates in a format, which matches no part of a longer number."""
+    tokens = re.split(r"(%.)", date_format)
     pattern = "".join(
-        _DIRECTIVES.get(part[1], r"\w+")
-        if part.startswith("%") and part != "%%"
-        else re.escape(part.replace("%%", "%"))
-        for part in parts
+        _DIRECTIVES.get(token[1], r"\w+")
+        if token.startswith("%") and token != "%%"
+        else re.escape(token.replace("%%", "%"))
+        for token in tokens
     )
     return re.compile(rf"(?<!\d)(?:{pattern})(?!\d)")

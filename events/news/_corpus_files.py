@@ -1,4 +1,4 @@
-"""Files of a news corpus: the known endings, and the files that a folder stands for."""
+"""Files of a news corpus: the endings of their names, and the files in folders."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _SUFFIXES = (*TABLES, *TEXTS, *MARKUP, *ARCHIVES)
 
 
 def news_suffix(name: str) -> str | None:
-    """Return the known ending of a file name, or None."""
+    """Return the ending of a name if it is that of a format of news, otherwise None."""
     return suffix_of(name, _SUFFIXES)
 
 
 def corpus_paths(inputs: Inputs) -> list[str]:
-    """Expand globs and folders, and check that every file has a known ending.
+    """Expand globs and folders, and check that the name of every file ends like that of a format of news.
 
-    A folder stands for all files in it with a known ending, at any depth, sorted by path; names that begin with a dot
-    are left out. Texts (.txt) are articles only in a folder without files of another format: beside those they
-    describe them, like README.txt.
+    A folder stands for all such files in it, at any depth, sorted by path; names that begin with a dot are left out.
+    Texts (.txt) are articles only in a folder without files of another format, because texts beside such files describe
+    them, like README.txt.
 
     Raises
     ------
     ParameterError
-        If `inputs` are not names of files.
+        If `inputs` are not paths.
     InputError
-        If nothing is named, a file is missing, a glob or folder contains no file, a file has another ending, or a file
-        is named twice.
+        If `inputs` are empty, a file is missing, a glob or folder contains no file, a name has another ending, or a
+        file is listed twice.
     """
     paths: dict[str, None] = {}  # an ordered set
     for name in input_paths(inputs, folders=True):
@@ -45,7 +45,7 @@ def corpus_paths(inputs: Inputs) -> list[str]:
             if path != "-":
                 require_suffix(path, _SUFFIXES, InputError)
             if path in paths:
-                raise InputError("input must be named once, got it again", place=path)
+                raise InputError("input must be listed once, got it twice", place=path)
             paths[path] = None
     return [*paths]
 
@@ -58,8 +58,8 @@ def _files_of(folder: str) -> list[str]:
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and news_suffix(name)]
-    others = [path for path in paths if news_suffix(path) not in TEXTS]
-    paths = others or paths
+    other_formats = [path for path in paths if news_suffix(path) not in TEXTS]
+    paths = other_formats or paths
     if not paths:
         rule = f"folder must contain files that end in one of {', '.join(_SUFFIXES)}"
         raise InputError(f"{rule}, got none", place=folder)

@@ -1,4 +1,4 @@
-"""Dates far from all others, which are more often errors than news."""
+"""Dates that are far from all other dates of a corpus, which are mostly errors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from corefsample._arrays import Bools
 from corefsample._lazy import pd
 
-_FEWEST = 10  # documents, of which one may be far from the others
-_MOST_SHARE = 0.01  # of the documents are far from the others
-_YEAR = 365  # days: gaps below are no sign of an error
+_FEWEST = 10  # with fewer documents, no date is outlying
+_MOST_SHARE = 0.01  # largest share of documents with outlying dates
+_YEAR = 365  # shortest gap between outlying dates and the others, in days
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,9 +24,9 @@ class Timeline:
     Attributes
     ----------
     days
-        datetime64[D] (n_dates,), ascending.
+        datetime64[D] (n_dates,): dates in ascending order.
     n_documents
-        Documents of each date.
+        int (n_dates,): number of documents of each date.
     """
 
     days: npt.NDArray[np.datetime64]
@@ -34,15 +34,15 @@ class Timeline:
 
     @classmethod
     def of_counts(cls, periods: pd.DataFrame) -> Self:
-        """The periods of a table of counts, one row each, in their order."""
+        """Make the timeline of a table with one row for each period, in order, from its period_start and n_docs."""
         days = periods["period_start"].to_numpy().astype("datetime64[D]")
         return cls(days, periods["n_docs"].to_numpy(np.int64))
 
     def outlying(self) -> Bools:
-        """Whether each date is far from all others.
+        """Whether each date is far from all others: bool (n_dates,).
 
-        It is if few documents lie beyond a gap that is longer than the time of all documents on its other side, and
-        than a year: at most one, or one in a hundred.
+        Dates are outlying if at most one document, or one in a hundred, lies on their side of a gap that is longer than
+        a year and longer than the time between the first and the last document on the other side.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class Timeline:
         numbers, total = self.days.astype("datetime64[D]").astype(np.int64), int(self.n_documents.sum())
         present = np.flatnonzero(self.n_documents)
         first, last = (int(present[0]), int(present[-1])) if len(present) else (0, len(self.days) - 1)
-        left = max(1, int(_MOST_SHARE * total)) if total >= _FEWEST else 0
+        n_allowed = max(1, int(_MOST_SHARE * total)) if total >= _FEWEST else 0
         while first < last:
             inner = present[(present >= first) & (present <= last)]
             if len(inner) < 3:
@@ -61,20 +61,20 @@ class Timeline:
             span = numbers[last] - numbers[first]
             gaps = {0: numbers[inner[1]] - numbers[first], -1: numbers[last] - numbers[inner[-2]]}
             end = max(gaps, key=lambda side: gaps[side])
-            if self.n_documents[inner[end]] > left or gaps[end] <= max(_YEAR, span - gaps[end]):
+            if self.n_documents[inner[end]] > n_allowed or gaps[end] <= max(_YEAR, span - gaps[end]):
                 break
-            left -= int(self.n_documents[inner[end]])
+            n_allowed -= int(self.n_documents[inner[end]])
             first, last = (int(inner[1]), last) if end == 0 else (first, int(inner[-2]))
-        places = np.arange(len(self.days))
-        return (places < first) | (places > last)
+        indices = np.arange(len(self.days))
+        return (indices < first) | (indices > last)
 
     def notice(self, names: Sequence[str]) -> str:
-        """A sentence on dates far from all others, by their names; empty if there are none."""
+        """Sentence that lists outlying dates by their names; "" if no date is outlying."""
         is_outlying = self.outlying()
-        places = np.flatnonzero(is_outlying & (self.n_documents > 0)).tolist()
-        if not places:
+        indices = np.flatnonzero(is_outlying & (self.n_documents > 0)).tolist()
+        if not indices:
             return ""
         shown = np.flatnonzero(~is_outlying)
-        listed = ", ".join(f"{int(self.n_documents[place]):,} in {names[place]}" for place in places)
+        listed = ", ".join(f"{int(self.n_documents[index]):,} in {names[index]}" for index in indices)
         span = f"{names[int(shown[0])]} to {names[int(shown[-1])]}"
         return f"Documents with dates far from all others: {listed}. Pictures show {span}; check these dates."

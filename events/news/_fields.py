@@ -1,4 +1,4 @@
-"""Dated articles, and the rules for each of their fields, for all file formats."""
+"""Dated articles, and the validation of their fields for all file formats."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import msgspec
 from corefsample._checks import shown
 from corefsample.errors import ParameterError, ParameterHint
 
-_MOST_CHARS = 1_000_000  # of a text: spaCy's parsers reject longer ones
+_MOST_CHARS = 1_000_000  # longest text, because spaCy's parsers reject longer ones
 _NO_DATE_HINT = ParameterHint("undated", "keep reads articles without a date")
-_DATE_HINT = ParameterHint("date_format", "says how dates are written, such as %m/%d/%Y")
+_DATE_HINT = ParameterHint("date_format", "is the format of dates, such as %m/%d/%Y")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,15 +25,15 @@ class Article:
     Attributes
     ----------
     doc_id
-        Not empty, unique in the corpus.
+        Identifier, which is not empty and unique in the corpus.
     date
-        Day of publication; None if the file does not say.
+        Day of publication; None if the file has no date.
     text
-        As in the file, without the headline; may be empty.
+        Text as in the file, without the headline; may be empty.
     title
-        Headline, or empty.
+        Headline; may be empty.
     metadata
-        Everything else that the file says about the article, as JSON values, without null and empty values.
+        Other fields of the article in the file, as JSON values, without null and empty values.
     """
 
     doc_id: str
@@ -47,10 +47,10 @@ class Article:
 
 
 class ArticleFault(Exception):  # noqa: N818 - never reaches a user
-    """A record cannot become an article; the text is field, rule and value, in one line."""
+    """Error of an invalid record; its text names the field, the rule and the value in one line."""
 
     def __init__(self, reason: str, doc_id: str = "", *, hint: str | ParameterHint | None = None) -> None:
-        # Names of fields come from the file and may contain line breaks.
+        # Names of fields are read from the file and may contain line breaks.
         super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason))
         self.doc_id = doc_id
         self.hint = hint
@@ -58,20 +58,22 @@ class ArticleFault(Exception):  # noqa: N818 - never reaches a user
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line, row or XML document as it was read, its fields not yet checked.
+    """One line, row or XML document, before its fields are checked.
 
     Attributes
     ----------
     place
-        Place in its file: "line 12", "row 7", "member 01/0001.xml, line 3".
+        Position in its file: "line 12", "row 7", "member 01/0001.xml, line 3".
     original
-        Returns the text of the record, for a quarantine file.
+        Function that returns the text of the record, for a quarantine file.
+    text, date, doc_id, title, metadata
+        Unchecked values of the fields.
     fault
-        Why the record has no fields, or None.
+        Error that prevented the fields from being read; None if they were read.
     names
-        Names of text, date and doc_id in this file, for messages.
+        Names that the fields have in this file, for error messages.
     in_table
-        Whether the record is a row of a table, whose dates are in the chosen format; NITF has ISO dates.
+        True if the record is a row of a table, whose dates have the format `date_format`; NITF has ISO dates.
     """
 
     place: str
@@ -86,12 +88,12 @@ class Record:
     in_table: bool = False
 
     def dated(self, day: str) -> Record:
-        """The same record, with this ISO date if it has none."""
+        """Return the record, with this ISO date if it has no date."""
         return self if self.date not in (None, "") else replace(self, date=day, in_table=False)
 
-    def name(self, part: str) -> str:
-        """Name of a field in the file."""
-        return self.names.get(part, part)
+    def name(self, field_name: str) -> str:
+        """Name that a field has in the file."""
+        return self.names.get(field_name, field_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class FieldRules:
     date_format
         Format of dates in tables, for `datetime.datetime.strptime`; None for ISO dates.
     undated
-        What happens with articles without a date: "reject" or "keep".
+        Treatment of articles without a date: "reject" or "keep".
     """
 
     date_format: str | None = None
@@ -111,16 +113,16 @@ class FieldRules:
 
     def __post_init__(self) -> None:
         if self.date_format is not None and (not isinstance(self.date_format, str) or "%" not in self.date_format):
-            found = shown(self.date_format)
-            raise ParameterError(f"must be a format such as '%d.%m.%Y', got {found}", parameter="date_format")
+            shown_format = shown(self.date_format)
+            raise ParameterError(f"must be a format such as '%d.%m.%Y', got {shown_format}", parameter="date_format")
 
     def article(self, record: Record) -> Article:
-        """Check the fields of a record.
+        """Check the fields of a record, and make an article of them.
 
         Raises
         ------
         ArticleFault
-            If a field breaks its rule.
+            If the record could not be read, or a field is missing or invalid.
         """
         if record.fault is not None:
             raise record.fault
@@ -181,17 +183,17 @@ def _string(name: str, value: Any) -> str:
     return value
 
 
-def decoded(content: bytes, what: str, doc_id: str = "") -> str:
-    """The text of bytes in UTF-8; `what` names them in the fault."""
+def decoded(encoded: bytes, noun: str, doc_id: str = "") -> str:
+    """Decode UTF-8, or raise ArticleFault, which names the bytes by `noun`."""
     try:
-        return content.decode()
+        return encoded.decode()
     except UnicodeDecodeError as error:
-        found = f"{content[error.start : error.start + 1]!r} at byte {error.start + 1}"
-        raise ArticleFault(f"{what} must be UTF-8, got {found}", doc_id, hint="save the file as UTF-8") from None
+        fault = f"{encoded[error.start : error.start + 1]!r} at byte {error.start + 1}"
+        raise ArticleFault(f"{noun} must be UTF-8, got {fault}", doc_id, hint="save the file as UTF-8") from None
 
 
 def _json_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON values, without those that are null, empty or not finite; dates and other objects are texts."""
+    """Convert metadata to JSON values without null and empty values; dates and other objects become texts."""
     try:
         values = msgspec.json.decode(msgspec.json.encode(metadata, enc_hook=str))
     except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError, TypeError, ValueError) as error:

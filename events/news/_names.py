@@ -1,4 +1,4 @@
-"""Names as the project's own lists write them: countries, capitals, holders of office, given names, the calendar."""
+"""Names and common words in the lists of this project: countries, capitals, leaders, given names, the calendar."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ def words_of(text: str) -> frozenset[str]:
 def _entries(package: str, path: str) -> Iterator[Mapping[str, Any]]:
     import yaml
 
-    content = resources.files(package).joinpath(path).read_bytes()
-    lexicon = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    text = resources.files(package).joinpath(path).read_bytes()
+    lexicon = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     yield from lexicon["entries"]
     yield from lexicon.get("titles", ())
 
 
 @cache
 def place_names() -> frozenset[str]:
-    """Countries, their people and capitals, in lower case."""
+    """Names of countries, of their people and of their capitals, in lower case."""
     names = (name for path in _LISTS[:2] for entry in _entries(*path) for name in _names(entry))
     return frozenset(name.lower() for name in names)
 
 
 @cache
 def capital_cities() -> frozenset[str]:
-    """Capitals, in lower case."""
+    """Names of capitals, in lower case."""
     return frozenset(name.lower() for entry in _entries(*_LISTS[1]) for name in _names(entry))
 
 
 @cache
 def written_names() -> Mapping[tuple[str, ...], str]:
-    """Names as they are written in sentences, by their words in lower case."""
+    """Names in the form in which sentences write them, by their words in lower case."""
     names = [name for path in _LISTS for entry in _entries(*path) for name in _names(entry)]
     people = load_language("en").given_names.values()
-    # "President Bush" is how "Bush" is written.
+    # The entry "President Bush" shows how "Bush" is written.
     names += [name.split()[-1] for name in names if name.startswith(("President ", "Mr. ", "Prime Minister "))]
     names += [*_CALENDAR.split(), *(name.capitalize() for group in people for name in group)]
-    found: dict[tuple[str, ...], str] = {}
+    forms: dict[tuple[str, ...], str] = {}
     for name in names:  # "TURKEY" is listed for headlines; sentences write the mixed form, which comes first
-        found.setdefault(tuple(re.findall(r"\w+|\S", name.lower())), name)
-    return found
+        forms.setdefault(tuple(re.findall(r"\w+|\S", name.lower())), name)
+    return forms
 
 
 def _names(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _names(entry: Mapping[str, Any]) -> Iterator[str]:
 
 @cache
 def _cased_names() -> re.Pattern[str]:
-    """Names of countries that a lexicon matches with a capital only, in lower case; not those that are common words."""
+    """Pattern of names of countries, in lower case, that a lexicon matches only with a capital; no common words."""
     entries = list(_entries(*_LISTS[0]))
     in_any_case = {name.lower() for entry in entries for name in entry.get("aliases", ())}
     cased = {name.lower() for entry in entries for name in entry.get("cased", ()) if not name.isupper()}
@@ -79,13 +79,13 @@ def _cased_names() -> re.Pattern[str]:
 
 
 def has_lost_name(text: str) -> bool:
-    """Whether a text in lower case has a name that needs its capital: "turkey", "the us"."""
+    """Whether a text in lower case has a name that a lexicon matches only with its capital: "turkey", "the us"."""
     return bool(_cased_names().search(text))
 
 
 @cache
 def common_words() -> frozenset[str]:
-    """Words in lower case of the lists of nouns, with their plurals, of common words, and of the examples of rules."""
+    """Words in lower case from the lists of nouns (with plurals), of common words, and from the examples of rules."""
     data = resources.files("events").joinpath("data")
     lines = data.joinpath("common_words.txt").read_text(encoding="utf-8").splitlines()
     listed = {word for line in lines if not line.startswith("#") for word in line.split()}

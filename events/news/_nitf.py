@@ -52,7 +52,7 @@ _COMPARED_WORDS = 400
 
 
 class NitfError(Exception):
-    """The XML breaks a rule, at `line`."""
+    """Error of invalid XML, in the line `line`."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -60,33 +60,33 @@ class NitfError(Exception):
 
 
 class NitfDocument:
-    """The content of one document.
+    """The article in one document.
 
     Parameters
     ----------
-    content
-        The XML.
+    xml
+        Bytes of the document.
 
     Attributes
     ----------
     doc_id, date
-        `id-string` of the first doc-id; publication date of the first pubdata, else year-month-day of the meta
-        elements, as unchecked text. None if missing.
+        Attribute `id-string` of the first doc-id; and publication date of the first pubdata, otherwise year-month-day
+        of the meta elements, as unchecked text. None if the document lacks them.
     title, text
-        Headline; paragraphs of the text, separated by an empty line.
+        Headline, and paragraphs of the text, separated by empty lines.
     metadata
-        The meta elements by name, without the parts of the date; url, word_count, credit, kicker, byline,
+        The meta elements by name, without those of the date; url, word_count, credit, kicker, byline,
         normalized_byline, dateline, abstract, online_headline, author_info, online_lead_paragraph, correction_text;
         lists of index terms by kind: descriptor, names, person, org, location, object_title ..., with the prefix
-        "online_" for those of the online producers.
+        "online_" for terms of the online producers.
 
     Raises
     ------
     NitfError
-        If the XML is not well-formed, is not NITF, or is nested too deep.
+        If the XML is not well-formed, is not NITF, or is nested too deeply.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, xml: bytes) -> None:
         self.doc_id: str | None = None
         self._meta: dict[str, str] = {}
         self._texts: dict[str, str] = {}
@@ -95,29 +95,29 @@ class NitfDocument:
         self._parts: dict[str, str] = {}
         self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
         try:
-            self._add(_tree(content), frozenset(), "", inside=False)
+            self._add(_tree(xml), frozenset(), "", inside=False)
         except RecursionError:
             raise NitfError("elements must not be nested this deep", 1) from None
 
     def _add(self, element: Element, above: frozenset[str], block: str, *, inside: bool) -> None:
-        """Add an element and those in it.
+        """Add an element and the elements in it.
 
         Parameters
         ----------
         element, above
-            The element, and the tags of those around it.
+            The element, and the tags of the elements that contain it.
         block
-            Class of the nearest block around that has one, or nothing.
+            Class of the nearest block that contains the element and has a class; "" without such a block.
         inside
-            Whether it is in one whose text is collected.
+            True if the text of an element that contains this one is collected.
         """
         tag, kind = element.tag, element.get("class", "")
         if tag == "meta":
-            name, content = element.get("name", ""), element.get("content", "")
+            name, value = element.get("name", ""), element.get("content", "")
             if name in _DATE_PARTS:
-                self._parts.setdefault(name, content.strip())
-            elif name and content:
-                self._meta.setdefault(name, content)
+                self._parts.setdefault(name, value.strip())
+            elif name and value:
+                self._meta.setdefault(name, value)
         elif tag == "doc-id" and self.doc_id is None:
             self.doc_id = element.get("id-string")
         elif tag == "pubdata":
@@ -136,8 +136,8 @@ class NitfDocument:
                 name = ((tag == "classifier" and element.get("type")) or tag).replace(".", "_")
                 online = "online_" if kind.startswith("online") else ""
                 self._indexed.setdefault(online + name, []).append(text)
-        for each in element:
-            self._add(each, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
+        for child in element:
+            self._add(child, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
 
     def _add_text(self, name: str, text: str | None) -> None:
         if text:
@@ -145,7 +145,7 @@ class NitfDocument:
 
     @property
     def date(self) -> str | None:
-        """The date as unchecked text."""
+        """Publication date as unchecked text; None if the document has no date."""
         if self._published is not None or not self._parts:
             return self._published
         year, month, day = (self._parts.get(part, "") for part in _DATE_PARTS)
@@ -153,45 +153,46 @@ class NitfDocument:
 
     @property
     def title(self) -> str:
-        """The headline, or else the title in the head of the file."""
+        """Headline; without a headline, the title in the head of the document."""
         return self._texts.get("title") or self._texts.get("head_title", "")
 
     @property
     def text(self) -> str:
-        """Paragraphs of the text."""
+        """Paragraphs of the text, separated by empty lines."""
         corrections = {_words(paragraph) for paragraph in self._of_block(_CORRECTION)}
         paragraphs = [p for p in self._chosen() if not corrections or _words(p) not in corrections]
         return "\n\n".join(_without_leads(paragraphs))
 
     def _chosen(self) -> list[str]:
         for kind in (_FULL, _LEADING):
-            if found := self._of_block(kind):
-                return found
+            if paragraphs := self._of_block(kind):
+                return paragraphs
         return [text for kind, text in self._paragraphs if kind not in (_CORRECTION, _ONLINE_LEAD)]
 
-    def _of_block(self, wanted: str) -> list[str]:
-        return [text for kind, text in self._paragraphs if kind == wanted]
+    def _of_block(self, block: str) -> list[str]:
+        return [text for kind, text in self._paragraphs if kind == block]
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Everything else: meta elements, overridden by named texts, overridden by index terms."""
+        """Other elements: meta elements, overridden by named texts, and those by index terms of the same name."""
         texts = {name: text for name, text in self._texts.items() if name not in ("title", "head_title")}
         for kind in (_CORRECTION, _ONLINE_LEAD):
-            if found := self._of_block(kind):
-                texts[kind] = "\n\n".join(found)
+            if paragraphs := self._of_block(kind):
+                texts[kind] = "\n\n".join(paragraphs)
         return {**self._meta, **texts, **self._indexed}
 
 
-def _tree(content: bytes) -> Element:
-    """The outermost element, all names without their namespaces.
+def _tree(xml: bytes) -> Element:
+    """Parse XML to its outermost element, and remove the namespaces of all names.
 
-    The layout's DTD, which is not read, declares names of characters; expat itself limits what entities expand to.
+    The document type of NITF declares names of characters but is not read, so they are replaced before parsing. The
+    parser limits the expansion of entities.
     """
     try:
-        root: Element = fromstring(_CHARACTER_NAME.sub(_numbered, content))
+        root: Element = fromstring(_CHARACTER_NAME.sub(_numbered, xml))
     except ParseError as error:
         raise NitfError(f"XML must be well-formed, got: {error}", error.position[0]) from None
-    except (LookupError, ValueError) as error:  # from an encoding that expat leaves to Python
+    except (LookupError, ValueError) as error:  # raised for encodings that expat leaves to Python
         raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -201,14 +202,14 @@ def _tree(content: bytes) -> Element:
 
 
 def _numbered(name: re.Match[bytes]) -> bytes:
-    """The numbers of a named character; names of XML and unknown ones stay."""
+    """Replace the name of a character by its number; names of XML and unknown names stay."""
     key = name[1].decode()
     characters = "" if key in _XML_NAMES else html5.get(f"{key};", "")
     return "".join(f"&#{ord(character)};" for character in characters).encode() or name[0]
 
 
 def _is_collected(tag: str, kind: str, above: frozenset[str]) -> bool:
-    """Whether the text of an element is wanted."""
+    """Whether the text of an element is part of the article or of its metadata."""
     if "body.content" in above:
         return tag in _PARAGRAPHS and above.isdisjoint(_NO_TEXT)
     if "body" in above:
@@ -217,11 +218,11 @@ def _is_collected(tag: str, kind: str, above: frozenset[str]) -> bool:
 
 
 def _pieces(element: Element) -> Iterator[str]:
-    """The text in an element, with a blank at each break of a line or paragraph."""
+    """Yield the texts in an element, with a blank at each break of a line or paragraph."""
     yield element.text or ""
-    for each in element:
-        blank = " " if each.tag in ("br", *_PARAGRAPHS) else ""
-        yield from (blank, *_pieces(each), blank, each.tail or "")
+    for child in element:
+        blank = " " if child.tag in ("br", *_PARAGRAPHS) else ""
+        yield from (blank, *_pieces(child), blank, child.tail or "")
 
 
 def _words(paragraph: str) -> tuple[str, ...]:
@@ -229,7 +230,7 @@ def _words(paragraph: str) -> tuple[str, ...]:
 
 
 def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
-    """Leave out each repeated paragraph marked LEAD, and the mark of one that is not repeated."""
+    """Yield paragraphs without those that are marked LEAD and repeated, and without the marks of other leads."""
     for i, paragraph in enumerate(paragraphs):
         mark = _LEAD.match(paragraph)
         if mark is None:
@@ -241,7 +242,7 @@ def _without_leads(paragraphs: Sequence[str]) -> Iterator[str]:
 
 
 def _is_repeated(lead: tuple[str, ...], following: Sequence[str]) -> bool:
-    """Whether the following paragraphs begin with (nearly) these words, however they are split into paragraphs."""
+    """Whether the following paragraphs, joined, begin with (nearly) these words."""
     start: list[str] = []
     for paragraph in following:
         if len(start) >= len(lead):

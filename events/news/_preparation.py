@@ -1,14 +1,14 @@
-"""What of an article is parsed: its paragraphs as sentences are written, without remains of web pages and heads.
+"""Preparation of an article for a parser: its paragraphs in sentence case, without HTML and without its head.
 
-- HTML tags and entities, soft hyphens and invisible characters are removed. A parser takes each of them for a part of
-  a word: "at\N{SOFT HYPHEN}tacked" and "Iraq&#39;s" are words that no rule knows.
-- The head of a wire article says where, when and by whom it was written: datelines, credits, tags of agencies, notes
-  in brackets. A parser takes "NAIROBI, Kenya (AP) —" for a part of the sentence that follows, so that Kenya does what
-  the sentence says. A head is recognised piece by piece, each by what only heads have: an agency in parentheses, a date
-  and a separator, a place in capitals before a text that is not. A name in mixed case and a dash are not enough where
-  both sides could be of one sentence ("Israel - Hamas talks"): there the name must be a capital city.
-- Capitals and title case are rewritten as sentences are, by word lists and the article itself. Taggers and parsers
-  learn from sentences: in "REBELS KILL NINE" and in "Rebels Kill Nine" they find names and no verb.
+- HTML tags and entities, soft hyphens and invisible characters are removed, because parsers treat them as parts of
+  words: "at\N{SOFT HYPHEN}tacked" and "Iraq&#39;s" match no rule.
+- The head of a wire article states where, when and by whom it was written: datelines, credits, tags of agencies, notes
+  in brackets. Parsers attach "NAIROBI, Kenya (AP) —" to the sentence that follows, and make Kenya its subject. A head
+  is recognised piece by piece, by features that sentences lack: an agency in parentheses, a date and a separator, a
+  place in capitals before a text that is not in capitals. A name in mixed case and a dash are not sufficient, because
+  they may begin a sentence ("Israel - Hamas talks"), unless the name is that of a capital city.
+- Capitals and title case are rewritten to sentence case, by word lists and the other text of the article. Taggers and
+  parsers are trained on sentences: in "REBELS KILL NINE" and in "Rebels Kill Nine" they find names and no verb.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from events.news._fields import Article
 from events.news._names import capital_cities, common_words, place_names, words_of, written_names
 from events.news._quality import TextTally
 
-LEFT_OUT = "left_out"  # metadata of what stood before the first sentence
+LEFT_OUT = "left_out"  # metadata with the pieces of an article that are not parsed
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
-_ROUND = str.maketrans("[]", "()")  # at square brackets parsers end sentences, within "FMLN [the Front] guerrillas" too
+_ROUND = str.maketrans("[]", "()")  # because parsers end sentences at square brackets: "FMLN [the Front] guerrillas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class PreparedText:
     Attributes
     ----------
     parsed
-        Paragraphs, the headline first if it is parsed.
+        Paragraphs for the parser, preceded by the headline if it is parsed.
     written
-        The same as the article writes them: capitals, title case and square brackets differ, lengths are equal.
+        The same paragraphs with the capitals, title case and square brackets of the article; lengths are equal.
     notes
         Datelines, credits, agencies and notes, which are not parsed.
     tally
-        What was recognised and changed.
+        Counts of the faults that were recognised and of the changes.
     """
 
     parsed: list[str]
@@ -55,7 +55,7 @@ class PreparedText:
     tally: TextTally
 
     def as_written(self, tokens: Tokens) -> Tokens:
-        """Tokens of the parsed paragraphs with the words that the article has, if these differ."""
+        """Add the words that the article writes to the tokens of the parsed paragraphs, if the words differ."""
         if self.parsed == self.written:
             return tokens
         parsed, written = "\n".join(self.parsed), "\n".join(self.written)
@@ -67,13 +67,13 @@ class PreparedText:
         return replace(tokens, extra={**tokens.extra, WRITTEN: words})
 
     def metadata(self) -> dict[str, Any]:
-        """Metadata of what is not parsed; empty if everything is."""
+        """Metadata with the pieces that are not parsed; empty if everything is parsed."""
         return {LEFT_OUT: [{"kind": note.kind, "text": note.text} for note in self.notes]} if self.notes else {}
 
 
 def prepared(
     article: Article,
-    known: Known,
+    is_word: Vocabulary,
     *,
     headline: bool,
     paragraphs: str,
@@ -86,16 +86,16 @@ def prepared(
     ----------
     article
         Article as it was read from its file.
-    known
-        Function that says which words, in lower case, a vocabulary has.
+    is_word
+        Function that returns which words, in lower case, a vocabulary has.
     headline
-        Whether the headline is parsed too.
+        True if the headline is parsed too.
     paragraphs
         Separator of paragraphs, "blank-line" or "line": see `paragraphs_of`.
     as_written
-        If True, the text is not cleaned, shortened or rewritten.
+        True if the text is not cleaned, shortened or rewritten; by default it is.
     is_repaired
-        Whether the encoding of the article was repaired before, which is recorded in the tally.
+        True if the encoding of the article was repaired before, which the tally records; by default it was not.
     """
     tally = TextTally.of(f"{article.title}\n{article.text}", is_repaired=is_repaired)
     title, text, notes = article.title, article.text, list[Note]()
@@ -110,7 +110,7 @@ def prepared(
         written.insert(0, " ".join(title.split()))
     if as_written:
         return PreparedText(written, written, notes, tally)
-    parsed = recased(written, known)
+    parsed = recased(written, is_word)
     tally += TextTally(n_recased=parsed != written)
     return PreparedText([text.translate(_ROUND) for text in parsed], written, notes, tally)
 
@@ -121,19 +121,19 @@ def paragraphs_of(text: str, *, mode: str = "blank-line") -> list[str]:
     Parameters
     ----------
     text
-        Any text.
+        Text of an article.
     mode
-        "blank-line": blank lines separate paragraphs, a line break within one is a blank. "line": each line is a
-        paragraph.
+        "blank-line" (default): paragraphs are separated by blank lines, and a line break within a paragraph is a blank.
+        "line": each line is a paragraph.
     """
     lines = "\n".join(text.splitlines())
-    parts = lines.split("\n") if mode == "line" else _BLANK_LINE.split(lines)
-    return [" ".join(part.split()) for part in parts if part.strip()]
+    paragraphs = lines.split("\n") if mode == "line" else _BLANK_LINE.split(lines)
+    return [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
 
 
 # --- HTML and invisible characters ---
 
-# Tags that end a paragraph, tags within a line, and tags whose content is no text. "<" in other places stays.
+# Tags that end a paragraph, tags within a line, and tags whose content is not text. Other "<" are kept.
 _BLOCKS = (
     "address article aside blockquote br center dd div dl dt figure figcaption footer h1 h2 h3 h4 h5 h6 head header "
     "hr li main nav ol p pre section table tbody td tfoot th thead title tr ul"
@@ -161,7 +161,7 @@ _INVISIBLE = re.compile(
 
 
 def cleaned(text: str) -> str:
-    r"""The text with characters in place of HTML entities, and without HTML tags and invisible characters.
+    r"""Replace HTML entities by characters, and remove HTML tags and invisible characters.
 
     A tag that ends a paragraph, such as <p> or <br>, becomes an empty line.
 
@@ -171,7 +171,7 @@ def cleaned(text: str) -> str:
     "Iraq's army attacked Basra.\n\nIt lost."
     """
     if "&" in text:
-        for _ in range(2):  # feeds escape twice: "&amp;#39;"
+        for _ in range(2):  # because feeds escape some characters twice: "&amp;#39;"
             text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
     if "<" in text:
         text = _PARAGRAPH_ENDS.sub("\n\n", _REMOVED.sub("", text)).strip()
@@ -183,8 +183,8 @@ def cleaned(text: str) -> str:
 Kind = Literal["dateline", "credit", "agency", "note"]
 KINDS: tuple[Kind, ...] = ("dateline", "credit", "agency", "note")
 
-_LONGEST = 160  # characters of a piece
-_MOST_CAPITALS = 0.8  # share of upper case from which a text is in capitals, where they distinguish no place
+_LONGEST = 160  # longest piece in characters
+_MOST_CAPITALS = 0.8  # a text with a larger share of upper case is in capitals, which then do not show places
 
 _AGENCIES = (
     "AP|Associated Press|AFP|Agence France-Presse|Reuters|Reuter|UPI|United Press International|Xinhua|DPA|EFE|ANSA"
@@ -267,28 +267,28 @@ _CREDIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A piece of an article that is no part of its sentences: its kind, and its text as it is written."""
+    """A piece of an article outside its sentences: its kind, and its text as the article writes it."""
 
     kind: Kind
     text: str
 
 
 def without_head(text: str) -> tuple[list[Note], str]:
-    """Take what is no sentence from the beginning of an article.
+    """Remove the head of an article, which is not part of a sentence, from its text.
 
-    Remarks of editors in brackets, such as "[passage omitted]", are taken from the whole text.
+    Remarks of editors in brackets, such as "[passage omitted]", are removed from the whole text.
 
     Parameters
     ----------
     text
-        The text of an article without its headline.
+        Text of an article without its headline.
 
     Returns
     -------
     notes
-        What was recognised, in the order of the text.
-    rest
-        The text from its first sentence on; the whole text if nothing else would be left.
+        Pieces that were removed, in the order of the text.
+    body
+        Text that begins with the first sentence; the whole text if no other text would remain.
 
     Examples
     --------
@@ -304,16 +304,16 @@ def without_head(text: str) -> tuple[list[Note], str]:
         notes.append(Note(kind, text[position : position + length].strip()))
         position += length
         position += len(text[position:]) - len(text[position:].lstrip())
-    rest = text[position:]
-    if not any(map(str.isalpha, rest)):
+    body = text[position:]
+    if not any(map(str.isalpha, body)):
         return [], text
-    remarks = list(_EDITORIAL.finditer(rest))
+    remarks = list(_EDITORIAL.finditer(body))
     notes += [Note("note", remark[0]) for remark in remarks]
-    return notes, _EDITORIAL.sub(" ", rest) if remarks else rest
+    return notes, _EDITORIAL.sub(" ", body) if remarks else body
 
 
 def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
-    """Kind and length of the piece at the beginning of a text; None if it begins with a sentence."""
+    """Kind and length of the piece with which a text begins; None if it begins with a sentence."""
     if match := _BRACKETED.match(text) or _NOTE.match(text) or _ARCHIVE_LINE.match(text):
         return "note", match.end()
     line, newline, _ = text.partition("\n")
@@ -332,38 +332,38 @@ def _piece(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
 
 
 def _is_dates(line: str) -> bool:
-    """Whether a line says nothing but when an article was written: "Saturday, March 3, 2001, Late Edition - Final"."""
-    rest = _OF_DATES.sub("", _DATE.sub("", line))
-    return any(map(str.isdigit, line)) and bool(_DATE.search(line)) and not any(map(str.isalpha, rest))
+    """Whether a line has only the date of an article or an edition: "Saturday, March 3, 2001, Late Edition - Final"."""
+    undated = _OF_DATES.sub("", _DATE.sub("", line))
+    return any(map(str.isdigit, line)) and bool(_DATE.search(line)) and not any(map(str.isalpha, undated))
 
 
 def _dateline(text: str, *, in_capitals: bool) -> tuple[Kind, int] | None:
     line, newline, _ = text.partition("\n")
     for separator in _SEPARATOR.finditer(line[:_LONGEST]):
-        rest = text[separator.end() :]
-        if kind := _kind_of(line[: separator.start()], separator[0], rest.lstrip(), in_capitals=in_capitals):
+        following = text[separator.end() :]
+        if kind := _kind_of(line[: separator.start()], separator[0], following.lstrip(), in_capitals=in_capitals):
             return kind, separator.end()
     if newline and len(line) <= _LONGEST and (kind := _kind_of(line, "\n", "A", in_capitals=True)):
         return kind, len(line)
     return None
 
 
-def _kind_of(head: str, separator: str, rest: str, *, in_capitals: bool) -> Kind | None:
-    """Kind of what stands before a separator, or None where both can be one sentence."""
-    if not rest or not head.strip():
+def _kind_of(head: str, separator: str, following: str, *, in_capitals: bool) -> Kind | None:
+    """Kind of the piece before a separator; None if it can be in a sentence with the text that follows."""
+    if not following or not head.strip():
         return None
     undated = re.sub(r"\([\s,]*\)", ",", _DATE.sub(",", head))
-    is_dated = any(map(str.isdigit, "".join(_DATE.findall(head))))  # a day of the week alone is in headlines, too
+    is_dated = any(map(str.isdigit, "".join(_DATE.findall(head))))  # headlines have days of the week too
     tags = [(tag[1] or tag[2]).strip(" ,") for tag in _TAG.finditer(undated)]
     tags = [tag for tag in tags if tag]
-    parts = [part for part in _SPLIT.split(_TAG.sub(",", undated).strip(" .,-")) if part.strip(" .")]
-    agencies = [name for name in (*parts, *tags) if all(re.fullmatch(_AGENCY, one, re.I) for one in name.split("/"))]
-    places = [part for part in parts if part not in agencies]
+    names = [name for name in _SPLIT.split(_TAG.sub(",", undated).strip(" .,-")) if name.strip(" .")]
+    agencies = [name for name in (*names, *tags) if all(re.fullmatch(_AGENCY, n, re.I) for n in name.split("/"))]
+    places = [name for name in names if name not in agencies]
     if not all(map(_is_name, places)) or not all(tag[0].isupper() or tag in agencies for tag in tags):
         return None
     evidence = bool(agencies) or is_dated
     mark = separator.strip(" \t") if separator.strip(" \t") != "." else ""
-    if not evidence and not (rest[0].isupper() or rest[0] in "\"'“‘([0123456789"):
+    if not evidence and not (following[0].isupper() or following[0] in "\"'“‘([0123456789"):
         return None
     if not places:
         if not (tags or agencies or (is_dated and (mark or head.startswith("(")))):
@@ -372,13 +372,13 @@ def _kind_of(head: str, separator: str, rest: str, *, in_capitals: bool) -> Kind
             return None
         return "dateline" if is_dated or (tags and not agencies) else "agency"
     if evidence:
-        # "Iraq (AP) attacked": without a separator a sentence may go on.
-        return "dateline" if mark or rest[0].isupper() or not rest[0].isalpha() else None
+        # "Iraq (AP) attacked": without a separator, the sentence may continue.
+        return "dateline" if mark or following[0].isupper() or not following[0].isalpha() else None
     return "dateline" if _is_place(places, mark, tagged=bool(tags), in_capitals=in_capitals) else None
 
 
 def _is_place(places: list[str], mark: str, *, tagged: bool, in_capitals: bool) -> bool:
-    """Whether names with neither a date nor a known agency are a dateline."""
+    """Whether names of places without a date and without an agency are a dateline."""
     first, *regions = places
     n_words = len(first.split())
     is_set_off = first.isupper() and not in_capitals and len(first) > 3
@@ -396,17 +396,17 @@ def _is_place(places: list[str], mark: str, *, tagged: bool, in_capitals: bool) 
         return False
     if is_set_off:
         return n_words <= 5
-    # "Israel – Hamas talks", "Iraq: troops": a country is what a text is about, a city where it was written.
+    # "Israel – Hamas talks", "Iraq: troops": a country is the subject of a text, a city the place of its author.
     is_wide = mark in ("--", "—", ":", "|")
     return is_wide and len(first) > 3 and not regions and first.lower() not in place_names()
 
 
-def _is_name(part: str) -> bool:
-    """Whether words can be the name of a place: at most three, or in capitals more ("WITH U.S. FORCES NEAR NAJAF")."""
-    words = part.split()
+def _is_name(text: str) -> bool:
+    """Whether a text can name a place: it has at most three words, or seven in capitals ("WITH FORCES NEAR NAJAF")."""
+    words = text.split()
     names = [word for word in words if word.lower() not in _PARTICLES]
     return (
-        0 < len(names) <= (7 if part.isupper() else 3)
+        0 < len(names) <= (7 if text.isupper() else 3)
         and words[0] == names[0]
         and all(word[0].isupper() for word in names)
     )
@@ -414,9 +414,9 @@ def _is_name(part: str) -> bool:
 
 # --- capitals and title case ---
 
-Known = Callable[[Sequence[str]], Bools]  # which words, in lower case, a vocabulary has
+Vocabulary = Callable[[Sequence[str]], Bools]  # function that returns which words, in lower case, a vocabulary has
 
-_SHARE = 0.85  # of upper case in capitals; of capitalised words in title case
+_SHARE = 0.85  # least share of upper case in a text in capitals, and of capitalised words in one in title case
 _FEWEST_LETTERS, _FEWEST_WORDS = 12, 3
 _WORD = re.compile(r"[^\W\d_]+")
 _START = re.compile(r"(?:^|[.!?:]['\"’”)\]]*\s+|^\W*\d+\.\s+)['\"‘“(\[]*$")
@@ -431,21 +431,21 @@ _TITLES = words_of(
     "governor gov mayor judge king queen prince princess pope bishop archbishop father saint st san santa don doctor "
     "professor commander ambassador secretary chairman deputy representative congressman alias named"
 )
-# Given names, surnames of leaders and months that are more often words.
+# Given names, surnames of leaders and months that are more often other words.
 _WORDS_TOO = words_of(
     "will mark rose bill ray dawn joy guy dean drew don jack gene pat art hope faith frank grant lance miles "
     "chase sue iris ruby eve rob nick major brown young king park rice short may march ivy lily grace max earl "
     "ross jay toni van be so do an in on la no man sun long li hu shah"
 )
-# Ends of words that are seldom names: an unknown word without one of them is taken for a name.
+# Endings that names rarely have: an unknown word without one of these endings is treated as a name.
 _COMMON_END = re.compile(
     r"(?:s|ed|ing|ly|ion|ment|ness|ity|ism|ist|er|or|al|ous|ive|ble|ic|ary|ory|nce|ship|hood|less|ful|ent|ant|ure|i[sz]e|ate|"
     r"th|age|man|men|y)$"
 )
 _SHORT_TITLES = words_of("mr mrs ms dr gen col capt lt sgt sen gov st")
 _UNITS = words_of("km kg mm cm vs mph kph th rd nd hrs")
-_OMITTED = words_of("of for the and in to on a de del la las los el y para")  # in acronyms
-_LONGEST_NAME = 8  # words
+_OMITTED = words_of("of for the and in to on a de del la las los el y para")  # words without a letter in acronyms
+_LONGEST_NAME = 8  # longest name in words
 _CLITICS = words_of("s t re ve ll d m")
 
 
@@ -464,19 +464,19 @@ def is_in_title_case(text: str) -> bool:
     return capitalised >= _FEWEST_WORDS and sum(map(str.islower, words)) <= (1 - _SHARE) * len(words)
 
 
-def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
-    """Paragraphs with those in capitals or in title case as sentences write them; each keeps its length.
+def recased(paragraphs: Sequence[str], is_word: Vocabulary) -> list[str]:
+    """Rewrite the paragraphs in capitals or in title case to sentence case; each paragraph keeps its length.
 
-    A word is written as the other paragraphs of the article write it within sentences, or as lists of names do. Other
-    words are in lower case, but for acronyms, what follows a title ("COL PONCE"), and words that the vocabulary does
-    not have and that look like names.
+    A word gets the form that it has within sentences of other paragraphs of the article, or in lists of names. Other
+    words are written in lower case, except acronyms, words after a title ("COL PONCE"), and words that the vocabulary
+    does not have and that look like names.
 
     Parameters
     ----------
     paragraphs
-        Those of one article.
-    known
-        Says which words a vocabulary has.
+        Paragraphs of one article.
+    is_word
+        Function that returns which words, in lower case, a vocabulary has.
     """
     changed = [is_in_capitals(text) or is_in_title_case(text) for text in paragraphs]
     if not any(changed):
@@ -492,13 +492,13 @@ def recased(paragraphs: Sequence[str], known: Known) -> list[str]:
         for match in _EXPLAINED.finditer(text):
             names |= _spelled_out(match[1], match[2])
     return [
-        _recased(text, forms, names, known) if is_changed else text
+        _recased(text, forms, names, is_word) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
     ]
 
 
 def _forms_within_sentences(texts: Iterable[str]) -> dict[str, str]:
-    """How words are written that do not begin a sentence, by their lower case; in lower case if ever."""
+    """Forms of words within sentences, by the word in lower case; a word that is ever in lower case has this form."""
     forms: dict[str, str] = {}
     for text in texts:
         for match in _WORD.finditer(text):
@@ -514,7 +514,7 @@ def _is_start(text: str, position: int) -> bool:
 
 
 def _spelled_out(acronym: str, before: str) -> dict[tuple[str, ...], str]:
-    """The name after the last "the" if its words have all initials of an acronym, in the order of any language."""
+    """Name after the last "the" if its words have the initials of an acronym, in any order (of any language)."""
     words = _WORD.findall(re.split(r"\bthe\b", before, flags=re.I)[-1])
     if not 1 < len(words) <= _LONGEST_NAME or Counter(acronym) - Counter(word[0].upper() for word in words):
         return {}
@@ -522,12 +522,12 @@ def _spelled_out(acronym: str, before: str) -> dict[tuple[str, ...], str]:
     return {tuple(map(str.lower, name)): " ".join(name)}
 
 
-def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...], str], known: Known) -> str:
+def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...], str], is_word: Vocabulary) -> str:
     words = list(_WORD.finditer(text))
     lower = [word[0].lower() for word in words]
-    if any(len(one) != len(word[0]) for one, word in zip(lower, words, strict=True)):
-        return text  # letters whose lower case has another length
-    is_known = known(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
+    if any(len(form) != len(word[0]) for form, word in zip(lower, words, strict=True)):
+        return text  # it has letters whose lower case has another length
+    is_known = is_word(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
     in_capitals, names = is_in_capitals(text), _names_in(text, listed)
     letters, before = list(text), ""
     for i, word in enumerate(words):
@@ -568,7 +568,7 @@ def _is_inflected(word: str) -> bool:
 
 
 def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:
-    """How a sentence writes a capitalised word that no list of names has, after another word."""
+    """Form in which a sentence writes a capitalised word that is in no list of names, after the word `before`."""
     lower = word.lower()
     if len(word) == 1:
         return "a" if lower == "a" and not has_point else word
@@ -583,24 +583,24 @@ def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str
 
 
 def _is_country(text: str, start: int, before: str) -> bool:
-    """Whether "US" is the country: after these words, or at the beginning of a sentence; the pronoun is an object."""
+    """Whether "US" is the country, by the word before it or at the beginning of a sentence, and not the pronoun."""
     return before in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
 
 
 def _names_in(text: str, listed: Mapping[tuple[str, ...], str]) -> dict[int, str]:
-    """Words of listed names in a text, by their place; of several names the longest."""
+    """Forms of the words of listed names in a text, by their position; of overlapping names, the longest counts."""
     words = list(re.finditer(r"\w+|\S", text))
     lower = tuple(word[0].lower() for word in words)
-    found: dict[int, str] = {}
+    forms: dict[int, str] = {}
     i = 0
     while i < len(words):
         for length in range(min(_LONGEST_NAME, len(words) - i), 0, -1):
             name = listed.get(lower[i : i + length])
             if name is not None and (length > 1 or (lower[i] not in _WORDS_TOO and lower[i] != "us")):
                 written = re.findall(r"\w+|\S", name)
-                found |= {word.start(): form for word, form in zip(words[i : i + length], written, strict=True)}
+                forms |= {word.start(): form for word, form in zip(words[i : i + length], written, strict=True)}
                 i += length
                 break
         else:
             i += 1
-    return found
+    return forms

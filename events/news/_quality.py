@@ -1,4 +1,4 @@
-"""Faults of the texts of a corpus: lost upper case, a lost encoding and its repair with ftfy."""
+"""Faults of the texts of a corpus: lost upper case, and a wrong encoding, which ftfy can repair."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from corefsample.errors import ParameterError
 from events.news._fields import Article
 from events.news._names import has_lost_name
 
-# A headline of a few words may have no upper case.
-_FEWEST_LETTERS = 40
+_FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 
 
-# UTF-8 read as Windows-1252 or Latin-1: accented letters and Latin-1 signs (C2 or C3 and a byte from 80 to BF),
-# quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two more),
-# the character for what could not be decoded (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left
-# out, because their characters also come next to each other in correct text.
+# UTF-8 that was decoded as Windows-1252 or Latin-1: accented letters and Latin-1 signs (C2 or C3 and a byte from 80 to
+# BF), quotes, dashes, the euro and the trade mark (E2 and a byte of 80, 82, 84, and one more), emoji (F0 9F and two
+# more), the replacement character (EF BF BD) and the byte order mark (EF BB BF). Other first bytes are left out,
+# because their characters also occur next to each other in correct text.
 _BYTES = bytes(range(0x80, 0xC0))
 _ANY = f"[{re.escape(_BYTES.decode('latin-1') + _BYTES.decode('cp1252', 'ignore'))}]"
 _MOJIBAKE = re.compile(
@@ -34,32 +33,32 @@ _MOJIBAKE = re.compile(
 )
 _HEADS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
 _LOST = "\N{REPLACEMENT CHARACTER}"
-Duplicates = Literal["keep", "drop", "group"]  # what becomes of an article whose text an earlier one has
+Duplicates = Literal["keep", "drop", "group"]  # treatment of articles with the text of an earlier article
 
 
 @dataclass(frozen=True, slots=True)
 class TextTally:
-    """Counts of texts by what is wrong with them.
+    """Counts of texts by their faults and by the changes that were made.
 
     Attributes
     ----------
     n_texts
         Number of texts.
     n_lower_case, n_lost_names
-        Texts of at least 40 letters of a script with two cases, none of them in upper case; those of them with a name
-        that is also a word (turkey, the us), which no lexicon finds without its capital.
+        Number of texts with at least 40 letters of which none is in upper case; and number of those with a name that
+        is also a word (turkey, the us), which a lexicon matches only with its capital.
     n_mojibake
         Number of texts with sequences of characters that arise if UTF-8 is read in another encoding.
     n_lost
         Number of texts with the replacement character, which shows that a character was lost.
     n_repaired
-        Texts that `repaired` changed; the other counts are of the repaired texts.
+        Number of texts that `repaired` changed; the other counts are those of the repaired texts.
     n_cleaned
-        Texts with HTML or invisible characters, which were removed.
+        Number of texts with HTML or invisible characters, which were removed.
     n_dateline, n_credit, n_agency, n_note
-        Texts in which such pieces were recognised and left out.
+        Number of texts in which pieces of this kind were recognised and left out.
     n_recased
-        Texts with a paragraph in capitals or in title case, which was rewritten.
+        Number of texts with a paragraph in capitals or in title case, which was rewritten.
     """
 
     n_texts: int = 0
@@ -77,29 +76,29 @@ class TextTally:
 
     @classmethod
     def of(cls, text: str, *, is_repaired: bool = False) -> Self:
-        """The counts of one text."""
+        """Make the counts of one text."""
         is_lower = is_lower_case(text)
         faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and has_lost_name(text)}
         return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text, n_repaired=is_repaired)
 
-    def __add__(self, other: TextTally) -> TextTally:
-        return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(other)))
+    def __add__(self, tally: TextTally) -> TextTally:
+        return TextTally(*map(add, dataclasses.astuple(self), dataclasses.astuple(tally)))
 
     def notices(self) -> Iterator[str]:
-        """A sentence for each thing that any text has, for the screen and the page of a run."""
+        """Yield a sentence for each fault and each change of the texts, for the screen and the report of a run."""
         heads = [f"{counted(n, 'text')} with {name}" for field, name in _HEADS.items() if (n := getattr(self, field))]
         if heads:
-            yield f"Not parsed, because they are no sentences: {', '.join(heads)}."
+            yield f"Pieces that were not parsed, because they are outside sentences: {', '.join(heads)}."
         if self.n_recased:
-            yield f"Capitals or title case, parsed as sentences are written: {self._of_all(self.n_recased)}."
+            yield f"Capitals or title case rewritten to sentence case before parsing: {self._of_all(self.n_recased)}."
         if self.n_cleaned:
             yield f"HTML or invisible characters removed: {self._of_all(self.n_cleaned)}."
         if self.n_repaired:
             yield f"Text repaired: {self._of_all(self.n_repaired)}."
         if self.n_lost_names:
             yield (
-                "Without upper case, but with names that are also words (turkey, the us): "
-                f"{self._of_all(self.n_lost_names)}. A lexicon finds these names by their capital."
+                "Texts without upper case that have names which are also words (turkey, the us): "
+                f"{self._of_all(self.n_lost_names)}. A lexicon matches these names only with a capital."
             )
         if self.n_mojibake:
             yield (
@@ -118,14 +117,14 @@ class TextTally:
 
 @dataclass(frozen=True, slots=True)
 class ScoredInputs:
-    """How the inputs of a run were scored.
+    """Faults of the texts in the inputs of a run, which were recorded when the texts were scored.
 
     Attributes
     ----------
     n_quarantined
-        By path of an input the articles that were set aside, where there are any.
+        Number of articles that were set aside, by the path of the input, for inputs with such articles.
     texts
-        What was wrong with the texts, and changed in them.
+        Counts of faults of the texts and of changes.
     """
 
     n_quarantined: Mapping[str, int]
@@ -133,21 +132,21 @@ class ScoredInputs:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """From the content of run.json."""
+        """Read the faults from the record run.json of a run."""
         scored = {row["path"]: row["scoring"] for row in record["inputs"] if "scoring" in row}
         quarantined = {path: scoring["n_quarantined"] for path, scoring in scored.items() if scoring["n_quarantined"]}
         return cls(quarantined, sum((TextTally(**scoring["texts"]) for scoring in scored.values()), TextTally()))
 
     def set_aside(self) -> Iterator[str]:
-        """Sentences on articles that were set aside."""
+        """Yield a sentence for each input with articles that were set aside."""
         for path, n_quarantined in self.n_quarantined.items():
             yield (
-                f"{counted(n_quarantined, 'article')} set aside when texts were scored, and counted nowhere: "
-                f"{path}.quarantine.jsonl says why."
+                f"{counted(n_quarantined, 'article')} set aside when texts were scored, and not counted: "
+                f"{path}.quarantine.jsonl has the reasons."
             )
 
     def notices(self) -> Iterator[str]:
-        """The same, and sentences on what was changed in texts."""
+        """Yield the sentences of `set_aside`, and those on faults and changes of texts."""
         yield from self.set_aside()
         yield from self.texts.notices()
 
@@ -159,7 +158,7 @@ def is_lower_case(text: str) -> bool:
 
 
 def has_mojibake(text: str) -> bool:
-    """Whether a text has a sequence of characters that UTF-8 becomes when it is read as Windows-1252 or Latin-1."""
+    """Whether a text has a sequence of characters that results from decoding UTF-8 as Windows-1252 or Latin-1."""
     return not text.isascii() and _MOJIBAKE.search(text) is not None
 
 
@@ -177,10 +176,10 @@ def repair_version() -> str:
 
 
 def repaired(article: Article) -> Article:
-    """The article with text and headline as ftfy repairs them; the same object if they need no repair.
+    """Repair the text and the headline of an article with ftfy; return the same object if they need no repair.
 
-    ftfy turns mojibake back into the characters that were meant, HTML entities into characters, and removes control
-    characters. Quotation marks stay as they are, because parsers know them.
+    ftfy replaces mojibake by the intended characters and HTML entities by characters, and removes control characters.
+    Quotation marks are kept, because parsers handle them.
     """
     import ftfy
 

@@ -1,8 +1,12 @@
-"""The charts of a report: Vega specifications without data; the page adds the counts."""
+"""The charts of a report: Vega specifications without data; the page adds the counts.
+
+``python -m events.pages._charts`` prints them as JSON, with their library: see `events.pages._report`.
+"""
 
 from __future__ import annotations
 
-import functools
+import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +20,6 @@ _OTHER = "#007A59"  # a darker bluish green, for a second actor
 _STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after", "clip": True}
 
 
-@functools.cache
 def band_chart(*, small: bool = False) -> dict[str, Any]:
     """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
 
@@ -53,7 +56,6 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     return _vega(alt.layer(*layers), parameters, small=small)
 
 
-@functools.cache
 def audited_chart() -> dict[str, Any]:
     """Vega specification of audited counts beside the band of the model.
 
@@ -118,7 +120,6 @@ def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Paramete
     return specification
 
 
-@functools.cache
 def chart_library() -> str:
     """Script of Vega-Embed with Vega and its interpreter of expressions, which needs no ``eval``; about 0.9 MB.
 
@@ -126,3 +127,8 @@ def chart_library() -> str:
     """
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+if __name__ == "__main__":
+    drawn = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
+    json.dump({"charts": drawn, "library": chart_library()}, sys.stdout)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from corefsample._lazy import pd
-from events.audit._plan import AuditPlan
-from events.audit._sheets import SHEET_COLUMNS
+from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.counting._tables import shown_name
 from events.pages._document_texts import PLAIN, MarkedText
 from events.pages._labels import CHOSEN, LabelTargets
@@ -47,7 +46,7 @@ def rendered_sheet(
     plan
         Plan of the audit that the sheet belongs to.
     sheet
-        Rows to label, with the columns of a sheet: from `events.audit.sheet_table` or `disagreement_sheet`.
+        Rows to label, with the columns of a sheet: from `AuditPlan.sheet` or `disagreement_sheet`.
     texts
         Texts with marked triggers and names, by doc_id; other documents show the column `text`, without marks.
     file_name

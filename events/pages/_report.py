@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
+import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corefsample._extras import REPORT_LIBRARIES, require_extra
-from corefsample.errors import ParameterError
+from corefsample._extras import can_report, install_hint
+from corefsample._log import logger
+from corefsample.errors import OutputError, ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote import is_url
-from events._options import Result
+from events._options import CommandResult
 from events.pages._labelling import chosen_sheet
 from events.pages._rendering import Sources, rendered
 from events.pages._report_content import KINDS, Report, read_report
@@ -30,7 +36,7 @@ SOURCES = Sources(
 
 
 @dataclass(frozen=True, slots=True)
-class ReportResult(Result):
+class ReportResult(CommandResult):
     """Size and content of a page.
 
     Attributes
@@ -54,6 +60,29 @@ class ReportResult(Result):
     n_texts: int
     n_others: int
     n_bytes: int
+
+
+class ChartError(OutputError):
+    """The charts of a page cannot be made, mostly because memory is limited."""
+
+
+def page_of_run(folder: PathLike, *, overwrite: bool) -> str | None:
+    """Write the page of a run that was just counted, and return its path.
+
+    Returns
+    -------
+    str or None
+        None if the libraries of the extra "report" are missing, or if memory does not suffice for the charts: a warning
+        is logged, because the tables of the run are complete.
+    """
+    if not can_report():
+        return None
+    try:
+        return write_report(folder, overwrite=overwrite).out
+    except ChartError as error:
+        command = f"corefsample report {shlex.quote(os.fspath(folder))}"
+        logger("jobs").warning("no page, all tables are complete: %s; afterwards, `%s` makes it", error, command)
+        return None
 
 
 def write_report(
@@ -96,7 +125,7 @@ def write_report(
     InputError
         If the folder is not that of a finished run.
     OutputError
-        If the file cannot be written.
+        If the file cannot be written, or if memory does not suffice for the charts.
     """
     path = joined(folder, DEFAULT_NAME) if out is None else os.fspath(out)
     if not path:
@@ -141,23 +170,49 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     ------
     ParameterError
         If a library that the page needs is not installed.
+    ChartError
+        If memory does not suffice for the charts.
     """
-    for name in REPORT_LIBRARIES:
-        require_extra(name, name, "report")
-    from events.pages._charts import audited_chart, band_chart, chart_library
-
-    charts = {"large": band_chart(), "small": band_chart(small=True), "audited": audited_chart()}
+    if not can_report():
+        raise ParameterError("altair and vl-convert must be installed", hint=install_hint("report"))
+    drawn = _drawn_charts()
     record = report.record
     values = {
         "title": title or _title(report),
         "report": report,
         "record": record,
-        "charts": charts,
+        "charts": drawn["charts"],
         "kinds": KINDS,
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": chosen_sheet(report),
     }
-    return rendered(SOURCES, values, libraries={"library": chart_library()})
+    return rendered(SOURCES, values, libraries={"library": drawn["library"]})
+
+
+@functools.cache
+def _drawn_charts() -> dict[str, Any]:
+    """Specifications of the charts, and their library, from a process of their own.
+
+    vl-convert runs JavaScript in V8, which reserves many gigabytes of addresses, and ends its process where memory is
+    limited.
+    """
+    command = [sys.executable, "-m", "events.pages._charts"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False)
+    except OSError as error:
+        raise _chart_error(str(error)) from None
+    if process.returncode == 0:
+        charts: dict[str, Any] = json.loads(process.stdout)
+        return charts
+    lines = [line.strip("# ") for line in process.stderr.decode(errors="replace").splitlines() if line.strip("# ")]
+    reason = lines[-1] if lines else f"status {process.returncode}"
+    raise _chart_error(next((line for line in lines if "Fatal" in line), reason))
+
+
+def _chart_error(reason: str) -> ChartError:
+    hint = "vl-convert reserves many gigabytes of addresses: run it without a limit such as `ulimit -v`"
+    return ChartError(f"charts could not be made: {reason}", hint=hint)
 
 
 def _title(report: Report) -> str:

@@ -35,11 +35,11 @@ def audit_bands(
     Parameters
     ----------
     counts
-        From `AuditEstimate.to_frame`, or audited.csv.
+        Table of audited counts: the result of `AuditEstimate.to_frame`, or audited.csv.
     most
-        Panels, at least 1; targets with the highest totals come first.
+        Number of panels, at least 1; targets with the highest totals come first.
     truth
-        Columns actor, period and count, drawn as crosses where it is known.
+        True counts where they are known, drawn as crosses: a table with the columns actor, period and count.
     covers
         The uncertainty that the model's band covers, for the legend: "coreference".
     learned

@@ -258,17 +258,17 @@ def event_bands(
     Parameters
     ----------
     counts
-        From `EventCounts.to_frame`, or counts.csv.
+        Table of counts: the result of `EventCounts.to_frame`, or counts.csv of a run.
     actors
-        Actors to draw, in this order; by default one page of all, those with most documents first.
+        Codes of the actors to draw, in this order; by default one page of all, those with most documents first.
     names
         Names for the panels' titles, by code.
     most, page
-        Actors per page, and the page, from 1; not used with `actors`.
+        Number of actors per page, and number of the page, from 1; not used with `actors`.
     columns
-        Panels in a row, at least 1.
+        Number of panels in a row, at least 1.
     share_y
-        Whether all panels have the same scale; by default each has its own.
+        True if all panels have the same scale; by default each has its own.
     panels
         "actors": a panel for each actor. "one": all actors in one panel, each with its mean and credible interval
         alone.
@@ -289,7 +289,7 @@ def event_bands(
     Raises
     ------
     ParameterError
-        If an actor is not in the table, or a number is outside its range.
+        If an actor is not in the table, `panels` is unknown, or a number is below its least value.
     """
     _checks.choice("panels", panels, get_args(Panels))
     require_columns("counts", counts, _COLUMNS)
@@ -395,7 +395,7 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     Parameters
     ----------
     posterior
-        From `events.count_posterior`.
+        Posterior of one count: the result of `events.count_posterior`.
     ax
         Axes to draw on; by default those of a new figure.
     title

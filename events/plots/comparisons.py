@@ -43,9 +43,9 @@ def actor_comparison(
     Parameters
     ----------
     counts
-        From `EventCounts.to_frame`, or counts.csv.
+        Table of counts: the result of `EventCounts.to_frame`, or counts.csv of a run.
     comparison
-        From `EventCounts.compare`, or comparisons.csv.
+        Table of comparisons: the result of `EventCounts.compare`, or comparisons.csv of a run.
     names
         Names for the legend, by code.
     fig

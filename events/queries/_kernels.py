@@ -18,9 +18,9 @@ from corefsample._jit import kernel
 def query_samples(
     labels: Ints32, typed_mentions: Ints32, types: Ints32, pronouns: Ints32, verbs: Ints32, holds: Bytes
 ) -> None:
-    """Fill holds[v, m, s], zeros before: whether an entity has a mention of type m and a pronoun in its role at verb v.
+    """Set holds[v, m, s] to 1 if an entity has a mention of type m and a pronoun in its role at verb v.
 
-    labels is (mentions, samples). An entity may have mentions of several types.
+    labels is (mentions, samples), and all holds are 0 at the start. An entity may have mentions of several types.
     """
     n_types = holds.shape[1]
     has_type = np.zeros((labels.shape[0], n_types), np.bool_)
@@ -40,7 +40,7 @@ def query_samples(
 def sample_slopes(
     labels: Ints32, indptr: Ints, antecedents: Ints32, probs: Floats, scaled: Floats, kinds: Bytes, slopes: Floats32
 ) -> None:
-    """Fill slopes (parameters, samples), zeros before: slopes of log P(sampled clustering), but for a constant.
+    """Add to slopes (parameters, samples) the slopes of log P(sampled clustering), except for a constant.
 
     scaled : scores over the temperature; parameters are in the order of `Recalibration.vector`. Given a clustering,
     a mention that is not the first of its entity has one of the earlier ones as its antecedent, with probabilities
@@ -52,22 +52,18 @@ def sample_slopes(
     n_kinds = 0
     while 2 + n_kinds + n_kinds * n_kinds < slopes.shape[0]:
         n_kinds += 1
-    zero, one = np.float32(0.0), np.float32(1.0)
+    zero, unit = np.float32(0.0), np.float32(1.0)
     inside, weighted = np.zeros(n_samples, np.float32), np.zeros(n_samples, np.float32)
     by_kind, has_kind = np.zeros((n_kinds, n_samples), np.float32), np.zeros(n_kinds, np.bool_)
     for i in range(n):
-        own = labels[i]
+        mention_labels = labels[i]
         for c in range(indptr[i], indptr[i + 1]):
             h = kinds[antecedents[c]]
-            p, score, other, row = (
-                np.float32(probs[c]),
-                np.float32(probs[c] * scaled[c]),
-                labels[antecedents[c]],
-                by_kind[h],
-            )
+            p, score = np.float32(probs[c]), np.float32(probs[c] * scaled[c])
+            candidate_labels, row = labels[antecedents[c]], by_kind[h]
             has_kind[h] = True
             for s in range(n_samples):
-                same = other[s] == own[s]
+                same = candidate_labels[s] == mention_labels[s]
                 weighted[s] += score if same else zero
                 row[s] += p if same else zero
         for h in range(n_kinds):
@@ -78,8 +74,8 @@ def sample_slopes(
         of_bias, of_new, first = slopes[1], slopes[2 + kinds[i]], 2 + n_kinds + kinds[i] * n_kinds
         of_temperature = slopes[0]
         for s in range(n_samples):
-            linked = one if inside[s] > zero else zero
-            inside[s] = linked / (inside[s] if inside[s] > zero else one)  # from here on its inverse
+            linked = unit if inside[s] > zero else zero
+            inside[s] = linked / (inside[s] if inside[s] > zero else unit)  # from here on its inverse
             of_temperature[s] -= weighted[s] * inside[s]
             of_bias[s] -= linked
             of_new[s] -= linked

@@ -79,23 +79,23 @@ class DocumentQueries:
     Attributes
     ----------
     doc_id
-        The document.
+        Identifier of the document.
     verbs
         Lemmas of the verbs that have a pronoun in the role, sorted.
     present_types
         bool (n_types,): types of which the document has a mention; its queries are their combinations with the verbs.
     typed_mentions, types
-        int32 (n_typed,): mentions with a type, and its index into MENTION_TYPES.
+        int32 (n_typed,): mentions that have a type, and the index of this type into MENTION_TYPES.
     pronouns, pronoun_verbs
-        int32 (n_instances,): pronouns in the role, and the index of their verb.
+        int32 (n_instances,): pronouns in the role, and the index of the verb of each.
     antecedents
-        Distribution up to the last of these mentions; later ones do not change the result.
+        Antecedent distribution of the mentions up to the last of these; later mentions do not change the result.
     n_left_out
-        Mentions that would decide a query but have no gold entity.
+        Number of mentions that are excluded from the queries because they have no gold entity.
     truth
-        bool (n_verbs, n_types): truth by gold entities, or None.
+        bool (n_verbs, n_types): truth of each query by gold entities; None without gold entities.
     kinds
-        uint8: kind of each mention of the distribution, which recalibration by kind needs.
+        uint8 (n_mentions,): kind of each mention of the distribution, for recalibration by kind; None without kinds.
     """
 
     doc_id: str
@@ -173,7 +173,7 @@ class DocumentQueries:
         return holds
 
     def true_in(self, labels: npt.ArrayLike) -> Bools:
-        """Which queries are true in one clustering: bool (n_verbs, n_types).
+        """Truth of each query in one clustering: bool (n_verbs, n_types).
 
         Parameters
         ----------
@@ -197,8 +197,7 @@ def match_queries(
     document
         Document with tokens and gold.
     role
-        The pronoun's role at the verb, as `corefsample.syntax` names them: subject, object, passive_subject or
-        passive_agent.
+        Role that the pronoun has at the verb: subject, object, passive_subject or passive_agent.
     scheme
         Name of the dependency scheme; by default it is recognised from the labels.
     unannotated
@@ -210,7 +209,7 @@ def match_queries(
     ParameterError
         If an option is unknown, or the document has no tokens or no gold.
     InputError
-        If the labels fit no scheme, or several that give different queries.
+        If the labels fit no dependency scheme, or fit several schemes that give different queries.
     """
     _checks.choice("role", role, ROLES)
     if document.tokens is None:
@@ -222,7 +221,7 @@ def match_queries(
     tokens = language.adapted(document.tokens)
     readings = {name: _role_fillers(tokens, document.mentions, role, name, language) for name in names}
     instances = readings[names[0]]
-    if any(other != instances for other in readings.values()):
+    if any(fillers != instances for fillers in readings.values()):
         raise ambiguous_labels(names, "queries")
     types = mention_types(tokens, document.mentions, language)
     return _queries(document, types, instances, gold_codes(document, unannotated))
@@ -238,27 +237,27 @@ def _role_fillers(
     for mention, head in enumerate(mentions[:, 2].tolist()):
         if tokens.upos[head] in PRONOUNS:
             by_head.setdefault(head, []).append(mention)
-    found = {
+    fillers = {
         (mention, tokens.lemma[verb].lower())
         for verb in (token for token, upos in enumerate(tokens.upos) if upos in VERBS)
         for path in paths
         for head in follow(path, view, verb)
         for mention in by_head.get(head, ())
     }
-    return sorted(found)
+    return sorted(fillers)
 
 
 def _queries(
     document: ScoredDocument, types: Ints32, instances: list[tuple[int, str]], entities: Ints
 ) -> DocumentQueries:
-    known = entities >= 0
-    typed = np.flatnonzero((types != NO_TYPE) & known).astype(np.int32)
-    used = [(mention, verb) for mention, verb in instances if known[mention]]
-    verbs = tuple(sorted({verb for _, verb in used}))
+    has_entity = entities >= 0
+    typed = np.flatnonzero((types != NO_TYPE) & has_entity).astype(np.int32)
+    annotated = [(mention, verb) for mention, verb in instances if has_entity[mention]]
+    verbs = tuple(sorted({verb for _, verb in annotated}))
     number = {verb: v for v, verb in enumerate(verbs)}
-    pronouns = np.array([mention for mention, _ in used], np.int32)
+    pronouns = np.array([mention for mention, _ in annotated], np.int32)
     last = max(int(typed.max(initial=-1)), int(pronouns.max(initial=-1)))
-    unknown_pronouns = {mention for mention, _ in instances if not known[mention]}
+    unknown_pronouns = {mention for mention, _ in instances if not has_entity[mention]}
     queries = DocumentQueries(
         doc_id=document.doc_id,
         verbs=verbs,
@@ -266,13 +265,14 @@ def _queries(
         typed_mentions=typed,
         types=types[typed],
         pronouns=pronouns,
-        pronoun_verbs=np.array([number[verb] for _, verb in used], np.int32),
+        pronoun_verbs=np.array([number[verb] for _, verb in annotated], np.int32),
         antecedents=document.antecedents.first_mentions(last + 1),
         kinds=document_kinds(document)[: last + 1],
-        n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~known)) + len(unknown_pronouns),
+        n_left_out=int(np.count_nonzero((types != NO_TYPE) & ~has_entity)) + len(unknown_pronouns),
     )
-    # A mention without an entity decides no query: any unique label will do.
-    return dataclasses.replace(queries, truth=queries.true_in(np.where(known, entities, -1 - np.arange(len(known)))))
+    # A mention without an entity is in no query, so any unique label will do.
+    labels = np.where(has_entity, entities, -1 - np.arange(len(entities)))
+    return dataclasses.replace(queries, truth=queries.true_in(labels))
 
 
 # --- the queries of a corpus ---------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ Number = TypeVar("Number", np.float64, np.bool_)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QueryTable(HtmlTable):
-    """Every query of every document that contains it, with its truth.
+    """Table of all pairs of a document and a query that the document contains, with their truth.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class QueryTable(HtmlTable):
 
     @property
     def doc_ids(self) -> tuple[str, ...]:
-        """doc_id of each document."""
+        """The doc_id of each document."""
         return tuple(document.doc_id for document in self.documents)
 
     def probabilities(
@@ -357,23 +357,24 @@ class QueryTable(HtmlTable):
         Parameters
         ----------
         recalibrations
-            One for all documents, or one per document.
+            Recalibration of all documents, or a recalibration for each document of the table.
         n_samples
-            S, at least 1.
+            Number of samples S of each document, at least 1.
         seed, first_sample
-            As in `corefsample.sample_clusterings`.
+            Seed of the samples, in [0, 2**64), and index of the first sample: see `corefsample.sample_clusterings`.
         """
-        each = [recalibrations] * len(self.documents) if isinstance(recalibrations, Recalibration) else recalibrations
-        if len(each) != len(self.documents):
+        if isinstance(recalibrations, Recalibration):
+            recalibrations = [recalibrations] * len(self.documents)
+        if len(recalibrations) != len(self.documents):
             rule = f"must be one per document ({len(self.documents)})"
-            raise ParameterError(f"{rule}, got {len(each)}", parameter="recalibrations")
+            raise ParameterError(f"{rule}, got {len(recalibrations)}", parameter="recalibrations")
 
         def shares(document: DocumentQueries, recalibration: Recalibration) -> Floats:
             hits = document.hits(recalibration, n_samples=n_samples, seed=seed, first_sample=first_sample)
             return _flat(document, hits / n_samples)
 
         with ThreadPoolExecutor(processors()) as pool:
-            return np.concatenate(list(pool.map(shares, self.documents, each)))
+            return np.concatenate(list(pool.map(shares, self.documents, recalibrations)))
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row for each pair: doc_id, mention_type, verb, n_documents (with the query), truth."""
@@ -395,5 +396,5 @@ def _pairs(document: DocumentQueries) -> list[tuple[int, int]]:
 
 
 def _flat(document: DocumentQueries, values: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Flatten values (n_verbs, n_types) to those of the document's queries."""
+    """Flatten an array (n_verbs, n_types) to the values of the document's queries, in the order of its pairs."""
     return values[:, document.present_types].ravel()

@@ -32,14 +32,15 @@ class QueryScore(DocumentObjective):
         "brier", corrected for the noise of the samples: (k/S - y)^2 - k (S - k) / (S^2 (S - 1)) estimates
         (P - y)^2 without bias. Or "log", of (k + 1/2) / (S + 1).
     n_samples
-        Number of samples S, at least 2. Fits by kind of antecedent replace it (`with_samples`).
+        Number of samples S, at least 2. Fits by kind of antecedent use another number: see `with_samples`.
     seed
         Seed of the samples, in [0, 2**64).
     role, scheme, unannotated
         Options by which queries are matched with documents: see `match_queries`.
     joint
-        Whether to add the likelihood of gold antecedents, with queries at six times their weight. The likelihood keeps
-        what queries do not determine; queries keep the sums over documents right. Transfers best to other text.
+        True to add the negative log likelihood of gold antecedents, with the score of the queries multiplied by six.
+        The likelihood determines what queries do not, and queries keep sums over documents right. This objective
+        transfers best to other text.
     """
 
     parallel = True
@@ -67,7 +68,7 @@ class QueryScore(DocumentObjective):
         self._matched: dict[str, tuple[ScoredDocument, DocumentQueries]] = {}
 
     def queries(self, document: ScoredDocument) -> DocumentQueries:
-        """Queries of a document, matched once."""
+        """Queries of a document, which are matched at the first call and then kept."""
         matched = self._matched.get(document.doc_id)
         if matched is None or matched[0] is not document:
             matched = document, match_queries(document, **self._options)
@@ -117,10 +118,10 @@ class QueryScore(DocumentObjective):
         return self._weight * loss, self._weight * gradient, self._weight * curvature
 
     def with_samples(self, n_samples: int) -> QueryScore:
-        """The same score from another number of samples; the matched queries are shared."""
-        other = copy.copy(self)
-        other._n_samples = _checks.n_samples(n_samples, 2)
-        return other
+        """Return this score with another number of samples, which shares the matched queries."""
+        score = copy.copy(self)
+        score._n_samples = _checks.n_samples(n_samples, 2)
+        return score
 
     def n_terms(self, document: ScoredDocument) -> float:
         """Number of queries of the document."""

@@ -27,13 +27,7 @@ from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
 from events.queries._queries import QueryTable
 from events.queries._score import QueryScore, named_objective
-from events.queries._true_counts import (
-    count_coverage,
-    count_intervals,
-    count_quantiles,
-    group_misfit,
-    null_truths,
-)
+from events.queries._true_counts import count_coverage, count_intervals, count_quantiles, group_misfit, null_truths
 
 if TYPE_CHECKING:
     from corefsample.calibration._reliability import ReliabilityCurve
@@ -54,20 +48,22 @@ class QueryVariant:
     Attributes
     ----------
     name
-        "as scored", or the objective.
+        "as scored", "recalibrated", or the name of the objective.
     fit
-        The cross-validated recalibration; None for "as scored", and for one that was fitted elsewhere.
+        Cross-validated recalibration; None for "as scored" and for a recalibration that was fitted elsewhere.
     probabilities
-        float64 (n_pairs,): P by the recalibration fitted without the document.
+        float64 (n_pairs,): P by the recalibration that was fitted without the document.
     draws
-        float64 (n_draws, n_pairs): P by each refit on bootstrapped documents, or None.
+        float64 (n_draws, n_pairs): P by each refit on bootstrapped documents; None without refits.
+    recalibrations
+        Recalibration of each document that has queries.
     """
 
     name: str
     fit: CrossFit | None
     probabilities: Floats
     draws: Floats | None
-    recalibrations: tuple[Recalibration, ...]  # of each document with queries
+    recalibrations: tuple[Recalibration, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,15 +73,15 @@ class QueryStudy:
     Attributes
     ----------
     table
-        Queries, documents and truth.
+        Queries of each document, with their truth.
     variants
-        "as scored" first, then one for each objective.
+        Probabilities of the queries: first those of the scores as they are, then those for each objective.
     n_samples
-        Samples behind each probability.
+        Number of samples from which each probability is estimated.
     n_left_out
-        Mentions without a gold entity that would otherwise decide a query.
+        Number of mentions that are excluded from the queries because they have no gold entity.
     failures
-        Error message of each objective that has no minimum on some fold of the documents; it has no variant.
+        Error message of each objective that has no minimum on some fold of the documents and therefore no variant.
     fields
         Values of the documents' fields by doc_id, for tables by group.
     seed
@@ -101,8 +97,8 @@ class QueryStudy:
     seed: int = 0
 
     def pairs(self) -> pd.DataFrame:
-        """Table of all pairs: as `QueryTable.to_frame`, with P by each variant in a column of its name."""
-        return self.table.to_frame().assign(**{each.name: each.probabilities for each in self.variants})
+        """Table of `QueryTable.to_frame` with a column for each variant, which has its P of each pair."""
+        return self.table.to_frame().assign(**{variant.name: variant.probabilities for variant in self.variants})
 
     def reliability(self, *, n_bins: int = N_BINS) -> dict[str, ReliabilityCurve]:
         """Reliability curve of each variant's P over all pairs, with intervals by document."""
@@ -110,8 +106,8 @@ class QueryStudy:
 
         documents = self.table.pair_documents
         return {
-            each.name: reliability_curve(each.probabilities, self.table.truth, documents=documents, n_bins=n_bins)
-            for each in self.variants
+            variant.name: reliability_curve(variant.probabilities, self.table.truth, documents=documents, n_bins=n_bins)
+            for variant in self.variants
         }
 
     def scores(self, *, n_bins: int = N_BINS) -> pd.DataFrame:
@@ -127,12 +123,12 @@ class QueryStudy:
         from corefsample.calibration._binning import brier_score
 
         rows = []
-        for each in self.variants:
-            p, truth = each.probabilities, self.table.truth
+        for variant in self.variants:
+            p, truth = variant.probabilities, self.table.truth
             error = calibration_error(p, truth, n_bins=n_bins, documents=self.table.pair_documents)
             rows.append(
                 {
-                    "variant": each.name,
+                    "variant": variant.name,
                     "n_pairs": self.table.n_pairs,
                     "mean_p": float(p.mean()),
                     "share_true": float(truth.mean()),
@@ -147,63 +143,65 @@ class QueryStudy:
 
     @cached_property
     def _null_truths(self) -> list[Bools]:
-        """Truths of the pairs that would be seen if P of each variant were right."""
+        """Simulated truths of the pairs for each variant, under the assumption that its P is right."""
         return [
             null_truths(self.table, variant.recalibrations, n_draws=_NULL_DRAWS, seed=self.seed)
             for variant in self.variants
         ]
 
     def misfit(self) -> pd.DataFrame:
-        """P against truth by type of mention, verb and fields of documents.
+        """Compare P with the truth by type of mention, verb and fields of documents.
 
         Returns
         -------
         pandas.DataFrame
-            The table of `group_misfit` with the column variant first.
+            Table of `group_misfit` for each variant, whose name is in the first column, variant.
         """
         named = self.table.to_frame()
         groups = {name: named[name].tolist() for name in ("mention_type", "verb")}
         for name, values in self.fields.items():
             groups[name] = [values.get(doc_id, "") for doc_id in named["doc_id"]]
         tables = []
-        for each, null in zip(self.variants, self._null_truths, strict=True):
-            table = group_misfit(self.table, each.probabilities, null, groups)
-            table.insert(0, "variant", each.name)
+        for variant, null in zip(self.variants, self._null_truths, strict=True):
+            table = group_misfit(self.table, variant.probabilities, null, groups)
+            table.insert(0, "variant", variant.name)
             tables.append(table)
         return pd.concat(tables, ignore_index=True)
 
     def quantiles(self) -> pd.DataFrame:
-        """Places of the true counts in their distributions: uniform if these are right.
+        """Quantiles of the true counts in their posterior distributions, which are uniform if P is right.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each variant and bin: variant, n_queries, bin_lower, bin_upper, share (of the queries),
-            null_lower, null_upper (95% of the shares if P is right), p_value (of P being right, for the variant).
-            A recalibration is taken as given.
+            One row for each variant and bin of quantiles: variant; n_queries; bin_lower and bin_upper; share of the
+            queries in the bin; null_lower and null_upper, between which 95% of the shares lie if P is right; p_value
+            of the hypothesis that the variant's P is right. The uncertainty of a recalibration is not included.
         """
         columns = ["variant", "n_queries", "bin_lower", "bin_upper", "share", "null_lower", "null_upper", "p_value"]
         rows: list[tuple[object, ...]] = []
-        for each, null in zip(self.variants, self._null_truths, strict=True):
-            found = count_quantiles(self.table, each.probabilities, null)
-            if found is not None:
-                of_bins = zip(found.edges, found.edges[1:], found.shares, found.lower, found.upper, strict=False)
-                rows += [(each.name, found.n, *values, found.p_value) for values in of_bins]
+        for variant, null in zip(self.variants, self._null_truths, strict=True):
+            calibration = count_quantiles(self.table, variant.probabilities, null)
+            if calibration is not None:
+                edges, values = calibration.edges, (calibration.shares, calibration.lower, calibration.upper)
+                bins = zip(edges, edges[1:], *values, strict=False)
+                rows += [(variant.name, calibration.n, *bin_values, calibration.p_value) for bin_values in bins]
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
-        """Intervals of each query's count: as `count_intervals`, with the columns variant and recalibration."""
-        parts = []
-        for each in self.variants:
-            probabilities = {GIVEN: each.probabilities} | ({} if each.draws is None else {UNCERTAIN: each.draws})
-            for recalibration, probs in probabilities.items():
-                log_step("%s: intervals of %d queries", each.name, len(self.table.queries))
-                part = count_intervals(self.table, probs)
-                part.insert(0, "variant", each.name)
-                part.insert(1, "recalibration", recalibration)
-                parts.append(part)
-        return pd.concat(parts, ignore_index=True)
+        """Table of `count_intervals` for each variant, with the columns variant and recalibration."""
+        tables = []
+        for variant in self.variants:
+            for recalibration, probs in ((GIVEN, variant.probabilities), (UNCERTAIN, variant.draws)):
+                if probs is None:
+                    continue
+                log_step("%s: intervals of %d queries", variant.name, len(self.table.queries))
+                table = count_intervals(self.table, probs)
+                table.insert(0, "variant", variant.name)
+                table.insert(1, "recalibration", recalibration)
+                tables.append(table)
+        return pd.concat(tables, ignore_index=True)
 
     def coverage(self) -> pd.DataFrame:
         """Share of the intervals that contain the true count.
@@ -212,8 +210,8 @@ class QueryStudy:
         -------
         pandas.DataFrame
             One row for each variant, recalibration, group of queries, interval and level: variant; recalibration
-            ("given": the fitted one is taken as true; "uncertain": refits on bootstrapped documents); and the columns
-            of `count_coverage`.
+            ("given" if the intervals assume that the fitted recalibration is true, "uncertain" if they include
+            refits on bootstrapped documents); and the columns of `count_coverage`.
         """
         return count_coverage(self.intervals, by=["variant", "recalibration"])
 
@@ -228,17 +226,17 @@ class QueryStudy:
             objective).
         """
         rows = []
-        for each in self.variants:
-            if each.fit is None:
+        for variant in self.variants:
+            if variant.fit is None:
                 continue
-            fit = each.fit
+            fit = variant.fit
             for fold, recalibration in enumerate(fit.recalibrations):
                 held_out = fit.folds == fold
                 n_terms = fit.n_terms[held_out].sum()
                 draws = fit.draws[fold] if fit.draws else None
                 rows.append(
                     {
-                        "variant": each.name,
+                        "variant": variant.name,
                         "fold": fold,
                         "n_documents": int(held_out.sum()),
                         "temperature": recalibration.temperature,
@@ -321,33 +319,33 @@ def study_queries(
     if not with_gold:
         rule = "must have gold for queries"
         raise ParameterError(f"{rule}, got none in {len(all_documents)} documents", parameter="documents")
-    matched = [QueryScore(**options).queries(document) for document in with_gold]
-    table = QueryTable.of(matched)
+    queries = [QueryScore(**options).queries(document) for document in with_gold]
+    table = QueryTable.of(queries)
     if table.n_pairs < min_pairs:
         rule = f"must make at least {min_pairs} pairs of query and document"
         raise ParameterError(f"{rule}, got {table.n_pairs}", parameter="gold")
-    metadata = {each.doc_id: each.metadata for each in with_gold}
-    of_documents = [metadata[doc_id] for doc_id in table.doc_ids]
-    own = None if recalibration is not None else _of_scores(with_gold, uncertainty)
+    metadata_of = {document.doc_id: document.metadata for document in with_gold}
+    metadata = [metadata_of[doc_id] for doc_id in table.doc_ids]
+    prior = None if recalibration is not None else _prior(with_gold, uncertainty)
 
     def variant(
         name: str,
         fit: CrossFit | None,
         recalibrations: Sequence[Recalibration],
-        changes: Sequence[Sequence[Recalibration]] | None,
+        recalibration_draws: Sequence[Sequence[Recalibration]] | None,
     ) -> QueryVariant:
-        """Probabilities under the recalibration of each document, and under the draws of it."""
+        """Probabilities under the recalibration of each document, and under the draws of this recalibration."""
         probabilities = table.probabilities(recalibrations, n_samples=n_samples, seed=seed)
-        draws = None if changes is None else _shares(name, table, changes, n_samples, seed)
+        draws = None if recalibration_draws is None else _shares(name, table, recalibration_draws, n_samples, seed)
         return QueryVariant(name, fit, probabilities, draws, tuple(recalibrations))
 
     as_scored = (_NONE,) * len(table.documents)
-    variants = [variant(AS_SCORED, None, as_scored, _changes(own, uncertainty, of_documents, n_resamples, seed))]
+    settings = uncertainty, metadata, n_resamples, seed
+    variants = [variant(AS_SCORED, None, as_scored, _recalibration_draws(prior, *settings))]
     if recalibration is not None:
         fitted = recalibration.recalibration
-        each = [_NONE if recalibration.is_in(Recalibration.applied_to(had)) else fitted for had in of_documents]
-        changes = _changes(recalibration, uncertainty, of_documents, n_resamples, seed)
-        variants.append(variant(RECALIBRATED, None, each, changes))
+        by_document = [_NONE if recalibration.is_in(Recalibration.applied_to(m)) else fitted for m in metadata]
+        variants.append(variant(RECALIBRATED, None, by_document, _recalibration_draws(recalibration, *settings)))
         objective_of = {}
     fitting: dict[str, Any] = {"missing": missing, "unannotated": unannotated, "form": form, "domains": domains}
     failures: dict[str, str] = {}
@@ -360,33 +358,33 @@ def study_queries(
             continue
         fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
         folds = [fold_of[doc_id] for doc_id in table.doc_ids]
-        each = [fit.recalibrations[fold] for fold in folds]
-        own_domains = [domains[doc_id] for doc_id in table.doc_ids] if domains else []
-        variants.append(variant(name, fit, each, _held_out_changes(fit, folds, own_domains, seed)))
+        by_document = [fit.recalibrations[fold] for fold in folds]
+        document_domains = [domains[doc_id] for doc_id in table.doc_ids] if domains else []
+        variants.append(variant(name, fit, by_document, _held_out_draws(fit, folds, document_domains, seed)))
     return QueryStudy(
         table=table,
         variants=tuple(variants),
         n_samples=n_samples,
-        n_left_out=sum(queries.n_left_out for queries in matched),
+        n_left_out=sum(document.n_left_out for document in queries),
         failures=failures,
         fields={name: {d.doc_id: str(d.metadata[name]) for d in with_gold if name in d.metadata} for name in by},
         seed=seed,
     )
 
 
-def _of_scores(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | None) -> UncertainRecalibration | None:
-    """The recalibration that the scores of all documents had, if it is known and its uncertainty is to be included."""
+def _prior(documents: Sequence[ScoredDocument], uncertainty: Uncertainty | None) -> UncertainRecalibration | None:
+    """Recalibration recorded in the metadata of all documents; None if it is unknown or `uncertainty` is "none"."""
     if uncertainty == "none":
         return None
-    had = {Recalibration.applied_to(document.metadata) for document in documents}
-    known = known_recalibration(had.pop()) if len(had) == 1 else None
-    if known is None and uncertainty is not None:
-        rule = "needs a recalibration, or scores that all had that of a model of the package"
-        raise ParameterError(f"{rule}, got others", parameter="uncertainty")
-    return known
+    names = {Recalibration.applied_to(document.metadata) for document in documents}
+    recalibration = known_recalibration(names.pop()) if len(names) == 1 else None
+    if recalibration is None and uncertainty is not None:
+        rule = "needs a recalibration, or scores that were all recalibrated with a model of this package"
+        raise ParameterError(f"{rule}, got neither", parameter="uncertainty")
+    return recalibration
 
 
-def _changes(
+def _recalibration_draws(
     recalibration: UncertainRecalibration | None,
     uncertainty: Uncertainty | None,
     metadata: Sequence[Mapping[str, Any]],
@@ -396,43 +394,43 @@ def _changes(
     """Draws of a recalibration that was fitted elsewhere, for each document; None without uncertainty."""
     if recalibration is None or not n_draws:
         return None
-    chosen = recalibration.widest if uncertainty is None else uncertainty
-    if chosen == "none":
+    source = recalibration.widest if uncertainty is None else uncertainty
+    if source == "none":
         return None
-    places = [(recalibration.domain_of(own), recalibration.is_in(Recalibration.applied_to(own))) for own in metadata]
-    changes: dict[tuple[str, bool], Sequence[Recalibration]] = {}
-    for domain, had_it in sorted(set(places)):
-        drawn = recalibration.sampled(chosen, n_draws, seed=seed, domain=domain)
+    cases = [(recalibration.domain_of(m), recalibration.is_in(Recalibration.applied_to(m))) for m in metadata]
+    draws: dict[tuple[str, bool], Sequence[Recalibration]] = {}
+    for domain, is_included in sorted(set(cases)):
+        sampled = recalibration.sampled(source, n_draws, seed=seed, domain=domain)
         fit = recalibration.recalibration
-        changes[domain, had_it] = [each.relative_to(fit) for each in drawn] if had_it else drawn
-    return [changes[place] for place in places]
+        draws[domain, is_included] = [draw.relative_to(fit) for draw in sampled] if is_included else sampled
+    return [draws[case] for case in cases]
 
 
-def _held_out_changes(
+def _held_out_draws(
     fit: CrossFit, folds: Sequence[int], domains: Sequence[str], seed: int
 ) -> list[Sequence[Recalibration]] | None:
-    """Draws of the recalibration that was fitted without each document; None where there are none."""
+    """Draws of the recalibration that was fitted without each document; None if the fit has no draws."""
     n_draws = len(fit.draws[0]) if fit.draws else 0
     if not n_draws:
         return None
     if not fit.domain_effects:
         refits = [tuple(each) for each in fit.draws]
         return [refits[fold] for fold in folds]
-    drawn = {
+    draws = {
         (fold, name): each.sampled("domain", n_draws, seed=seed, domain=name)
         for fold, each in enumerate(map(UncertainRecalibration, fit.recalibrations, fit.draws, fit.domain_effects))
         for name in sorted({*domains})
     }
-    return [drawn[place] for place in zip(folds, domains, strict=True)]
+    return [draws[key] for key in zip(folds, domains, strict=True)]
 
 
 def _shares(
-    name: str, table: QueryTable, changes: Sequence[Sequence[Recalibration]], n_samples: int, seed: int
+    name: str, table: QueryTable, document_draws: Sequence[Sequence[Recalibration]], n_samples: int, seed: int
 ) -> Floats:
-    """Probabilities under the draws of each document, (n_draws, n_pairs)."""
-    draws = []
-    for draw, each in enumerate(zip(*changes, strict=True)):
-        log_step("%s: queries with draw %d of %d", name, draw + 1, len(changes[0]))
+    """Probabilities of the queries under the draws of each document's recalibration: float64 (n_draws, n_pairs)."""
+    probs = []
+    for draw, recalibrations in enumerate(zip(*document_draws, strict=True)):
+        log_step("%s: queries with draw %d of %d", name, draw + 1, len(document_draws[0]))
         first = n_samples + draw * _DRAW_SAMPLES
-        draws.append(table.probabilities(each, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
-    return np.stack(draws)
+        probs.append(table.probabilities(recalibrations, n_samples=_DRAW_SAMPLES, seed=seed, first_sample=first))
+    return np.stack(probs)

@@ -1,4 +1,4 @@
-"""True counts of queries beside P: whether intervals contain them, their places in distributions, and groups."""
+"""Comparison of the true counts of queries with P: coverage of intervals, quantiles, and misfit by group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
 from corefsample._machine import processors
-from corefsample.calibration._quantiles import QuantileCalibration, of_places, place
+from corefsample.calibration._quantiles import QuantileCalibration, calibration_of_cdfs, uniform_cdfs
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
 from events.counting import count_pmf
@@ -40,7 +40,7 @@ def mixture_pmf(probs: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of shape (n_documents + 1,), float64 in [0, 1]
-        Entry k: P(count = k). `quantile_interval` and `hdi_interval` take it.
+        Entry k is P(count = k). `quantile_interval` and `hdi_interval` give intervals of this distribution.
 
     Raises
     ------
@@ -83,7 +83,8 @@ def count_intervals(
     -------
     pandas.DataFrame
         One row for each query, interval and level: mention_type, verb, n_documents, true_count, mean, sd, interval
-        ("normal": mean +- z sd, "quantile", "hdi"), level, lower, upper, held (whether it contains the true count).
+        ("normal": mean +- z sd, "quantile", "hdi"), level, lower, upper, held (whether the interval contains the true
+        count).
     """
     draws = np.atleast_2d(np.asarray(probs, np.float64))
     order = np.argsort(table.pair_queries, kind="stable")
@@ -119,7 +120,7 @@ def count_coverage(intervals: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.Dat
     Parameters
     ----------
     intervals
-        From `count_intervals`.
+        Table that `count_intervals` returned.
     by
         Further columns by which rows are grouped, in the order in which their values first appear.
 
@@ -128,7 +129,7 @@ def count_coverage(intervals: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.Dat
     pandas.DataFrame
         One row for each group, interval and level: columns `by`, documents ("5-9"), interval, level, n_queries,
         coverage, below and above (share whose true count is below the lower end, above the upper end), mean_width,
-        mean_error (of the posterior mean, in documents).
+        mean_error (mean difference of posterior mean and true count, in documents).
     """
     names = [f"{least}-{more - 1}" for least, more in itertools.pairwise(SIZES)] + [f"{SIZES[-1]}+"]
     table = intervals.assign(
@@ -163,7 +164,7 @@ def count_quantiles(
     probs
         float (n_pairs,): P of each pair.
     null
-        bool (n_draws, n_pairs), from `null_truths`.
+        bool (n_draws, n_pairs): truths of the pairs that `null_truths` simulated.
     n_bins
         Number of bins of the histogram, at least 2.
     min_documents
@@ -172,7 +173,7 @@ def count_quantiles(
     Returns
     -------
     QuantileCalibration or None
-        None if no query is in enough documents.
+        Quantiles of the true counts with a test of P; None if no query is in enough documents.
 
     References
     ----------
@@ -189,19 +190,19 @@ def count_quantiles(
             continue
         below = np.concatenate(([0.0], np.minimum(np.cumsum(count_pmf(p[pairs])), 1.0)))
         counts = np.concatenate(([table.truth[pairs].sum()], null[:, pairs].sum(axis=1))).astype(np.int64)
-        total += place(below[counts], below[counts + 1], edges)
+        total += uniform_cdfs(below[counts], below[counts + 1], edges)
         n_queries += 1
     if not n_queries:
         return None
-    return of_places(total, n_queries, edges)
+    return calibration_of_cdfs(total, n_queries, edges)
 
 
 _FIRST_DRAW = 10**7  # index of the first sample under the null
-_LEAST_VARIANCE = 1e-6  # of a group's count under the null; groups below it have no uncertainty to compare with
+_LEAST_VARIANCE = 1e-6  # groups whose count has less variance under the null are not tested
 
 
 def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n_draws: int, seed: int = 0) -> Bools:
-    """Truths of all pairs in clusterings drawn from the distributions: what would be seen if P were right.
+    """Simulate the truths of all pairs under the hypothesis that P is right, from sampled clusterings.
 
     Queries of one document are true or false together in a clustering, so their dependence is kept.
 
@@ -222,9 +223,9 @@ def null_truths(table: QueryTable, recalibrations: Sequence[Recalibration], *, n
     """
     sampling = {"n_samples": n_draws, "seed": seed, "first_sample": _FIRST_DRAW}
     with ThreadPoolExecutor(processors()) as pool:
-        each = zip(table.documents, recalibrations, strict=True)
-        parts = pool.map(lambda pair: pair[0].truths(pair[1], **sampling), each)
-        return np.concatenate(list(parts), axis=1)
+        pairs = zip(table.documents, recalibrations, strict=True)
+        truths = pool.map(lambda pair: pair[0].truths(pair[1], **sampling), pairs)
+        return np.concatenate(list(truths), axis=1)
 
 
 def group_misfit(
@@ -239,14 +240,15 @@ def group_misfit(
     probs
         float (n_pairs,): P of each pair.
     null
-        bool (n_draws, n_pairs), from `null_truths`.
+        bool (n_draws, n_pairs): truths of the pairs that `null_truths` simulated.
     groups
-        For each grouping ("verb") the group of each pair.
+        Group of each pair, by the name of the grouping, such as "verb".
 
     Returns
     -------
     pandas.DataFrame
-        One row per group: by, group, n_pairs, n_documents, mean_p, share_true, z (of the true count under the null).
+        One row per group: by (name of the grouping), group, n_pairs, n_documents, mean_p, share_true, z (standard score
+        of the true count under the hypothesis that P is right).
     """
     p = np.asarray(probs, np.float64)
     rows = []

@@ -12,8 +12,10 @@ from corefsample._arrays import Floats, Ints
 from events.rule_error._model import RuleError
 
 # Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
-# error of a rule is not the same for all documents that it counts, nor for all that it does not count.
+# error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
+# the prior of its small share has the shape 1 / sd**2 of a gamma distribution: one half, as Jeffreys' prior.
 STRATUM_SD: Final = 2.0
+MISSED_SD: Final = 2.0**0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +38,8 @@ class LabelledStrata:
     yes: Ints
 
 
-def labelled_totals(strata: LabelledStrata, error: RuleError, rng: np.random.Generator) -> Ints:
-    """Draw the number of documents in which a reader sees the event, given labels.
+def unlabelled_yes(strata: LabelledStrata, error: RuleError, rng: np.random.Generator) -> Ints:
+    """Draw the numbers of documents without a label in which a reader sees the event, given labels.
 
     Draws of the error are weighted by the likelihood of the labels, which is beta-binomial in each stratum.
 
@@ -52,18 +54,18 @@ def labelled_totals(strata: LabelledStrata, error: RuleError, rng: np.random.Gen
 
     Returns
     -------
-    int64 (n_draws,)
-        The labels that say yes and draws of the other documents.
+    int64 (n_draws, n_strata)
+        Draws of the strata together: their sums over the strata are draws of the total, but for the labels of yes.
     """
     from scipy.special import betaln
 
-    a, b = _beta(yes_shares(strata.sizes, strata.mean_p, error))
+    a, b = _beta(yes_shares(strata.sizes, strata.mean_p, error), np.where(strata.mean_p > 0.0, STRATUM_SD, MISSED_SD))
     yes, no = strata.yes, strata.labels - strata.yes
     log_likelihood = (betaln(a + yes, b + no) - betaln(a, b)).sum(axis=1)
     weights = np.exp(log_likelihood - log_likelihood.max())
     draws = rng.choice(len(error), len(error), p=weights / weights.sum())
     shares = rng.beta(a[draws] + yes, b[draws] + no)
-    return np.asarray(strata.yes.sum() + rng.binomial(strata.sizes - strata.labels, shares).sum(axis=1))
+    return np.asarray(rng.binomial(strata.sizes - strata.labels, shares))
 
 
 def yes_shares(sizes: npt.ArrayLike, mean_p: npt.ArrayLike, error: RuleError) -> Floats:
@@ -135,8 +137,8 @@ class LabelsOfTotal:
         return expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
 
 
-def _beta(shares: Floats) -> tuple[Floats, Floats]:
-    """Parameters of beta distributions with means `shares`, whose logits have the standard deviation of strata."""
+def _beta(shares: Floats, sd: Floats) -> tuple[Floats, Floats]:
+    """Parameters of beta distributions with means `shares`, whose logits have about a standard deviation."""
     shares = np.clip(shares, 1e-6, 1.0 - 1e-6)
-    concentration = np.maximum(1.0 / (shares * (1.0 - shares) * STRATUM_SD**2) - 1.0, 1.0)
+    concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
     return shares * concentration, (1.0 - shares) * concentration

@@ -32,12 +32,12 @@ class Corpus:
     documents
         Selected documents with annotated entities, in order.
     n_without_gold, n_not_selected
-        Number of documents left out because they have no annotated entities, and because they do not meet the
-        conditions.
+        Number of documents left out because they have no annotated entities, and number of documents left out because
+        they do not meet the conditions of the selection.
     skipped
-        Number of mentions that are in no document, by reason.
+        Number of annotated mentions that could not be read, by reason.
     languages
-        Codes of the languages that the metadata of the selected documents, or the names of their files, give.
+        Codes of the languages that the metadata of the selected documents or the names of their files declare.
     """
 
     paths: list[str]
@@ -51,29 +51,29 @@ class Corpus:
 NO_CORPUS = Corpus([], [], 0, 0, Counter())
 
 
-def chosen_language(given: str | Language | None, corpora: Iterable[Corpus]) -> Language:
-    """Language to train in: the given one, or that of the documents; English if neither says it.
+def chosen_language(requested: str | Language | None, corpora: Iterable[Corpus]) -> Language:
+    """Language to train in: the requested one, by default the one that documents declare, otherwise English.
 
     Raises
     ------
     ParameterError
-        If the documents are in another language or in several languages, or if their language is not known and few of
-        their words are English.
+        If documents declare another language or several languages, or if neither a language is requested nor declared
+        and few of the words are English.
     """
     codes = {code for corpus in corpora for code in corpus.languages}
-    name = given or (min(codes) if codes else ENGLISH)
+    name = requested or (min(codes) if codes else ENGLISH)
     language = name if isinstance(name, Language) else load_language(name)
     foreign = sorted(code for code in codes if differ(language.code, code))
     hint = ParameterHint("language", "names the language of all")
     if foreign:
         rule = "must be that of all documents"
         raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
-    if given is None and not codes:
+    if requested is None and not codes:
         english = load_scorer(ENGLISH)
         counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
         n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
         if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
-            rule = "is required: the documents do not say their language, and few of their words are English"
+            rule = "is required: the documents do not declare their language, and few of their words are English"
             hint = ParameterHint("language", "gives its code, such as es; none: features of the parse alone")
             raise ParameterError(f"{rule} ({n_known / n_words:.0%})", parameter="language", hint=hint)
     return language
@@ -102,14 +102,15 @@ def read_corpus(
     on_rejected: QuarantineFile | None,
     on_progress: Progress | None,
 ) -> Corpus:
-    """Read all documents and keep the selected ones with annotated entities.
+    """Read all documents, and keep those that are selected and have annotated entities.
 
     Raises
     ------
     InputError
-        If a file has no annotated entities, if no document is left, or if a document is bad and `on_rejected` is None.
+        If a file has no annotated entities, if no document is selected, or if a document is invalid and `on_rejected`
+        is None.
     ParameterError
-        If no document is left because no document has the metadata of a condition.
+        If no document is selected because no document has the metadata of a condition.
     """
     documents: list[MentionDocument] = []
     n_with_gold: Counter[str] = Counter()

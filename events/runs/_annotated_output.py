@@ -1,4 +1,4 @@
-"""Documents of any kind written to annotated formats, with entities of a chosen clustering."""
+"""Writing documents of any kind to annotated formats, with the entities of one clustering."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ from events.runs._engines import Engine
 
 @dataclass(frozen=True, slots=True)
 class WrittenEntities:
-    """Number of documents written; by reason, number of mentions lost in reading the inputs and in writing."""
+    """Numbers of a conversion to an annotated format.
+
+    Attributes
+    ----------
+    n_documents
+        Number of documents written.
+    skipped, left_out
+        Number of mentions that were lost when the inputs were read, and when the output was written, by reason.
+    """
 
     n_documents: int
     skipped: Counter[str]
@@ -52,28 +60,29 @@ def write_annotated(
     Parameters
     ----------
     inputs
-        Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
+        Paths or globs of files of scored mentions, CoNLL-U (CorefUD) or CoNLL-2012, or "-" for standard input.
     path
-        Path of the file to write; its ending gives the format.
+        Path of the file to write; its ending determines the format.
     clustering
-        Entities of scored documents: "gold" or None, the annotated ones; "map", those of each mention's likeliest
-        antecedent; "sample", one sampled clustering; or a loss of `corefsample.summaries.point_estimate`.
+        Entities of scored documents: "gold" or None for the annotated entities; "map" for those of each mention's
+        likeliest antecedent; "sample" for one sampled clustering; or a loss of
+        `corefsample.summaries.point_estimate`, for the clustering with the smallest expected loss.
     seed
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons, entity_fields, on_unwritable
-        Whether entities of one mention are written, fields of ``Entity=``, and what is done with mentions that brackets
+        Whether entities of one mention are written, fields of ``Entity=``, and treatment of mentions that brackets
         cannot represent: see `corefsample.write_corefud`.
     workers
         Number of processes that compute the entities; by default, this process does.
     on_rejected, on_progress
-        Function called with each bad document, which is then left out (by default, it raises an error); and function
-        called as documents are written.
+        Function that is called with each invalid document, which is then left out (by default, it raises an error);
+        and function that is called as documents are written.
 
     Raises
     ------
     InputError, ParameterError
-        If a document is bad and `on_rejected` is None, if there is no document, or if the inputs lack the scores that
-        `clustering` needs.
+        If a document is invalid and `on_rejected` is None, if the inputs have no document, or if they lack the scores
+        that `clustering` needs.
     """
     documents = _Documents(
         DocumentInputs(inputs, entity_fields),
@@ -94,7 +103,7 @@ def write_annotated(
 
 
 def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
-    """One clustering of a scored document: "map", "sample", or that with the smallest expected loss of a name."""
+    """Labels of one clustering of a scored document: "map", "sample", or the smallest expected loss of this name."""
     if clustering == "map":
         return map_clustering(document.antecedents)
     if clustering in LOSSES:
@@ -107,7 +116,7 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
 
 
 def clustered(document: ScoredDocument, clustering: str) -> AnnotatedDocument:
-    """A scored document with the entities of one clustering: see `labels_of`."""
+    """Annotate a scored document with the entities of one clustering: see `labels_of`."""
     return _with_entities(document, labels_of(document, clustering, seed=0))
 
 
@@ -118,7 +127,7 @@ def _with_entities(document: ScoredDocument, labels: Ints32) -> AnnotatedDocumen
 
 @dataclass
 class _Documents:
-    """The documents of the inputs with the entities that are to be written; iterate once."""
+    """The documents of the inputs with the entities that are to be written; they can be iterated once."""
 
     inputs: DocumentInputs
     clustering: str | None
@@ -173,6 +182,6 @@ def _with_gold(document: ScoredDocument) -> AnnotatedDocument:
 
 
 def _entities(clustering: str | None, seed: int, item: ReadDocument) -> Ints32 | None:
-    """Clustering of a document; None if its gold entities are wanted, or if it has no scores."""
+    """Labels of a document's clustering; None if its gold entities are written, or if it has no scores."""
     is_gold = clustering in (None, "gold") or not isinstance(item.document, ScoredDocument)
     return None if is_gold else labels_of(cast("ScoredDocument", item.document), str(clustering), seed)

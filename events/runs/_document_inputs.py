@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
-Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # place in the file, and document
+Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # position in the file, and document
 
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
 _TABLES = (".jsonl", ".jsonl.gz", ".parquet")  # scored mentions or news
@@ -62,14 +62,14 @@ def output_kind(path: PathLike) -> Kind:
 
 
 def named_kind(path: str, *, prefer_news: bool) -> Kind:
-    """Kind of content of a file, by its name; for tables also by the first line or the columns.
+    """Kind of documents in a file, by its name; for tables also by the first line or the columns.
 
     Parameters
     ----------
     path
-        An existing file or folder, or "-" for standard input.
+        Path of an existing file or folder, or "-" for standard input.
     prefer_news
-        True if standard input, and a table that could be either, contain news rather than scored mentions.
+        True if standard input and tables that could be either are read as news, not as scored mentions.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _has_mentions(path: str) -> bool | None:
 
 
 def reject(rejected: Rejected, on_rejected: Callable[[Rejected], None] | None) -> None:
-    """Pass a bad document to `on_rejected`, or raise its error if that is None."""
+    """Pass an invalid document to `on_rejected`, or raise its error if `on_rejected` is None."""
     if on_rejected is None:
         raise rejected.error()
     on_rejected(rejected)
@@ -135,12 +135,12 @@ class ReadDocument:
     document: AnnotatedDocument | ScoredDocument | Article
 
     def rejected(self, error: CorefsampleError) -> Rejected:
-        """Return the document as set aside because of `error`, with its words, mentions and gold."""
+        """Return the document as a rejected one, with the reason `error` and with its words, mentions and gold."""
         from corefsample.documents._faults import Rejected
 
         doc_id = self.document.doc_id
-        location = None if error.place == f"doc_id {doc_id!r}" else error.place
-        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=location)).split())
+        error_location = None if error.place == f"doc_id {doc_id!r}" else error.place
+        reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=error_location)).split())
         return Rejected(self.source, self.place, None, doc_id, reason, self.to_json(), error.hint)
 
     def to_json(self) -> str:
@@ -161,24 +161,24 @@ class ReadDocument:
 
 
 GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
-_FEWEST_WORDS = 20  # of a text that is compared: shorter ones are alike by chance
+_FEWEST_WORDS = 20  # texts with fewer words are not compared, because they are equal by chance
 
 
 class RepeatedTexts:
     """Finds articles whose words are those of an earlier one, whatever their case, punctuation and headline.
 
-    Some 150 bytes are kept of each text.
+    Some 150 bytes of memory are used for each text.
 
     Parameters
     ----------
     duplicates
-        What is done with a copy: it stays ("keep"), it is left out ("drop"), or it stays and all articles have the
-        metadata `text_group`, the doc_id of the first article with its text, and `is_copy`, yes or no ("group").
+        Treatment of copies: "keep" keeps them; "drop" leaves them out; "group" keeps them and gives all articles the
+        metadata `text_group`, the doc_id of the first article with the same text, and `is_copy`, yes or no.
 
     Attributes
     ----------
     rows
-        doc_id and date of each copy, and doc_id of the first article with its text.
+        For each copy its doc_id and date, and the doc_id of the first article with the same text.
     """
 
     def __init__(self, duplicates: Duplicates = "keep") -> None:
@@ -187,7 +187,7 @@ class RepeatedTexts:
         self.rows: list[tuple[str, datetime.date | None, str]] = []
 
     def taken(self, article: Article) -> Article | None:
-        """The article, with metadata on copies if these are asked for; None if it is a copy that is left out."""
+        """Return the article, with metadata on copies for "group"; None if it is a copy that is left out."""
         words = re.findall(r"\w+", article.text.casefold())
         first = article.doc_id
         if len(words) >= _FEWEST_WORDS:
@@ -206,30 +206,30 @@ class RepeatedTexts:
 
 @dataclass(repr=False)
 class DocumentInputs(FileSeries):
-    """The documents of several files, one after another, and the rejected ones; iterate once.
+    """The documents of several files, one after another, and the rejected ones; they can be iterated once.
 
-    doc_ids must be unique over all files; about 20 bytes per id are kept.
+    doc_ids must be unique over all files; about 20 bytes of memory are used for each.
 
     Parameters
     ----------
     inputs
-        Files, folders of news, globs, or "-" for JSON Lines on standard input. The names decide what they contain:
-        .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
-        mentions if they have mentions, else news); .csv, .xlsx, .txt, .xml, .tgz ... (news).
+        Paths of files, folders of news, globs, or "-" for JSON Lines on standard input. Their names determine how they
+        are read: .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
+        mentions if they have mentions, otherwise news); .csv, .xlsx, .txt, .xml, .tgz ... (news).
     entity_fields
         Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     on_crossing_sentences
-        What is done with mentions of annotated corpora that cross the end of a sentence: see `read_conll2012`.
+        Treatment of mentions of annotated corpora that cross the end of a sentence: see `read_conll2012`.
     article_options
         Keyword arguments of `ArticleStream`, which reads news.
     prefer_news
-        True if standard input, and tables that could be either, contain news rather than scored mentions.
+        True if standard input and tables that could be either are read as news, not as scored mentions.
     selected
-        Function called with the doc_id and the metadata of each document; documents for which it returns false are left
-        out. By default, all documents are read.
+        Function that is called with the doc_id and the metadata of each document; documents for which it returns false
+        are left out. By default, all documents are read.
     repeated
-        Finds articles with the text of an earlier one, and leaves them out or marks them; by default, texts are not
-        compared.
+        Object that finds articles with the text of an earlier one, and leaves them out or marks them; by default, texts
+        are not compared.
     batch_size
         Number of documents of a file of scored mentions that are read ahead.
 
@@ -240,12 +240,12 @@ class DocumentInputs(FileSeries):
     total_bytes, bytes_read
         Size of all files in bytes, and number of bytes read so far; standard input counts 0.
     skipped
-        Number of mentions of annotated corpora read so far that are in no document, by reason.
+        Number of annotated mentions so far that could not be read, by reason.
 
     Raises
     ------
     InputError, ParameterError
-        If a file is missing or has an unknown ending, or if an option is invalid; before the first document is read.
+        On construction, if a file is missing or has an unknown ending, or if an option is invalid.
     """
 
     inputs: PathLike | Iterable[PathLike]
@@ -266,10 +266,10 @@ class DocumentInputs(FileSeries):
                 raise ParameterError(fault, parameter="entity_fields")
         for path in input_paths(self.inputs, folders=True):
             kind = named_kind(path, prefer_news=self.prefer_news)
-            for each in self._news_files(path) if kind == "news" else [path]:
-                if each in self.kind_of:
-                    raise InputError("input must be named once, got it again", place=each)
-                self.kind_of[each] = kind
+            for file in self._news_files(path) if kind == "news" else [path]:
+                if file in self.kind_of:
+                    raise InputError("input must be listed once, got it twice", place=file)
+                self.kind_of[file] = kind
         super().__init__(list(self.kind_of))
 
     def _news_files(self, path: str) -> list[str]:
@@ -278,11 +278,11 @@ class DocumentInputs(FileSeries):
         return ArticleStream([path], **self.article_options).paths
 
     def first_of(self, *kinds: Kind) -> str | None:
-        """The first file of one of these kinds, or None."""
+        """Path of the first file of one of these kinds; None if no file is."""
         return next((path for path in self.paths if self.kind_of[path] in kinds), None)
 
     def accepted(self, on_rejected: Callable[[Rejected], None] | None) -> Iterator[ReadDocument]:
-        """Yield the good documents; see `reject` for the bad ones."""
+        """Yield the valid documents, and pass the invalid ones to `on_rejected`: see `reject`."""
         for item in self:
             if isinstance(item, ReadDocument):
                 yield item
@@ -293,7 +293,7 @@ class DocumentInputs(FileSeries):
         doc_ids = SeenIds()
         rejected: list[Rejected] = []
         for path, stream in self._readers(partial(self._opened, on_rejected=rejected.append)):
-            for place, document in self._placed(path, stream):
+            for location, document in self._with_positions(path, stream):
                 yield from rejected
                 rejected.clear()
                 if self.selected is not None and not self.selected(document.doc_id, document.metadata):
@@ -304,7 +304,7 @@ class DocumentInputs(FileSeries):
                     if article is None:
                         continue
                     document = article
-                item = ReadDocument(path, place, document)
+                item = ReadDocument(path, location, document)
                 yield item if is_new else item.rejected(InputError("doc_id must be unique in the corpus, got it again"))
             yield from rejected
             rejected.clear()
@@ -328,8 +328,8 @@ class DocumentInputs(FileSeries):
             return read_conll2012(path, **options)
         return read_corefud(path, entity_fields=self.entity_fields, **options)
 
-    def _placed(self, path: str, stream: Any) -> Iterator[Streamed]:
-        """Each document with its place in the file."""
+    def _with_positions(self, path: str, stream: Any) -> Iterator[Streamed]:
+        """Yield each document with its position in the file."""
         kind = self.kind_of[path]
         if kind == "scored":
             for batch in stream:

@@ -1,4 +1,4 @@
-"""Where the work of a run is done: in this process, in several, or on a Dask cluster; results come in order."""
+"""Engines that compute the tasks of a run: this process, several processes, or the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from corefsample._extras import install_hint
 from corefsample._machine import begin_worker, processors
 from corefsample.errors import OutputError, ParameterError
 
-_MOST_DEATHS = 3  # of workers that compute the same task
-_QUEUED = 3  # tasks submitted for each worker while the first result is awaited
-_FEWEST_QUEUED = 6  # on a cluster whose workers are still to come
-_POLL = 0.2  # seconds between two looks at the scheduler
-_GRACE = 5.0  # seconds in which the executor tells that a worker died
+_MOST_DEATHS = 3  # number of workers that may die while they compute the same task
+_QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
+_FEWEST_QUEUED = 6  # number of tasks submitted to a cluster that has no workers yet
+_POLL = 0.2  # seconds between two checks of the workers or of the scheduler
+_GRACE = 5.0  # seconds in which the executor reports that a worker died
 _RECOUNTED = 2.0  # seconds after which the threads of a cluster are counted again
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
@@ -49,7 +49,7 @@ class Engine:
     Raises
     ------
     ParameterError
-        If both are given, if the address is not a URL, or if Dask is not installed.
+        If `workers` and `scheduler` are both given, if the address is not a URL, or if Dask is not installed.
     """
 
     workers: int | None = None
@@ -74,7 +74,7 @@ class Engine:
 
     @property
     def threads(self) -> int | None:
-        """Number of threads of each worker; None if this process does the work and may use all processors."""
+        """Number of threads of each worker; None if this process does the work, which may use all processors."""
         return None if self.is_here else max(1, processors() // self.workers) if self.workers else 1
 
     def results(
@@ -85,7 +85,7 @@ class Engine:
         here: Callable[[T], R] | None = None,
         are_small: bool = False,
     ) -> Generator[tuple[T, R]]:
-        """Compute tasks and yield their results in the order of the tasks, so that the first error is raised first.
+        """Compute tasks, and yield each with its result in the order of the tasks; errors are raised in this order too.
 
         A task whose worker dies is computed again, up to three times.
 
@@ -94,7 +94,8 @@ class Engine:
         function
             Function that computes a task; other processes must be able to import it.
         tasks
-            Tasks, taken one by one. A single task is computed in this process, unless there is a scheduler.
+            Tasks, which are requested one by one. A single task is computed in this process, unless there is a
+            scheduler.
         here
             Function that computes a task in this process; by default, `function`.
         are_small
@@ -103,7 +104,7 @@ class Engine:
         Raises
         ------
         OutputError
-            If the scheduler cannot be reached, or if workers keep dying.
+            If the scheduler cannot be reached, or if three workers die while they compute the same task.
         """
         tasks = iter(tasks)
         first = list(islice(tasks, 2))
@@ -125,12 +126,12 @@ class Engine:
 
 
 class _Pool(ABC, Generic[T, R]):
-    """Tasks that are computed elsewhere.
+    """Tasks that other processes compute.
 
     Attributes
     ----------
     waiting
-        Tasks whose results were not taken yet, in order.
+        Tasks whose results were not requested yet, in order.
     """
 
     def __init__(self, function: Callable[[T], R]) -> None:
@@ -138,51 +139,51 @@ class _Pool(ABC, Generic[T, R]):
         self.waiting: deque[tuple[T, Future[R]]] = deque()
 
     def begin(self, task: T) -> None:
-        """Begin a task."""
+        """Submit a task to a worker."""
         self.waiting.append((task, self._begun(task)))
 
     def has_result(self) -> bool:
-        """Whether the oldest task is done."""
+        """Whether the oldest task is computed."""
         return bool(self.waiting) and self.waiting[0][1].done()
 
     def oldest(self) -> tuple[T, R]:
-        """Wait for the oldest task."""
+        """Wait for the oldest task, and return it with its result."""
         task, future = self.waiting[0]
         result = self._result(task, future)
         self.waiting.popleft()
         return task, result
 
     def is_full(self) -> bool:
-        """Whether a result should be taken before the next task is begun."""
+        """Whether the next task should be submitted only after a result was requested."""
         return len(self.waiting) > max(_QUEUED * self._n_workers(), _FEWEST_QUEUED)
 
     @abstractmethod
     def _n_workers(self) -> int:
-        """Tasks that can be computed at the same time."""
+        """Number of tasks that can be computed at the same time."""
 
     @abstractmethod
     def _begun(self, task: T) -> Future[R]:
-        """Give a task to a worker."""
+        """Submit a task, and return the future of its result."""
 
     @abstractmethod
     def _result(self, task: T, future: Future[R]) -> R:
-        """Wait for a task; one whose worker dies is computed again."""
+        """Wait for the result of a task, which is computed again if its worker dies."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the work at once."""
+        """Stop all workers immediately."""
 
 
 def _deaths(task: object) -> OutputError:
-    rule = f"workers must live until {task} is complete, got {_MOST_DEATHS} that died"
-    return OutputError(rule, hint="they may need more memory: fewer workers, smaller parts")
+    rule = f"workers must live until {task} is complete, but {_MOST_DEATHS} of them died"
+    return OutputError(rule, hint="they may have run out of memory: use fewer workers or smaller parts")
 
 
 # --- processes of this machine ---
 
 
 class _Processes(_Pool[T, R]):
-    """Spawned processes, because the threads of libraries do not survive in a forked one."""
+    """Processes of this machine, which are spawned because threads of libraries do not survive in a forked process."""
 
     def __init__(self, function: Callable[[T], R], workers: int) -> None:
         super().__init__(function)
@@ -201,7 +202,7 @@ class _Processes(_Pool[T, R]):
         with _interrupts_later():
             try:
                 return self._executor.submit(self._function, task)
-            except BrokenProcessPool as error:  # which the oldest task shows
+            except BrokenProcessPool as error:  # the oldest task will raise it
                 failed: Future[R] = Future()
                 failed.set_exception(error)
                 return failed
@@ -213,17 +214,17 @@ class _Processes(_Pool[T, R]):
             self.stop()
             self._start()
             with suppress(BrokenProcessPool):
-                result = self._answer(self._begun(task))  # alone: if its process ends, it is the task's fault
-                rest = list(self.waiting)[1:]
-                again = ((each, begun if _is_good(begun) else self._begun(each)) for each, begun in rest)
-                self.waiting = deque([self.waiting[0], *again])
+                result = self._answer(self._begun(task))  # alone: if its process ends, the task is the cause
+                waiting = list(self.waiting)[1:]
+                restarted = ((each, begun if _is_good(begun) else self._begun(each)) for each, begun in waiting)
+                self.waiting = deque([self.waiting[0], *restarted])
                 return result
         raise _deaths(task)
 
     def _answer(self, future: Future[R]) -> R:
-        """Wait for a task as long as all workers live.
+        """Wait for the result of a task as long as all workers live.
 
-        The executor tells that a worker died, but not while it waits for the rest of a result whose sender was killed.
+        The executor reports that a worker died, except while it waits for the rest of a result whose sender was killed.
         """
         while not wait([future], timeout=_POLL).done:
             workers = [*(getattr(self._executor, "_processes", None) or {}).values()]
@@ -234,8 +235,8 @@ class _Processes(_Pool[T, R]):
     def stop(self) -> None:
         for process in {*multiprocessing.active_children()} - self._others:
             process.kill()
-        # The executor's thread would wait for ever for the rest of a result whose process was killed while it sent it:
-        # the pipe ends when nobody can write to it, and this process can.
+        # The executor's thread would wait forever for the rest of a result whose process was killed while it sent it,
+        # because this process could still write to the pipe.
         results = getattr(self._executor, "_result_queue", None)
         if results is not None:
             results._writer.close()
@@ -243,20 +244,20 @@ class _Processes(_Pool[T, R]):
 
 
 def _is_good(future: Future[Any]) -> bool:
-    """Whether a task was computed, or failed by itself, before its process ended."""
+    """Whether a task was computed, or raised an error of its own, before its process ended."""
     return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenProcessPool)
 
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """Keep interrupts back, and for good from the threads and processes that begin meanwhile, workers among them.
+    """Delay interrupts of this thread, and block those of all threads and processes that the block starts.
 
-    A terminal sends an interrupt to all processes of a job: this one ends its workers.
+    A terminal sends an interrupt to all processes of a job, but workers must be stopped by this process.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # when it begins, it allows interrupts again
+    resource_tracker.ensure_running()  # because its start would allow interrupts again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -280,7 +281,7 @@ class _Cluster(_Pool[T, R]):
             "distributed.comm.timeouts.connect": _CONNECTING,
             "distributed.admin.large-graph-warning-threshold": "1GB",  # the documents of a task travel with it
         }
-        for name in _LOGGERS:  # of a lost scheduler the message is ours
+        for name in _LOGGERS:  # this module reports a lost scheduler itself
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address, self._held = address, ExitStack()
         with self._held:
@@ -295,7 +296,7 @@ class _Cluster(_Pool[T, R]):
         self._n_threads, self._counted = 0, -_RECOUNTED
 
     def _n_workers(self) -> int:
-        if time.monotonic() - self._counted >= _RECOUNTED:  # workers come and go
+        if time.monotonic() - self._counted >= _RECOUNTED:  # the number of workers changes
             workers = self._client.scheduler_info(n_workers=-1)["workers"]
             self._n_threads = sum(int(worker["nthreads"]) for worker in workers.values())
             self._counted = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a run writes into its folder; a picture that cannot be drawn is a warning, as its tables are complete."""
+"""The output folder of a run, and its pictures; a picture that cannot be drawn is reported as a warning."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def picture_files(*names: str) -> list[str]:
 
 
 def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file: Callable[[str], Path]) -> None:
-    """Draw pictures and save each as PNG and SVG; log a warning for one that cannot be drawn, and leave it out.
+    """Draw pictures and save each as PNG and SVG; log a warning for each picture that cannot be drawn.
 
-    Dates in the first or the last year of the calendar, for example, are beyond what axes can show.
+    For example, axes cannot show dates in the first or the last year of the calendar.
 
     Parameters
     ----------
     pictures
-        Function that draws each picture, by name without ending.
+        Functions that draw the pictures, by the names of the files without their endings.
     file
-        Function that returns the path of a file of the results.
+        Function that returns the path of a file of the run by its name.
 
     Raises
     ------
@@ -64,12 +64,12 @@ class RunFolder(OutputFolder):
             *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events", "comparisons")),
             *(f"{name}.parquet" for name in ("counts", "evidence", "count_samples", "documents", "all_documents")),
             *picture_files("bands", "comparison"),
-            "report.html",  # from another command, outdated once the run is repeated
+            "report.html",  # written by another command, and outdated when the run is repeated
             *("quarantine.jsonl", RECORD),
         ]
     )
     STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
 
     def _is_run(self, names: set[str]) -> bool:
-        """Whether a folder has a run, or the parts of one that was killed while its files were moved there."""
+        """Whether a folder contains a run, or the parts of a run that was killed while its files were moved there."""
         return super()._is_run(names) or (self.RECORD not in names and (self.path / "parts").is_dir())

@@ -22,7 +22,7 @@ _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
 def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Size in bytes and SHA-256 of each input (None for standard input); the entity tag of a URL that has one."""
+    """Describe each input: path, size in bytes and SHA-256, or the entity tag of a URL; see `Source.to_record`."""
     records = {path: Source.of(path).to_record() for path in paths}
     return [records[path] for path in paths]
 
@@ -30,18 +30,18 @@ def checksums(paths: Sequence[str]) -> list[dict[str, Any]]:
 def run_record(
     arguments: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], started: float, **more: Any
 ) -> dict[str, Any]:
-    """Return the record of a run: version, arguments, `more`, inputs, start, versions of libraries.
+    """Return the record of a run: version, arguments, inputs, time, versions of libraries, and further entries.
 
     Parameters
     ----------
     arguments
         Arguments of the command.
     inputs
-        Rows of `checksums`; the record says of scored documents what the record beside them says of their texts.
+        Rows that `checksums` returned; `scoring_of` adds how the texts of scored documents were read.
     started
-        Seconds since the epoch.
+        Time at which the run began, in seconds since the epoch.
     more
-        Entries that only this command records.
+        Further entries of the record of this command, by name.
     """
     return {
         "corefsample": corefsample.__version__,
@@ -55,12 +55,12 @@ def run_record(
 
 
 def scoring_of(path: Any) -> dict[str, Any]:
-    """What the record beside a file of scored documents says, for the records of runs that read the file.
+    """Entry for the records of runs that read a file of scored documents, from the scoring record beside the file.
 
     Returns
     -------
     dict
-        ``scoring``: n_quarantined, and the counts of `TextTally` that are not 0. Empty for a file without a record.
+        ``scoring`` with n_quarantined and the counts of `TextTally` that are not 0; empty for a file without a record.
     """
     name = f"{path}{RECORD_SUFFIX}"
     if not os.path.isfile(name):
@@ -81,16 +81,15 @@ def require_documents(
     max_quarantined: float | None,
     paths: Sequence[str],
 ) -> None:
-    """Raise InputError if a run has no good document: none for which the conditions hold, or none at all.
+    """Raise InputError if a run has no valid document, or set aside more documents than `max_quarantined` allows.
 
-    Raise InputError also if more documents were set aside than `max_quarantined`: a share of all documents if it is
-    below 1, otherwise a number.
+    `max_quarantined` is a share of all documents if it is below 1, and a number of documents otherwise.
     """
     n_all, most = n_documents + len(rejected), max_quarantined
     if most is not None and len(rejected) > (most * n_all if most < 1.0 else most):
         shown = f"{most:.4g} of all" if 0.0 < most < 1.0 else f"{most:,.0f}"
         rule = f"at most {shown} documents may be set aside, got {len(rejected):,} of {n_all:,}"
-        hint = ParameterHint("max_quarantined", "allows more")
+        hint = ParameterHint("max_quarantined", "sets a higher limit")
         raise InputError(f"{rule}, the first: {rejected[0].message()}", hint=hint)
     if n_documents:
         return
@@ -102,22 +101,22 @@ def require_documents(
 
 
 def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
-    """Content of the quarantine file of a run."""
-    return "".join(json.dumps(each.to_json()) + "\n" for each in rejected).encode()
+    """Bytes of the quarantine file of a run, one line of JSON for each rejected document."""
+    return "".join(json.dumps(document.to_json()) + "\n" for document in rejected).encode()
 
 
 def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """Rows of a table for JSON: missing values are None."""
+    """Rows of a table as JSON values, with None for missing values."""
     return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
 
 
 def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
-    """Raise, before the work, if an output or its record exists; return the name of the record.
+    """Check before a run that its output and its record can be written; return the path of the record.
 
     Raises
     ------
     ParameterError
-        If an output is a folder, or if it is a file and `overwrite` is false.
+        If one of the two paths is a folder, or an existing file although `overwrite` is false.
     """
     for name in (path, path + record_suffix):
         require_free(name, overwrite=overwrite)

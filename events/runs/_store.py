@@ -1,4 +1,4 @@
-"""Store of results under content keys: a part whose folder is complete and intact need not be computed again."""
+"""Store of results under content keys; a part whose folder is complete and undamaged is not computed again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from corefsample.files._digests import is_sealed, sealed, sha256
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
-_FORMAT = 5
+_FORMAT = 6
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
@@ -36,36 +36,36 @@ class Source:
     Attributes
     ----------
     path, absolute
-        Path as the user wrote it, and absolute path; both are the same for a URL.
+        Path as the user wrote it, and absolute path; for a URL, both are the URL.
     n_bytes
         Size in bytes.
     changed
         Value that changes with the file: the time of the last change in nanoseconds; for a URL, its entity tag or time.
-    content
+    fingerprint
         SHA-256 of the file; for a URL with an entity tag, the tag; for standard input, a random text, because its
-        content cannot be read again.
+        bytes cannot be read again.
     """
 
     path: str
     absolute: str
     n_bytes: int
     changed: int | str
-    content: str
+    fingerprint: str
 
     @classmethod
     def of(cls, path: str, remembered: Mapping[str, Any] | None = None) -> Source:
-        """Describe a file, without reading it if `remembered` has the same size and time for its absolute path."""
+        """Describe a file; it is not read if `remembered` has its absolute path with the same size and time."""
         if path == STANDARD_INPUT:
             return cls(path, path, 0, 0, secrets.token_hex(32))
-        place, version = absolute(path), file_version(path)
-        *known, content = (remembered or {}).get(place, [None])
-        if known != [*version]:
+        absolute_path, version = absolute(path), file_version(path)
+        *remembered_version, remembered_fingerprint = (remembered or {}).get(absolute_path, [None])
+        if remembered_version != [*version]:
             is_tagged = isinstance(version[1], str) and version[1]
-            content = version[1] if is_tagged else sha256(path)
-        return cls(path, place, *version, content)
+            remembered_fingerprint = version[1] if is_tagged else sha256(path)
+        return cls(path, absolute_path, *version, remembered_fingerprint)
 
     @property
-    def place(self) -> str:
+    def current_path(self) -> str:
         """Path as the user wrote it if it leads to the file from the current folder; otherwise the absolute path."""
         return self.path if absolute(self.path) == self.absolute else self.absolute
 
@@ -74,32 +74,32 @@ class Source:
         if self.path == STANDARD_INPUT:
             return
         try:
-            version = file_version(self.place)
+            version = file_version(self.current_path)
         except FileNotFoundError:
-            raise InputError("file must exist, as when the run began, got none", place=self.path) from None
+            raise InputError("file must still exist, but it was removed after the run began", place=self.path) from None
         except OSError as error:
             raise InputError(f"file must be readable, got: {error.strerror or error}", place=self.path) from None
         if version != (self.n_bytes, self.changed):
             rule = "file must be as it was when the run began, got another size or time of change"
-            raise InputError(rule, place=self.path, hint="the same command counts it as it is now")
+            raise InputError(rule, place=self.path, hint="repeat the command to count the changed file")
 
     def to_record(self) -> dict[str, Any]:
         """Path, size and checksum for the record of a run; for standard input, only the path."""
         if self.path == STANDARD_INPUT:
             return {"path": self.path, "bytes": None, "sha256": None}
-        if self.content == self.changed:
+        if self.fingerprint == self.changed:
             return {"path": self.path, "bytes": self.n_bytes, "sha256": None, "etag": self.changed}
-        return {"path": self.path, "bytes": self.n_bytes, "sha256": self.content}
+        return {"path": self.path, "bytes": self.n_bytes, "sha256": self.fingerprint}
 
 
 class StoredPart(NamedTuple):
-    """Folder of a part, and its record, which has at least the number of `documents` and the `rejected` ones."""
+    """Folder of a part, and its record, which has at least the entries `documents` (a number) and `rejected`."""
 
     folder: Path
     record: dict[str, Any]
 
     def rejected(self) -> list[Rejected]:
-        """The documents that are set aside."""
+        """The documents of the part that were set aside."""
         return [Rejected.from_json(row) for row in self.record["rejected"]]
 
 
@@ -107,34 +107,33 @@ class StoredPart(NamedTuple):
 class PartStore:
     """A folder with a folder for each part.
 
-    The name of a part is its key and a random number, because two processes may compute the same part at the same time.
-    It has the files of the result and a sealed record, which is written last.
+    The name of a part's folder is its key and a random number, because two processes may compute the same part at the
+    same time. The folder has the files of the result and a sealed record, which is written last.
 
     Attributes
     ----------
     path
-        The absolute path of the folder.
+        Absolute path of the store's folder.
     """
 
     path: Path
 
-    def key(self, *content: Any) -> str:
+    def key(self, *values: Any) -> str:
         """SHA-256 of the versions of this package and of the store, and of JSON values on which a result depends."""
-        text = json.dumps([_FORMAT, corefsample.__version__, *content], sort_keys=True)
+        text = json.dumps([_FORMAT, corefsample.__version__, *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def find(self, key: str, *, verify: bool = True, stops: bool = False) -> StoredPart | None:
-        """The part of a key, or None if it is not complete: no record, or a file is not as recorded.
+        """Find the complete part with a key; None if it has no record, or a file differs from the record.
 
         Parameters
         ----------
         key
-            Content key of the part, from `key`.
+            Content key of the part, which the method `key` returned.
         verify
-            If true, which is the default, checksums of the files are compared, not only sizes, and damaged parts are
-            removed.
+            True (default) to compare checksums of the files and to remove damaged parts; False to compare sizes only.
         stops
-            True if the first bad document is an error, so that a part with rejected documents cannot be used.
+            True if the first invalid document is an error, so that a part with rejected documents cannot be used.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
             record = read_sealed(folder / _RECORD)
@@ -148,26 +147,26 @@ class PartStore:
 
     @contextmanager
     def adding(self, key: str) -> Iterator[StoredPart]:
-        """Add a part whose folder and record the block fills; after an error, the part is removed."""
-        part = StoredPart(self.path / f"{key}-{secrets.token_hex(8)}", {})
-        part.folder.mkdir()
+        """Add a part whose files and record the `with` block writes; after an error in it, the part is removed."""
+        stored = StoredPart(self.path / f"{key}-{secrets.token_hex(8)}", {})
+        stored.folder.mkdir()
         try:
-            yield part
-            files = {each.name: [each.stat().st_size, sha256(each)] for each in sorted(part.folder.iterdir())}
-            write_sealed(part.folder / _RECORD, {"key": key, "files": files, **part.record})
+            yield stored
+            files = {each.name: [each.stat().st_size, sha256(each)] for each in sorted(stored.folder.iterdir())}
+            write_sealed(stored.folder / _RECORD, {"key": key, "files": files, **stored.record})
         except BaseException:
-            shutil.rmtree(part.folder, ignore_errors=True)
+            shutil.rmtree(stored.folder, ignore_errors=True)
             raise
 
-    def keep(self, parts: Collection[StoredPart]) -> None:
-        """Remove all other parts, complete or not."""
-        names = {part.folder.name for part in parts}
+    def keep(self, stored: Collection[StoredPart]) -> None:
+        """Remove all parts except these, whether they are complete or not."""
+        names = {part.folder.name for part in stored}
         for entry in self.path.iterdir():
             if entry.name not in names and _PART_NAME.fullmatch(entry.name):
                 shutil.rmtree(entry, ignore_errors=True)
 
     def remove(self) -> None:
-        """Remove the store of a run whose output is complete, also if an interrupt arrives meanwhile."""
+        """Remove the store of a run whose output is complete, even if an interrupt arrives during the removal."""
         try:
             shutil.rmtree(self.path)
         except BaseException:
@@ -175,15 +174,15 @@ class PartStore:
             raise
 
     def n_complete(self) -> int:
-        """Number of parts with a record and with documents; their files are not verified."""
+        """Number of parts that have a record and at least one document; their files are not verified."""
         records = (read_sealed(path) for path in self.path.glob(f"*/{_RECORD}"))
         return sum(record is not None and bool(record["documents"]) for record in records)
 
     def sources(self, paths: Iterable[str]) -> list[Source]:
-        """Describe input files, and remember their checksums: an unchanged file (size, time) is not read again."""
+        """Describe input files and save their checksums, so that a file of the same size and time is not read again."""
         remembered = read_sealed(self.path / _SOURCES) or {}
         sources = [Source.of(path, remembered) for path in paths]
-        checksums = {each.absolute: [each.n_bytes, each.changed, each.content] for each in sources}
+        checksums = {each.absolute: [each.n_bytes, each.changed, each.fingerprint] for each in sources}
         checksums.pop(STANDARD_INPUT, None)
         if not checksums.items() <= remembered.items():
             write_sealed(self.path / _SOURCES, {**remembered, **checksums})
@@ -204,26 +203,26 @@ def _is_intact(folder: Path, files: Mapping[str, Any], verify: bool) -> bool:
 
 @contextmanager
 def opened_store(path: Path, out: str) -> Iterator[PartStore]:
-    """Make or open the store of a run, and keep other runs out.
+    """Create or open the store of a run, and lock it against other runs.
 
-    After an error, the store is removed unless it has a complete part with documents. Folders that were made for it and
-    are empty are removed too.
+    After an error, the store is removed unless it has a complete part with documents. Empty folders that were created
+    for it are removed too.
 
     Parameters
     ----------
     path
-        Folder of the store.
+        Path of the store's folder.
     out
-        Output of the run, which error messages name.
+        Path of the run's output, which error messages name.
 
     Raises
     ------
     ParameterError
-        If another run works in the same folder.
+        If another run is using the folder.
     OutputError
         If a file or folder of the run cannot be written.
     KeyboardInterrupt
-        If the run is interrupted; the message says how many complete parts are left.
+        If the run is interrupted; the message states how many complete parts the store has.
     """
     path = path.resolve()
     new_folders = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -240,12 +239,11 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
                         raise
-                    left = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
+                    hint = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
                     if isinstance(error, KeyboardInterrupt):
-                        raise type(error)(f"interrupted; {left}") from None
+                        raise type(error)(f"interrupted; {hint}") from None
                     if isinstance(error, OutputError):
-                        hint = left if error.hint is None else f"{error.hint}; {left}"
-                        obstacle = error.obstacle
+                        hint, obstacle = f"{error.hint}; {hint}" if error.hint else hint, error.obstacle
                         raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
                     raise
     except BaseException:
@@ -257,7 +255,7 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
 
 @contextmanager
 def _locked(path: Path, out: str) -> Iterator[None]:
-    """Keep other runs out of a folder; the lock ends with its process, also when that is killed."""
+    """Lock a folder against other runs; the lock ends with this process, even if the process is killed."""
     if sys.platform == "win32":
         yield
         return
@@ -267,8 +265,8 @@ def _locked(path: Path, out: str) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            rule = "folder must not be in use by another run, got one that works there"
-            raise ParameterError(rule, place=out, hint="wait for it, or stop it", obstacle="Locked") from None
+            rule = "folder must not be in use, but another run is using it"
+            raise ParameterError(rule, place=out, hint="wait for that run, or stop it", obstacle="Locked") from None
         except OSError:  # a file system without locks
             pass
         yield
@@ -276,7 +274,7 @@ def _locked(path: Path, out: str) -> Iterator[None]:
 
 @contextmanager
 def _output_errors(path: Path, out: str) -> Iterator[None]:
-    """Turn errors of the system about the files of a run into one about its output."""
+    """Convert errors of the operating system about files of a run to an OutputError about its output."""
     try:
         yield
     except OutputError as error:
@@ -290,13 +288,13 @@ def _output_errors(path: Path, out: str) -> Iterator[None]:
         raise unwritable(out, error) from None
 
 
-def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file of JSON with the checksum of its content, in place of an earlier one."""
-    write_json(path, sealed(content), indent=None)
+def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record as JSON with a checksum, and replace an existing file."""
+    write_json(path, sealed(record), indent=None)
 
 
 def read_sealed(path: Path) -> dict[str, Any] | None:
-    """Content of a file that `write_sealed` wrote; None if it is missing or damaged."""
+    """Read a record that `write_sealed` wrote; None if the file is missing or damaged."""
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -88,6 +88,22 @@ def test_a_kernel_of_another_package_depends_on_both(copied: Path) -> None:
     assert result(copied, "other._kernels", "outer")[:2] == (22, 1)
 
 
+def test_a_kernel_is_compiled_again_after_an_argument_type_was_renamed(copied: Path) -> None:
+    """The old index cannot be read: it names a class that is gone, as after an upgrade."""
+    types, kernels = copied / "corefsample" / "_types_codes.py", copied / "corefsample" / "_typed_kernels.py"
+    caller = copied / "caller.py"
+    types.write_text("from typing import NamedTuple\n\n\nclass Old(NamedTuple):\n    number: int\n")
+    kernels.write_text(KERNELS + "@kernel\ndef typed(words, number):\n    words[0] = number.number\n")
+    text = "from corefsample._types_codes import {name}\nfrom corefsample._typed_kernels import typed\n\n\n"
+    text += "def called(words):\n    typed(words, {name}(7))\n\n\ncalled.stats = typed.stats\n"
+    caller.write_text(text.format(name="Old"))
+    assert result(copied, "caller", "called")[:2] == (7, 1)
+    types.write_text(types.read_text().replace("Old", "New"))
+    caller.write_text(text.format(name="New"))
+    assert result(copied, "caller", "called")[:2] == (7, 1)
+    assert result(copied, "caller", "called")[:2] == (7, 0), "loaded"
+
+
 def test_a_compiled_kernel_is_loaded_without_the_compiler(copied: Path) -> None:
     """Numba would load its compiler before, with what SciPy has for it, in a third of a second."""
     (copied / "corefsample" / "_inner_kernels.py").write_text(INNER.format(added=1))

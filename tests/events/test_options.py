@@ -111,7 +111,7 @@ def test_paths_become_texts_and_results_depend_on_recorded_options() -> None:
     made = Example(out=Path("x"), names=("a", "b"))
     assert made.out == "x"
     assert made.recorded() == {"size": 3, "pair": None, "kind": "a", "names": ("a", "b")}
-    assert made.chosen("out") == {"out": "x"}
+    assert made.subset("out") == {"out": "x"}
 
 
 # --- files -------------------------------------------------------------------------------------------------

@@ -209,16 +209,16 @@ def document_name(name: str, part: str | None) -> str:
     return name if part is None else f"{name}_{int(part)}"
 
 
-def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[_RawDocument]:
+def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[_ConllLines]:
     """Yield the documents of a file; rows outside of all documents make one that is invalid."""
-    raw: _RawDocument | None = None
+    raw: _ConllLines | None = None
     for number, text in lines:
         begin = _BEGIN.fullmatch(text)
         if begin is not None:
             if raw is not None:
                 yield raw
             name = _NAME.fullmatch(begin[1])
-            raw = _RawDocument(name[1] if name else begin[1], name[2] if name else None, on_crossing, [(number, text)])
+            raw = _ConllLines(name[1] if name else begin[1], name[2] if name else None, on_crossing, [(number, text)])
         elif raw is not None:
             raw.lines.append((number, text))
             if _END.fullmatch(text):
@@ -226,13 +226,13 @@ def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: On
                 yield raw
                 raw = None
         elif text.strip() and not text.startswith("#"):
-            raw = _RawDocument("", None, on_crossing, [(number, text)])
+            raw = _ConllLines("", None, on_crossing, [(number, text)])
     if raw is not None:
         yield raw
 
 
 @dataclass
-class _RawDocument:
+class _ConllLines:
     """The lines of one part of a document."""
 
     name: str
@@ -252,7 +252,7 @@ class _RawDocument:
             rule = "a row must be between #begin document (name); and #end document"
             raise DocumentFaultError(number, "", f"{rule}, got {shown(text)}")
         names: list[str] = []
-        rows = _Rows(MentionCollector("coreference", self.on_crossing, names), names)
+        rows = _SentenceRows(MentionCollector("coreference", self.on_crossing, names), names)
         cells_of = _row_reader([text for _, text in self.lines[1:] if text.strip() and not text.startswith("#")])
         sentence: list[tuple[int, list[str]]] = []
         for number, text in self.lines[1:]:
@@ -306,7 +306,7 @@ def _has_full_cells(cells: list[str]) -> bool:
 
 
 @dataclass
-class _Rows:
+class _SentenceRows:
     """The words of a document, read sentence by sentence."""
 
     collector: MentionCollector

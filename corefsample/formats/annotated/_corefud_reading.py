@@ -52,7 +52,7 @@ class CorefudOptions:
 
 
 @dataclass
-class _RawDocument:
+class _CorefudLines:
     """The blocks of one document, and the declaration of fields before them."""
 
     doc_id: str
@@ -120,10 +120,10 @@ class _RawDocument:
         return tuple(declared.split("-"))
 
 
-def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudOptions) -> Iterator[_RawDocument]:
+def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudOptions) -> Iterator[_CorefudLines]:
     """Yield the documents of a file: each begins at ``# newdoc``, the first one at the first sentence."""
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".conllu") if path != "-" else "stdin"
-    raw: _RawDocument | None = None
+    raw: _CorefudLines | None = None
     declared: str | None = None
     count = 0
     for block in blocks(lines):
@@ -134,7 +134,7 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudO
                 yield raw
             count += 1
             unnamed = stem if newdoc is None else f"{stem}-{count}"
-            raw = _RawDocument((newdoc and newdoc[1]) or unnamed, declared, options)
+            raw = _CorefudLines((newdoc and newdoc[1]) or unnamed, declared, options)
         raw.blocks.append(block)
         for _, text in block:
             match = COMMENT.fullmatch(text) if text.startswith("#") and _DECLARATION in text else None

@@ -57,13 +57,13 @@ class DocumentStream(FileSeries):
         Row groups to read of Parquet files. By default all are read.
     parses
         True if documents with several parses are accepted; by default they are rejected with a reason.
+    ahead
+        True if a thread reads and checks the next batch while one is used, which takes the memory of one more batch. By
+        default batches are read when they are needed.
     selected
         Function of the doc_id and the metadata of a document; documents for which it is false are left out. By default
         all are read. Folders such as year=2001 in the path of a file are metadata of its documents, and a folder such
         as date=2001-09-11 is the date of documents without a date.
-    ahead
-        True if a thread reads and checks the next batch while one is used, which takes the memory of one more batch. By
-        default batches are read when they are needed.
 
     Attributes
     ----------
@@ -212,7 +212,8 @@ def read_documents(
     ParameterError
         At the call, if `inputs` are not names of files or `needs` contains another name.
     InputError
-        At the call if a file is missing; at the first invalid document, with its location (file, line or row, doc_id).
+        If a file is missing, at the call; if a document is invalid, when it is reached, with file, line or row, and
+        doc_id.
     """
     stream = DocumentStream(inputs, needs=needs, on_rejected=on_rejected, batch_size=32, parses=True)
     return (batch.document(row) for batch in stream for row in range(len(batch)))

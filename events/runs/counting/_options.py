@@ -1,4 +1,4 @@
-"""What a run counts and how, and what it found."""
+"""Options and result of a run that counts events."""
 
 from __future__ import annotations
 
@@ -7,55 +7,59 @@ from typing import Any, Literal
 
 from corefsample._lazy import pd
 from events import _shared_options as shared
-from events._options import Result, declared, option
+from events._options import CommandResult, declared, option
 
 
 @declared
 class CountOptions(
     shared.Where,
-    shared.Lexicon,
-    shared.Scheme,
+    shared.LexiconOption,
+    shared.SchemeOption,
     shared.Seed,
     shared.Undated,
     shared.Quarantine,
     shared.UncertainlyRecalibrated,
-    shared.Threads,
+    shared.ThreadsOption,
 ):
-    """What to count, and how.
+    """What is counted, and how.
 
     Attributes
     ----------
     rule
-        attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own; may be
-        repeated.
+        Event to count: attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own;
+        may be repeated.
     preset
-        Preset of the rules: paper, extended, asserted, or your own. [default: asserted, or a file's only one]
+        Version of the rules: paper, what the paper counts; extended, what a reader would; asserted, the same without
+        what the text denies, plans or only fears; or one of your file. [default: asserted, or the file's only one]
     period
-        year, quarter, month, week, day, or a pandas alias.
+        Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
-        Number of sampled clusterings per document.
+        Number of clusterings to draw from each document.
     level
         Probability of the credible intervals.
     interval
-        quantile: exact, with integer ends; hdi: the shortest; normal: mean +- z sd of the samples.
+        Kind of credible interval: quantile, exact with integer ends; hdi, the shortest; normal, mean +- z sd of the
+        samples.
     seed
-        Same seed, same samples.
+        Seed of the random draws: the same seed gives the same samples.
     outcome
-        A union of events of the rules that is also counted: police_action=arrest|kill:POLICE; may be repeated.
-        [default: none, but those of rule files]
+        Another event to count, true where one of several events is: police_action=arrest|kill:POLICE is an arrest or a
+        killing by the police; may be repeated. [default: only those in rule files]
     filled
-        For rules with default actors, which actors count: those named in the text, those by default, or either.
+        Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
+        those by default, or either.
     coreference
-        scored: entities by the scores; none: every mention is an entity of its own, to see what coreference brings.
+        Entities: scored, from the coreference scores; none, every mention by itself, which shows what coreference adds.
     compare
-        Compare the counts of two actors, by period.
+        Two actors whose counts are compared: the probability, by period, that A has more than B.
     rule_error
-        Table of rules whose documents people read, for intervals of what readers would count; none leaves these
-        intervals out. [default: the table in the package]
+        Table of other rules and of what readers saw in their documents, from which the intervals lower_rule and
+        upper_rule of what readers would count are computed; none leaves these out. [default: the table in the package]
     reference
-        Folder of an audit of like news, whose labels count as answers too; may be repeated. [default: none]
+        Folder of an audit of similar news; its labels are added to the table of --rule-error. May be repeated.
+        [default: none]
     part_size
-        Approximate number of documents of a part of a Parquet file; the results do not depend on it.
+        Approximate number of documents in a part of the work; the results do not depend on it.
     """
 
     rule: str | tuple[str, ...] = option(default="attack", metavar="RULE")
@@ -88,41 +92,41 @@ class CountOptions(
 
     @property
     def records(self) -> tuple[str, ...]:
-        """Names or paths of the records of recalibrations on which the counts depend, or may depend."""
+        """Names or paths of the recalibrations on which the counts depend, or may depend."""
         from corefsample.recalibration._shipped import SHIPPED, named_recalibration
 
-        if self.recalibration is None:  # scores may have had that of a model of the package
+        if self.recalibration is None:  # scores may have been recalibrated with a model of the package
             return () if self.uncertainty == "none" else tuple(SHIPPED)
         name = named_recalibration(self.recalibration)
         return () if name is None else (name,)
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The rules, one or several."""
+        """Names or paths of the rules, at least one."""
         return (self.rule,) if isinstance(self.rule, str) else tuple(self.rule)
 
 
 @declared
-class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.RunOptions):
-    """What to count, how, and where to write it.
+class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
+    """What is counted and how, and where the results are written.
 
     Attributes
     ----------
     out
-        Folder for tables, pictures and the record of the run.
+        Folder for the tables, the pictures and the record of the run.
     """
 
     out: str = option(metavar="FOLDER")
 
 
 @dataclass(frozen=True, slots=True)
-class EventsResult(Result):
-    """Result of a run.
+class EventsResult(CommandResult):
+    """Result of a run that counted events.
 
     Attributes
     ----------
     out
-        Folder of the run.
+        Path of the folder of the run.
     n_documents
         Number of documents counted.
     n_sampled
@@ -130,35 +134,36 @@ class EventsResult(Result):
     n_with_events
         Number of documents with P(event) > 0 for some event and actor.
     n_quarantined
-        Number of bad documents set aside.
+        Number of invalid documents that were set aside.
     n_undated
-        Number of documents without a date that are counted, in no period.
+        Number of documents without a date, which are counted in no period.
     n_not_selected
-        Number of documents that `CountOptions.where` leaves out.
+        Number of documents that the conditions `CountOptions.where` left out.
     n_ambiguous
-        Number of names in the sampled documents that the lexicon declares ambiguous, and that match nothing.
-    actors, periods
-        Actors with any evidence, after the name of their event if there are several rules, and the first and the last
-        period; "undated" if no document has a date.
+        Number of names in the sampled documents that the lexicon declares ambiguous, and that therefore match no actor.
+    actors
+        Actors with any evidence, preceded by the name of their event if there are several rules.
+    periods
+        Labels of the first and the last period; "undated" if no document has a date.
     seconds
-        Wall time in seconds.
+        Wall time of the run in seconds.
     n_parts, n_computed
-        Number of parts of the run, and of those that this call computed; earlier calls computed the others.
+        Number of parts of the run, and number of the parts that this call computed; earlier calls computed the others.
     n_several_parses
         Number of documents with several parses.
     uncertainty
-        "fit" or "domain" if the intervals cover this uncertainty of a recalibration, "none" if they do not; None if no
-        recalibration was considered.
+        Uncertainty of the recalibration that the intervals include, "none", "fit" or "domain"; None without a
+        recalibration.
     merged_actors
-        How often coreference by itself makes one entity of distinct actors, as docs/file-formats.md says; None if the
-        preset does not keep them apart.
+        How often coreference alone merges distinct actors into one entity: see docs/file-formats.md. None if the preset
+        does not keep distinct actors apart.
     triggers
-        Number of triggers that the conditions of the preset leave out, by rule: see docs/file-formats.md.
+        Number of triggers that the conditions of the preset exclude, by rule: see docs/file-formats.md.
     rule_error
         Summary of the reference class of rules (`RuleErrorModel.summary`), and the expected width of the largest
         total after an audit; None without the error of rules.
     counts, totals
-        Tables of counts.csv and totals.csv.
+        Tables that were written to counts.csv and totals.csv.
     """
 
     out: str

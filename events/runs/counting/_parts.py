@@ -1,4 +1,4 @@
-"""Parts of a corpus: files or row groups, each counted by itself in any process, and kept under its content key."""
+"""Parts of a corpus, which are files or row groups; each is counted in any process and stored under a content key."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from events.runs.counting._options import CountOptions
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 
 _FREE = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
-_OF_TABLES = ("level", "interval", "rule_error", "reference")  # and those on which no part does
-_BATCH = 256  # documents; some 20 MB of columns at 130 mentions per document
+_OF_TABLES = ("level", "interval", "rule_error", "reference")  # options on which only the tables depend, but no part
+_BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per document
 
 
 @dataclass(frozen=True)
 class Counting:
-    """What is counted, and how.
+    """What is counted and how, with checksums of the definitions.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Counting:
 
     @classmethod
     def of(cls, options: CountOptions) -> Counting:
-        """Load and check what the options name.
+        """Load and check the rules, the lexicon and the recalibration that the options name.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Counting:
 
     def settings(self, *without: str) -> dict[str, Any]:
         """Everything on which results depend, except the documents, as JSON values by name."""
-        options = self.options.chosen(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
+        options = self.options.subset(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
         return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
     def definitions(self) -> Definitions:
@@ -92,7 +92,7 @@ class Counting:
         return _definitions(self.options, self.contents)
 
     def recalibration(self) -> CorpusRecalibration:
-        """Recalibration that all documents share; its record is read once in each process."""
+        """Recalibration that all documents share; its file is read once in each process."""
         options = self.options
         name = named_recalibration(options.recalibration)
         record = None if name is None else _recalibration(name, self.contents)
@@ -102,25 +102,25 @@ class Counting:
 
 @dataclass(frozen=True)
 class CountPart:
-    """A part of a corpus that is counted by itself: a file, or some of its row groups.
+    """A part of a corpus that is counted separately: a file, or some of its row groups.
 
     Attributes
     ----------
     counting
         What is counted, and how.
     source
-        Input file that has the documents.
+        Input file with the documents of the part.
     store
-        Store that keeps the result.
+        Store to which the counts of the part are written.
     groups
-        First row group of a Parquet file, and the one after the last; None for the whole file.
+        Numbers of the first row group of the part and of the first one after it; None for a whole file.
     share
-        Share of the rows of the file that the part has, in (0, 1].
+        Share of the rows of the file that the part contains, in (0, 1].
     excluded
-        Numbers of lines or rows of the file that are rejected, because an earlier part has a document with the same
+        Numbers of the lines or rows of the file that are left out, because an earlier part has a document with the same
         doc_id.
     urls
-        URLs with credentials, by the URL that is shown, for other processes.
+        URLs with credentials, for other processes, by the URLs without credentials.
     """
 
     counting: Counting
@@ -139,7 +139,7 @@ class CountPart:
     def key(self) -> str:
         """Content key of the part: a checksum of everything on which its result depends."""
         settings = self.counting.settings(*_OF_TABLES)
-        return self.store.key(settings, self.source.absolute, self.source.content, self.groups, self.excluded)
+        return self.store.key(settings, self.source.absolute, self.source.fingerprint, self.groups, self.excluded)
 
     @property
     def n_bytes(self) -> float:
@@ -147,17 +147,17 @@ class CountPart:
         return self.share * self.source.n_bytes
 
     def compute(self, *, threads: int | None = None) -> None:
-        """Count the documents, and keep the result; parts can be computed in any order and any process.
+        """Count the documents, and store the counts; parts can be computed in any order and in any process.
 
         Parameters
         ----------
         threads
-            Number of threads of the sampler; by default, that of the options, or one per processor.
+            Number of threads that sample; by default, the number in the options, otherwise one for each processor.
 
         Raises
         ------
         InputError
-            If the file has changed since the part was made, or if a document is bad and the options stop at it.
+            If the file has changed since the part was made, or if a document is invalid and `on_error` is "stop".
         OSError
             If the result cannot be written.
         """
@@ -165,7 +165,7 @@ class CountPart:
         self.count(threads=threads)
 
     def count(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> EventCounter:
-        """Count the documents as `compute` does, and return the counts, whose rows are in the store."""
+        """Count the documents as `compute` does, and return the counts, whose rows stay in the store."""
         options = self.counting.options
         self.source.require_unchanged()
         with self.store.adding(self.key) as (folder, record):
@@ -185,7 +185,7 @@ class CountPart:
                 folder=folder,
             )
             documents = DocumentStream(
-                self.source.place,
+                self.source.current_path,
                 needs=("tokens",) if options.undated == "keep" else ("date", "tokens"),
                 on_rejected=rejected.append if options.on_error == "quarantine" else None,
                 batch_size=_BATCH,
@@ -207,28 +207,29 @@ class CountPart:
             record["not_selected"] = selection.n_not_selected
         return counter
 
-    def place(self, number: int) -> tuple[str, str]:
-        """Place and doc_id of a document by the number of its line or row."""
+    def location(self, number: int) -> tuple[str, str]:
+        """Return the location and the doc_id of the document in a line or row with this number."""
         groups = None if self.groups is None else range(*self.groups)
-        stream = DocumentStream(self.source.place, row_groups=groups, parses=True, on_rejected=lambda rejected: None)
+        path = self.source.current_path
+        stream = DocumentStream(path, row_groups=groups, parses=True, on_rejected=lambda rejected: None)
         for batch in stream:
             if number in batch.places:
                 return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
         return self.source.path, ""
 
     def without(self, numbers: list[int]) -> CountPart:
-        """The part without some more of its lines or rows."""
+        """Return the part without further lines or rows."""
         return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *numbers})))
 
 
-def count_parts(counting: Counting, source: Source, store: PartStore) -> Iterator[CountPart]:
-    """The parts of a file: of JSON Lines one, of Parquet row groups with about as many documents as the options say."""
+def file_parts(counting: Counting, source: Source, store: PartStore) -> Iterator[CountPart]:
+    """Divide a file into parts: JSON Lines are one part; Parquet is divided at row groups by the option `part_size`."""
     if not source.path.endswith(".parquet"):
         yield CountPart(counting, source, store)
         return
     try:
-        rows = row_group_sizes(source.place)
-    except DamagedFileError:  # raised, or set aside, where the documents are counted
+        rows = row_group_sizes(source.current_path)
+    except DamagedFileError:  # it is raised, or the file set aside, when the documents are counted
         rows = []
     total = sum(rows)
     n_parts = max(1, round(total / counting.options.part_size))
@@ -243,17 +244,17 @@ def count_parts(counting: Counting, source: Source, store: PartStore) -> Iterato
 
 
 def _checksum(*sources: str | None) -> str:
-    """SHA-256 of a lexicon, or of a rule and those it extends, and of the package's files, which they can use."""
-    content = b""
+    """SHA-256 of the files of a rule or a lexicon, and of all such files of the package, to which these can refer."""
+    texts = b""
     for source in sources:
         if source is not None and is_file(source):
             with open_binary(source) as stream:
-                content += bytes(stream.read())
+                texts += bytes(stream.read())
     for shipped in (resources.files("events") / "data", resources.files("corefsample.languages")):
         with resources.as_file(shipped) as folder:
             for path in sorted(folder.rglob("*.yaml")):
-                content += path.read_bytes()
-    return hashlib.sha256(content).hexdigest()
+                texts += path.read_bytes()
+    return hashlib.sha256(texts).hexdigest()
 
 
 @lru_cache(maxsize=2)
@@ -269,7 +270,7 @@ def _recalibration(name: str, contents: str) -> UncertainRecalibration:
 
 
 def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:
-    """Raise unless a name to compare has as many codes as a rule has roles, all in the lexicon."""
+    """Raise ParameterError unless a compared name has a code of the lexicon for each role of a rule."""
     key = EventKey.of(name)
     if not rule.event:
         raise ParameterError(f"must have a rule with roles, got the rule {rule.name} without", parameter="compare")

@@ -1,14 +1,13 @@
-"""A run that counts events: its parts are counted and merged, and the counts become the folder of the run.
+"""A run that counts events: it counts the missing parts, merges all counts, and writes them to the run's folder.
 
-All sums are of whole numbers and all rows are in the order of date, document and event, so that the files do not
-depend on the parts, the processes that computed them, or the order of the documents.
+All sums are sums of integers and all rows are in the order of date, document and event, so the files do not depend on
+the parts, on the processes that computed them, or on the order of the documents.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 import corefsample
+from corefsample import _checks
 from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.errors import InputError, ParameterError, ParameterHint
@@ -42,56 +42,57 @@ from events.runs._output_folder import RunFolder
 from events.runs._record import quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.counting._parts import Counting, CountPart, count_parts
+from events.runs.counting._parts import Counting, CountPart, file_parts
 from events.runs.counting._tables import draw_counts, write_counts, written_rows
 
 QUARANTINE = "quarantine.jsonl"
-_CONTENT = "content of "  # and the path of an input: a setting
+_CONTENT = "content of "  # with the path of an input, the name of a setting
 
 
 def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None = None) -> list[CountPart]:
-    """The parts of a run that are still to be computed, for any engine; `run_events` then finds them complete.
+    """List the parts of a run that are not computed yet, so that any engine can compute them before `run_events`.
 
     Parameters
     ----------
     inputs
-        Files, URLs or globs of scored mentions.
+        Paths, URLs or globs of files of scored mentions.
     folder
-        Folder of the run.
+        Path of the folder of the run.
     options
-        What to count: the options that `run_events` will get.
+        Options that `run_events` will get later; by default, those of `CountOptions()`.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If `run_events` would raise such an error before it counts: an option, a rule, a lexicon or the folder is
-        invalid, or a file is missing.
+        If an option, a rule, a lexicon or the folder is invalid, a file is missing, or the folder cannot be written.
     """
-    with opened_run(inputs, os.fspath(folder), options or CountOptions(), overwrite=True) as run:
-        return [part for part in run.parts if run.found(part) is None]
+    options = options or CountOptions()
+    _checks.instance("options", options, CountOptions)
+    with opened_run(inputs, _checks.path("folder", folder), options, overwrite=True) as run:
+        return [part for part in run.count_parts if run.complete_part(part) is None]
 
 
 @dataclass(frozen=True)
 class CountRun:
-    """What is counted, from which files, in which parts, and where they are kept."""
+    """A run: what is counted, the input files, the parts into which they are divided, and the store of these parts."""
 
     counting: Counting
     sources: Sequence[Source]
-    parts: Sequence[CountPart]
+    count_parts: Sequence[CountPart]
     store: PartStore
 
     @property
     def stops(self) -> bool:
-        """Whether the first bad document is an error."""
+        """Whether the first invalid document is an error."""
         return self.counting.options.on_error == "stop"
 
-    def found(self, part: CountPart, *, verify: bool = True) -> StoredPart | None:
-        """A part that is complete; where the first bad document is an error, none with documents set aside is."""
-        return self.store.find(part.key, verify=verify, stops=self.stops)
+    def complete_part(self, count_part: CountPart, *, verify: bool = True) -> StoredPart | None:
+        """Stored result of a part; None if it is missing, or has rejected documents although these are errors."""
+        return self.store.find(count_part.key, verify=verify, stops=self.stops)
 
     def settings(self) -> dict[str, Any]:
-        """Everything on which the tables depend, by name; of each input its content."""
-        contents = {f"{_CONTENT}{source.absolute}": source.content for source in self.sources}
+        """Everything on which the tables depend, by name, including the checksum of each input."""
+        contents = {f"{_CONTENT}{source.absolute}": source.fingerprint for source in self.sources}
         reference = self.counting.options.rule_error
         if reference not in (None, NO_RULE_ERROR):
             contents["content of the table of rule errors"] = sha256(reference)
@@ -102,58 +103,58 @@ class CountRun:
 
 @contextmanager
 def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
-    """Check everything, and open the store of the parts."""
-    counting = Counting.of(CountOptions(**options.chosen(*fields_of(CountOptions))))
+    """Check all options and inputs of a run, and open the store of its parts."""
+    counting = Counting.of(CountOptions(**options.subset(*fields_of(CountOptions))))
     if options.rule_error != NO_RULE_ERROR:
-        read_reference(options.rule_error, options.reference)  # before the work
+        read_reference(options.rule_error, options.reference)  # raises before the work begins
     paths = input_paths(inputs, suffixes=SUFFIXES)
     path = Path(f"{local_name(out)}.parts") if is_url(out) else Path(out) / "parts"
     RunFolder(out, overwrite=overwrite or not is_url(out))  # raises for a folder with other files
     with opened_store(path, out) as store:
         sources = store.sources(paths)
-        parts = [part for source in sources for part in count_parts(counting, source, store)]
-        run = CountRun(counting, sources, parts, store)
+        count_parts = [part for source in sources for part in file_parts(counting, source, store)]
+        run = CountRun(counting, sources, count_parts, store)
         if not overwrite and not is_url(out):
             _require_same(out, run.settings())
         yield run
 
 
 def _require_same(out: str, settings: dict[str, Any]) -> None:
-    """Raise if a finished run in the folder had other settings; more inputs are none."""
+    """Raise ParameterError if the folder has a run with other settings; additional inputs are allowed."""
     path = Path(out) / RunFolder.RECORD
     if not path.exists():
         return
     earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
     different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
     if different:
-        what = f"another {different[0]}"
+        difference = f"another {different[0]}"
         if different[0] in fields_of(CountOptions):
-            what = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
-        rule = "must be a new or empty folder, or that of the same run"
-        hint = ParameterHint("overwrite", "replaces it")
-        raise ParameterError(f"{rule}, got {out} of a run with {what}", parameter="out", hint=hint)
+            difference = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
+        rule = "must be a new or empty folder, or the folder of a run with the same settings"
+        hint = ParameterHint("overwrite", "replaces that run")
+        raise ParameterError(f"{rule}, got {out} of a run with {difference}", parameter="out", hint=hint)
 
 
 @dataclass
 class MergedCounts:
-    """The counts of the parts so far, in the order of the inputs.
+    """The merged counts of the first parts of a run, in the order of the inputs.
 
     Attributes
     ----------
     counter
-        Counts of all parts so far.
-    parts, ends
+        Counts of the parts that were added; None before the first.
+    count_parts, ends
         Parts that were added, and number of documents up to the end of each.
-    records
+    results
         Stored results of the parts that were added.
     stored
-        All results that belong to the run, including those of parts before their repeated documents were left out.
+        All results that belong to the run, including results that still have repeated documents.
     n_computed
         Number of parts that this call computed.
     """
 
     counter: CountedEvents | None = None
-    parts: list[CountPart] = field(default_factory=list)
+    count_parts: list[CountPart] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     results: list[StoredPart] = field(default_factory=list)
     stored: list[StoredPart] = field(default_factory=list)
@@ -164,34 +165,38 @@ class MergedCounts:
         """Number of documents so far."""
         return 0 if self.counter is None else self.counter.n_documents
 
-    def add(self, part: CountPart, counter: CountedEvents, result: StoredPart) -> None:
-        """Add a part none of whose doc_ids is in earlier ones."""
+    def add(self, count_part: CountPart, counter: CountedEvents, result: StoredPart) -> None:
+        """Add a part whose doc_ids are in no earlier part."""
         if self.counter is None:
             self.counter = counter
         else:
             self.counter.merge(counter, distinct=True)
-        self.parts.append(part)
+        self.count_parts.append(count_part)
         self.results.append(result)
         self.ends.append(self.n_documents)
 
     def repeated(self, counter: CountedEvents) -> list[tuple[int, int]]:
-        """Indices of documents here and in a part that have the same doc_id."""
+        """Documents of earlier parts and of another part with the same doc_id, as pairs of indices."""
         return [] if self.counter is None else self.counter.ids.repeated_in(counter.ids)
 
-    def place(self, index: int) -> str:
-        """Place of a document by its index."""
+    def location(self, index: int) -> str:
+        """Location of the document with this index: its file and line or row."""
         assert self.counter is not None
-        part = self.parts[bisect_right(self.ends, index)]
-        return part.place(self.counter.ids.numbers[index])[0]
+        count_part = self.count_parts[bisect_right(self.ends, index)]
+        return count_part.location(self.counter.ids.numbers[index])[0]
 
 
 def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -> MergedCounts:
-    """Compute the missing parts, and add up all; one with doc_ids of earlier ones is computed without these.
+    """Compute the missing parts, and merge the counts of all parts.
+
+    A part with doc_ids of earlier parts is computed again without these documents.
 
     Raises
     ------
     InputError
-        If two documents have the same doc_id, unless bad documents are set aside.
+        If two documents have the same doc_id and `on_error` is "stop".
+    ParameterError
+        If several processes or a scheduler are combined with standard input.
     """
     if not engine.is_here and any(source.path == STANDARD_INPUT for source in run.sources):
         parameter = "workers" if engine.scheduler is None else "scheduler"
@@ -201,54 +206,54 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
     n_bytes = sum(source.n_bytes for source in run.sources)
     n_bytes_done = 0.0
 
-    def report(part: CountPart | None, n_read: int, n_documents: int) -> None:
+    def report(count_part: CountPart | None, n_read: int, n_documents: int) -> None:
         if on_progress is not None:
-            n_of_part = 0.0 if part is None else min(n_read, part.n_bytes)
+            n_of_part = 0.0 if count_part is None else min(n_read, count_part.n_bytes)
             on_progress(min(int(n_bytes_done + n_of_part), n_bytes), n_bytes, merged.n_documents + n_documents)
 
-    def here(part: CountPart) -> CountedEvents:
+    def here(count_part: CountPart) -> CountedEvents:
         with one_processor_left():
-            return part.count(on_progress=partial(report, part))
+            return count_part.count(on_progress=partial(report, count_part))
 
-    def counts(part: CountPart, computed: CountedEvents | None) -> tuple[CountedEvents, StoredPart]:
-        stored = run.found(part, verify=False)
+    def counts(count_part: CountPart, computed: CountedEvents | None) -> tuple[CountedEvents, StoredPart]:
+        stored = run.complete_part(count_part, verify=False)
         if stored is None:
-            raise InputError(f"{part} must be complete, got a damaged result", place=str(run.store.path))
+            raise InputError(f"{count_part} must be complete, got a damaged result", place=str(run.store.path))
         merged.stored.append(stored)
         return computed or EventCounter.load(stored.folder), stored
 
-    missing = {part.key: part for part in run.parts if run.found(part) is None}
+    missing = {count_part.key: count_part for count_part in run.count_parts if run.complete_part(count_part) is None}
     computing = engine.results(partial(_compute, engine.threads), list(missing.values()), here=here, are_small=True)
     with closing(computing):
-        for part in run.parts:
-            is_missing = missing.pop(part.key, None) is not None
-            counter, result = counts(part, next(computing)[1] if is_missing else None)
+        for count_part in run.count_parts:
+            is_missing = missing.pop(count_part.key, None) is not None
+            counter, result = counts(count_part, next(computing)[1] if is_missing else None)
             repeated = merged.repeated(counter)
             if repeated:
                 numbers = [counter.ids.numbers[later] for _, later in repeated]
                 if run.stops:
-                    place, doc_id = part.place(numbers[0])
-                    message = f"{DUPLICATE}, first at {merged.place(repeated[0][0])}"
-                    raise InputError(message, place=f"{place}: doc_id {doc_id!r}")
-                part = part.without(numbers)
-                is_new = run.found(part) is None
+                    location, doc_id = count_part.location(numbers[0])
+                    message = f"{DUPLICATE}, first at {merged.location(repeated[0][0])}"
+                    raise InputError(message, place=f"{location}: doc_id {doc_id!r}")
+                count_part = count_part.without(numbers)
+                is_new = run.complete_part(count_part) is None
                 is_missing = is_missing or is_new
-                counter, result = counts(part, here(part) if is_new else None)
-            merged.add(part, counter, result)
+                counter, result = counts(count_part, here(count_part) if is_new else None)
+            merged.add(count_part, counter, result)
             merged.n_computed += is_missing
-            n_bytes_done += part.n_bytes
+            n_bytes_done += count_part.n_bytes
             if is_missing and not engine.is_here:
                 report(None, 0, 0)
     return merged
 
 
-def _compute(threads: int | None, part: CountPart) -> None:
-    """Compute a part in another process; its counts stay in the store."""
-    part.compute(threads=threads)
+def _compute(threads: int | None, count_part: CountPart) -> None:
+    """Compute a part in another process, which writes its counts to the store."""
+    count_part.compute(threads=threads)
 
 
-def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, started: float) -> EventsResult:
-    """Write the files of a run, and put them in their place; then remove the parts that the run does not need."""
+def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, started: float) -> EventsResult:
+    """Write the files of a run, move them to its folder, and remove parts that do not belong to the run."""
     definitions = run.counting.definitions()
     with RunFolder(options.out, overwrite=True) as folder:  # `opened_run` made sure that it may be replaced
         rejected = [document for each in merged.results for document in each.rejected()]
@@ -258,10 +263,10 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         require_documents(merged.n_documents, rejected, options.where, options.max_quarantined, paths)
         counter = merged.counter
         assert counter is not None
-        pa.default_memory_pool().release_unused()  # what the parts needed; tables take as much again
+        pa.default_memory_pool().release_unused()  # memory of the parts; the tables need as much
         counts = counter.counts_of_all(level=options.level, interval=options.interval)
         tables = _tables(run, counts)
-        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as found:
+        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as documents:
             write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
@@ -278,7 +283,7 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
             actors=tuple(f"{event}: {name}" if len(of_rules) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
-            n_parts=len(run.parts),
+            n_parts=len(run.count_parts),
             n_computed=merged.n_computed,
             n_several_parses=counter.n_several_parses,
             uncertainty=counter.uncertainty,
@@ -320,13 +325,13 @@ def written_run(run: CountRun, merged: MergedCounts, options: EventsOptions, sta
         run.store.remove()
     else:
         run.store.keep(merged.stored)
-    for note in definitions.notes(found):
+    for note in definitions.notes(documents):
         logger("events").warning("%s", note)
     return result
 
 
 def _tables(run: CountRun, counts: CountsOfRules) -> RunTables:
-    """The tables of counts, with the error of rules unless it is left out."""
+    """Make the tables of counts, with the error of rules unless the option `rule_error` is "none"."""
     options, lexicon = run.counting.options, run.counting.definitions().lexicon
     tables = RunTables.without_error(counts, options.compare or ())
     if options.rule_error == NO_RULE_ERROR:

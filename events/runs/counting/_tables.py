@@ -1,4 +1,4 @@
-"""The tables and pictures of a run: their bytes do not depend on the order in which documents were counted."""
+"""The tables and pictures of a run; their bytes do not depend on the order in which documents were counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter, abandon
-from events.counting._rows import CountedRows, SortedRows, in_groups
+from events.counting._rows import SortedRows, TableRows, in_groups
 from events.plots import actor_comparison, event_bands
 from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
@@ -32,24 +32,24 @@ File = Callable[[str], Path]
 _FOUND = ["trigger", "actor", "actors"]
 _CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
-_EVIDENCE_GROUP = 2000  # rows
-_TABLE_GROUP = 50_000  # rows of the table of all documents
-_DOCUMENT_GROUP = 256
-_GROUP_BYTES = 32 * 2**20  # of the content of documents, about
+_EVIDENCE_GROUP = 2000  # rows in a row group of the table of evidence
+_TABLE_GROUP = 50_000  # rows in a row group of the tables of events and of all documents
+_DOCUMENT_GROUP = 256  # largest number of documents in a row group
+_GROUP_BYTES = 32 * 2**20  # approximate size of the documents of a row group
 
 
 @contextmanager
 def written_rows(
-    file: File, rows: CountedRows, evidence: pa.Schema, complete: Callable[[pa.Table], pa.Table]
+    file: File, rows: TableRows, evidence: pa.Schema, complete: Callable[[pa.Table], pa.Table]
 ) -> Iterator[pa.Table]:
-    """Write the tables of documents, evidence and events; the largest is written while the block runs.
+    """Write the tables of documents, evidence and events; the largest table is written while the `with` block runs.
 
     Parameters
     ----------
     file
-        Function that returns the path of a file of the run.
+        Function that returns the path of a file of the run by its name.
     rows
-        Rows of a counter that has a folder; only such a counter has the documents with evidence.
+        Rows of a counter that has a folder, because other counters do not have the documents with evidence.
     evidence
         Schema of the table of evidence.
     complete
@@ -58,7 +58,8 @@ def written_rows(
     Yields
     ------
     pa.Table
-        For all documents: whether they have a trigger and a word of an actor's name, and their actors with P > 0.
+        A row for each document: `trigger`, whether it has a trigger; `actor`, whether it has a word of an actor's name;
+        and `actors`, the events in it with P > 0.
     """
     with (
         TemporaryDirectory(dir=file(".")) as temporary,
@@ -90,7 +91,7 @@ def write_counts(
 
 
 def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
-    """Draw the bands, and the comparison; `names` are those of actors by their codes."""
+    """Draw the bands and the comparison; `names` has the names of actors by their codes."""
     draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
     drawn = {"bands": partial(draw, counts, names=names)}
     if compared is not None:
@@ -101,7 +102,7 @@ def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None,
 
 @contextmanager
 def _parquet(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """Open a Parquet file for writing; after an error, it is left as it is."""
+    """Open a Parquet file for writing; after an error, the file stays incomplete."""
     writer = pq.ParquetWriter(path, schema)
     try:
         yield writer
@@ -117,7 +118,7 @@ def _write_evidence(
     complete: Callable[[pa.Table], pa.Table],
     temporary: Path,
 ) -> None:
-    """Write the evidence, twice, and the rows closest to one half."""
+    """Write the evidence as Parquet and CSV, and the rows whose probability is closest to 0.5."""
     nearest = complete(columns.empty_table())
     schema = nearest.schema
     with (
@@ -131,7 +132,7 @@ def _write_evidence(
             text.write_table(escaped_texts(rows))
             both = pa.concat_tables([nearest, rows])
             distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
-            nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # of a tie, the earlier row
+            nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
     pa.csv.write_csv(escaped_texts(nearest), file("near_half.csv"), _CSV)
 
 
@@ -142,7 +143,7 @@ def _write_events(file: File, rows: SortedRows, temporary: Path) -> None:
 
 
 def _write_all_documents(file: File, rows: SortedRows, temporary: Path) -> pa.Table:
-    """Write the table of all documents, and return some of its columns."""
+    """Write the table of all documents, and return its columns `trigger`, `actor` and `actors`."""
     columns = [rows.schema.empty_table().select(_FOUND)]
     with _parquet(file("all_documents.parquet"), rows.schema) as table:
         for group in in_groups(rows.tables(temporary), _TABLE_GROUP):
@@ -152,9 +153,9 @@ def _write_all_documents(file: File, rows: SortedRows, temporary: Path) -> pa.Ta
 
 
 def _write_documents(file: File, rows: SortedRows, temporary: Path) -> None:
-    """Write the documents with evidence, complete, for a report."""
+    """Write the complete documents that have evidence, for the report."""
     with ParquetWriter(str(file("documents.parquet"))) as writer:
-        # The next ones are merged while some are compressed.
+        # The next documents are merged while others are compressed.
         for batch in read_ahead(_document_groups(rows.tables(temporary))):
             log_step("finalising: documents of %s", batch.dates[-1])
             writer.write(batch)
@@ -162,7 +163,7 @@ def _write_documents(file: File, rows: SortedRows, temporary: Path) -> None:
 
 
 def _document_groups(tables: Iterable[pa.Table]) -> Iterator[DocumentBatch]:
-    """Documents in row groups: of a number, or of a size that depends on their content alone."""
+    """Divide documents into row groups, whose limits are a number of documents and a size."""
     waiting: list[pa.RecordBatch] = []
     n_rows = n_bytes = 0
     for batch in (batch for table in tables for batch in table.to_batches()):
@@ -184,7 +185,7 @@ def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
 
 
 def _sizes(batch: pa.RecordBatch) -> list[int]:
-    """Approximate size in bytes of each document: of its candidates and tokens."""
+    """Approximate size of each document's candidates and tokens in bytes."""
     documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
     mentions, candidates = documents.mentions[0], documents.candidates[0]
     sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()

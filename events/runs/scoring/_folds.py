@@ -1,4 +1,4 @@
-"""Scores of annotated documents by models that have not seen them: what a recalibration must be fitted to."""
+"""Scores of annotated documents by models that were trained without them, to which recalibrations are fitted."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from events.runs.scoring._run import ScoreResult
 
 
 def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
-    """Fold of each document, from 0; it depends on the set of names alone."""
+    """Fold of each document, from 0, by doc_id; the folds depend on the set of doc_ids alone."""
     ranked = sorted((document_key(0, doc_id), doc_id) for doc_id in doc_ids)
-    return {doc_id: place % n_folds for place, (_, doc_id) in enumerate(ranked)}
+    return {doc_id: rank % n_folds for rank, (_, doc_id) in enumerate(ranked)}
 
 
 def score_folds(
     inputs: PathLike | Iterable[PathLike], options: ScoreOptions, *, on_progress: Progress | None = None
 ) -> ScoreResult:
-    """Score documents with gold by models trained without them, as `events.commands.run_score` says.
+    """Score documents with gold by models that were trained without them, as `events.commands.run_score` with `folds`.
 
-    The models have the options of the given one, or of the English model of the package, and the language of the given
-    one, or of the documents.
+    The models are trained with the options and the language of `options.model`; by default, with the options of the
+    English model of the package, in the language of the documents.
     """
     started = time.time()
     require_suffix(options.out, SUFFIXES, ParameterError)
-    record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
+    record_path = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     source = options.mentions or "annotated"
-    like = load_scorer(options.model, source)
+    template = load_scorer(options.model, source)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
         documents = annotated_inputs(inputs, options.entity_fields)
         corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
-        language = chosen_language(None if options.model is None else like.language, [corpus])
+        language = chosen_language(None if options.model is None else template.language, [corpus])
         tally = ScoringTally()
         change = load_recalibration(options.recalibration or "none", options.model, source, language.code)
-        scored = _scored(corpus, options, like, language, tally)
+        scored = _scored(corpus, options, template, language, tally)
         recalibrated = scored if change is None else map(change.apply_document, scored)
         write_documents(recalibrated, options.out, overwrite=options.overwrite)
     run = ScoreResult(
         out=options.out,
-        record=record,
+        record=record_path,
         tally=tally,
         n_quarantined=0 if on_rejected is None else on_rejected.count,
         skipped=dict(corpus.skipped),
@@ -66,29 +66,29 @@ def score_folds(
         seconds=round(time.time() - started, 3),
         n_not_selected=corpus.n_not_selected,
     )
-    model = {"folds": options.folds, "language": language.code, "recipe": like.recipe}
-    content = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=run.to_json())
-    write_json(record, content)
+    model = {"folds": options.folds, "language": language.code, "recipe": template.recipe}
+    record = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=run.to_json())
+    write_json(record_path, record)
     return run
 
 
 def _scored(
-    corpus: Corpus, options: ScoreOptions, like: AntecedentScorer, language: Language, tally: ScoringTally
+    corpus: Corpus, options: ScoreOptions, template: AntecedentScorer, language: Language, tally: ScoringTally
 ) -> Iterator[ScoredDocument]:
     """The documents in their order, each scored by the model that was trained without its fold."""
     n_folds = options.folds or 0
-    folds = folds_of((document.doc_id for document in corpus.documents), n_folds)
+    folds = folds_of((item.doc_id for item in corpus.documents), n_folds)
     if len(folds) < n_folds:
         rule = f"must be at most the number of documents with gold ({len(folds)})"
         raise ParameterError(f"{rule}, got {n_folds}", parameter="folds")
     by_doc_id: dict[str, ScoredDocument] = {}
     for fold in range(n_folds):
-        seen: list[MentionDocument] = [each for each in corpus.documents if folds[each.doc_id] != fold]
-        unseen = [each for each in corpus.documents if folds[each.doc_id] == fold]
-        scorer = retrain(like, seen, language, options.scheme)
+        training: list[MentionDocument] = [item for item in corpus.documents if folds[item.doc_id] != fold]
+        unseen = [item for item in corpus.documents if folds[item.doc_id] == fold]
+        scorer = retrain(template, training, language, options.scheme)
         scoring: dict[str, Any] = {"min_prob": options.min_prob, "scheme": options.scheme, "tally": tally}
         for document in score_documents(scorer, unseen, mentions=options.mentions or "annotated", **scoring):
             by_doc_id[document.doc_id] = document
         logger("score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
-    for each in corpus.documents:
-        yield by_doc_id[each.doc_id]
+    for item in corpus.documents:
+        yield by_doc_id[item.doc_id]

@@ -1,4 +1,4 @@
-"""What scoring needs: a spaCy pipeline that parses text, and a recalibration of the scores."""
+"""Loading of spaCy pipelines that parse text, and of recalibrations of scores."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _PACKAGE = re.compile(r"[a-z]{2,3}_[a-z]+_[a-z]+_(sm|md|lg|trf)")  # names of sp
 def load_pipeline(name: str, scheme: str | None = None) -> Language:
     """Load a pipeline, and check that its output suffices for documents.
 
-    Components for entities and categories of text are not loaded, because nothing here reads them.
+    Components for named entities and for categories of text are not loaded, because their output is not used.
 
     Parameters
     ----------
     name
-        Name of an installed package, or a folder.
+        Name of an installed pipeline package, or path of a pipeline's folder.
     scheme
         Dependency scheme of the parser's labels: ud2, ud1 or clearnlp; by default, it is determined from the labels.
 
     Raises
     ------
     ParameterError
-        If there is no such pipeline, if its output lacks a parse, sentences, parts of speech or lemmas, or if its
+        If no such pipeline is installed, if its output lacks a parse, sentences, parts of speech or lemmas, or if its
         labels fit no dependency scheme.
     """
     import spacy
@@ -71,7 +71,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
 
 
 def scheme_of_pipeline(pipeline: Language) -> str:
-    """The dependency scheme of a pipeline, by the labels of its parser, or else by its labels of a sentence."""
+    """Name of a pipeline's dependency scheme, recognised from its parser's labels, or from its parse of a sentence."""
     return SchemeChoice.of_pipeline(pipeline).name or SchemeChoice().names(tokens_of_doc(pipeline(_PROBE)).dep)[0]
 
 
@@ -99,7 +99,7 @@ def _folder_digest(folder: Path | None) -> str | None:
 
 
 def doc_of_words(tokens: Tokens, pipeline: Language, *, in_sentences: bool = True) -> Doc:
-    """A Doc of words that is not parsed, in their sentences or without any."""
+    """Make an unparsed Doc of words, by default with their sentences."""
     from spacy.tokens import Doc
 
     n_tokens = len(tokens)
@@ -111,7 +111,7 @@ def doc_of_words(tokens: Tokens, pipeline: Language, *, in_sentences: bool = Tru
 
 
 def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
-    """A sampler of a pipeline's parses; raise if they cannot be sampled."""
+    """Make a sampler of a pipeline's parses, or raise ParameterError if they cannot be sampled."""
     try:
         sampler = ParseSampler(pipeline, temperature=temperature)
         sampler.samples(pipeline.make_doc("They left."), 1)
@@ -132,16 +132,16 @@ def load_recalibration(
     Parameters
     ----------
     path, model, mentions
-        Choice of the recalibration, model, and kind of the mentions that are scored: see
+        Path or name of the recalibration, path of the model, and kind of the mentions that are scored: see
         `corefsample.recalibration._shipped.chosen_recalibration`.
     language
-        Code of the model's language, which the recalibration must have too; by default, languages are not compared.
+        Code of the model's language, which must be that of the recalibration; by default, languages are not compared.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a record of `corefsample recalibrate`, or was fitted to scores that had
-        another recalibration already.
+        If the file cannot be read, was not written by `corefsample recalibrate`, has another language, or was fitted to
+        scores that were recalibrated before.
     """
     name = chosen_recalibration(path, model, mentions)
     if name is None:

@@ -13,38 +13,39 @@ ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "d
 
 
 @declared
-class Reading(Options):
+class ReadingOptions(Options):
     """How texts are read and parsed.
 
     Attributes
     ----------
     pipeline
-        spaCy package or folder that parses news, or corpora without a parse.
+        Name or folder of the spaCy pipeline that parses news, or corpora without a parse.
     date_format
-        How tables write dates, such as %m/%d/%Y. [default: ISO dates]
+        Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
     date_column
         Column with the date of each article.
     text_column
         Column with the text of each article.
     id_column
-        Column with the name of each article, unique in the corpus.
+        Column with the identifier of each article, unique in the corpus.
     title_column
         Column with the headline of each article, if there is one.
     headline
-        Parse the headline as the first paragraph.
+        Parse the headline as the first paragraph of the text.
     paragraphs
-        What separates the paragraphs of a text.
+        Separator of the paragraphs of a text: a blank line, or the end of each line.
     as_written
-        Parse texts as they are: with datelines and credits, in capitals and title case, with HTML.
+        Parse texts unchanged, with datelines and credits, HTML, capitals and title case.
     fix_text
         Repair characters of a wrong encoding with ftfy (extra `text`).
     duplicates
-        Articles whose text, of at least 20 words, an earlier one has: keep them with a warning, drop them, or mark
-        each with the metadata text_group and is_copy.
+        Articles that repeat the text (at least 20 words) of an earlier one: keep them with a warning, drop them, or
+        mark each with the metadata text_group and is_copy.
     parses
-        Draw this many parses of each text, and score all. [default: the usual parse]
+        Number of parses to draw of each text, so that intervals cover errors of the parse. [default: the pipeline's
+        single parse]
     parse_temperature
-        Temperature of the drawn parses. [default: that fitted for the pipeline]
+        Temperature of the drawn parses: above 1 they vary more. [default: the one fitted for the pipeline]
     """
 
     pipeline: str | None = option(default=None, metavar="SPACY")
@@ -73,30 +74,38 @@ class Reading(Options):
             if getattr(self, name) and self.pipeline is None:
                 raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter=name)
         if self.parse_temperature is not None and self.parses is None:
-            raise ParameterError("is for sampled parses, got no number of parses", parameter="parse_temperature")
+            raise ParameterError("can only be used with a number of parses", parameter="parse_temperature")
 
     def article_options(self) -> dict[str, Any]:
-        """Keywords of `ArticleStream`."""
-        return self.chosen(*ARTICLE_OPTIONS)
+        """Keyword arguments for `ArticleStream`."""
+        return self.subset(*ARTICLE_OPTIONS)
 
 
 @declared
 class ScoringOptions(
-    Reading, shared.Where, shared.Scheme, shared.EntityFields, shared.Undated, shared.Quarantine, shared.Recalibrated
+    ReadingOptions,
+    shared.Where,
+    shared.SchemeOption,
+    shared.EntityFields,
+    shared.Undated,
+    shared.Quarantine,
+    shared.Recalibrated,
 ):
-    """How to score.
+    """How documents are scored.
 
     Attributes
     ----------
     model
-        Trained model, or es: the Spanish one in the package. [default: the English one in the package]
+        File of a trained model, or es for the Spanish model in the package. [default: the English model in the package]
     mentions
-        Mentions to score: those of the file, or those found in the parse. [default: annotated; for news: parse]
+        Mentions to score: those annotated in the file, or those found in the parse. [default: annotated; for news,
+        parse]
     min_prob
-        Candidates with a lower probability are left out.
+        Least probability of a candidate antecedent that is written to the file.
     clusters
-        Also write one clustering of each document, in CorefUD, beside --out. map: likeliest antecedents; sample: one
-        sampled clustering; other names: the smallest expected loss of that name. [default: scores only]
+        Also write one clustering of each document, in CorefUD, beside --out. map: the likeliest antecedents; sample:
+        one sampled clustering; other names: the clustering with the smallest expected loss of that name. [default:
+        only scores are written]
     """
 
     model: str | None = option(default=None, metavar="FILE")
@@ -106,20 +115,20 @@ class ScoringOptions(
 
 
 @declared
-class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
-    """How to score, and where to write it.
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
+    """How documents are scored, and where the scores are written.
 
     Attributes
     ----------
     out
-        File for the scored mentions: .jsonl, .jsonl.gz, .parquet.
+        File for the scored mentions; its name ends in .jsonl, .jsonl.gz or .parquet.
     number_articles
-        Name articles by file and number instead: news.csv#1.
+        Identify articles by file and number, news.csv#1, instead of by a column.
     part_size
-        Number of documents of a part of the work; the results do not depend on it.
+        Number of documents in a part of the work; the results do not depend on it.
     folds
-        Score annotated documents with gold by as many models, each trained like the model but without a part of the
-        documents, and score that part. A fit to such scores holds for other documents. [default: one model, of all]
+        Number of folds into which annotated documents are divided: each fold is scored by a model that is trained on
+        the others, as `corefsample recalibrate` needs. [default: --model scores all documents]
     """
 
     out: str = option(metavar="FILE")
@@ -134,6 +143,6 @@ class ScoreOptions(shared.Overwrite, ScoringOptions, shared.RunOptions):
         if self.folds is not None:
             for name in ("pipeline", "clusters", "scheduler"):
                 if getattr(self, name) is not None:
-                    raise ParameterError("must be left out with folds", parameter=name)
+                    raise ParameterError("cannot be combined with folds", parameter=name)
         if self.number_articles:
             object.__setattr__(self, "id_column", None)

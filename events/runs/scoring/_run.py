@@ -1,4 +1,4 @@
-"""The job behind `corefsample score`: annotated documents or news in, a file of scored mentions out."""
+"""The job of `corefsample score`, which reads annotated documents or news and writes a file of scored mentions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from corefsample.formats.scored._writing import QUARANTINE, join, write_document
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from corefsample.scorers.protocol import MentionSource
-from events._options import Progress, Result, fields_of
+from events._options import CommandResult, Progress, fields_of
 from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import Duplicates, TextTally
@@ -48,7 +48,7 @@ from events.runs._engines import Engine
 from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
-from events.runs.scoring._workers import Scored, Scorer, Task, add_tally, anywhere, score_task
+from events.runs.scoring._workers import Scored, Scorer, ScoringTask, add_tally, anywhere, score_task
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
@@ -58,28 +58,29 @@ _FREE = ("clusters", "on_error", "max_quarantined")
 def _settings(scorer: Scorer) -> dict[str, Any]:
     """Everything on which scores depend, except the documents, as JSON values by name."""
     options = dataclasses.asdict(scorer.options)
-    content: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
+    settings: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
     for name in _FREE:
-        del content["options"][name]
-    return content
+        del settings["options"][name]
+    return settings
 
 
 def _parts_folder(path: str) -> Path:
-    """Where the parts of an unfinished run are: beside its output; of a URL, in the current folder."""
+    """Folder for the parts of an unfinished run: beside its output, or in the current folder if that is a URL."""
     return Path(f"{local_name(path)}.parts")
 
 
 @dataclass
-class _Parts:
-    """The parts of a corpus, each of the next documents that are read, good and bad.
+class _CorpusParts:
+    """The parts of a corpus; each part has the next documents that are read, valid or invalid.
 
     Attributes
     ----------
     documents
         Documents of the corpus, which are read once.
-    store, settings, stops, size
-        Store of scored parts; settings on which scores depend; whether the first bad document is an error; number of
-        documents of a part.
+    store, settings
+        Store of scored parts, and settings on which scores depend.
+    stops, size
+        Whether the first invalid document is an error, and number of documents of a part.
     scored
         Scored parts, by number.
     n_resumed
@@ -94,7 +95,7 @@ class _Parts:
     scored: dict[int, StoredPart] = field(default_factory=dict)
     n_resumed: int = 0
 
-    def missing(self) -> Iterator[Task]:
+    def missing(self) -> Iterator[ScoringTask]:
         """Read the corpus, and yield the parts that are not in the store."""
         documents = iter(self.documents)
         for number in count(1):
@@ -102,67 +103,67 @@ class _Parts:
             if not items:
                 return
             key = self._key(items)
-            part = self.store.find(key, stops=self.stops)
-            if part is None:
-                yield Task(number, items, key, self.documents.bytes_read)
+            stored = self.store.find(key, stops=self.stops)
+            if stored is None:
+                yield ScoringTask(number, items, key, self.documents.bytes_read)
             else:
-                self.scored[number] = part
-                self.n_resumed += part.record["documents"]
+                self.scored[number] = stored
+                self.n_resumed += stored.record["documents"]
 
-    def add(self, task: Task, scored: Scored) -> None:
-        """Keep a part; raise InputError if a document is bad and is not to be set aside."""
+    def add(self, task: ScoringTask, scored: Scored) -> None:
+        """Store a scored part; raise InputError for its first invalid document unless such documents are set aside."""
         if scored.rejected and self.stops:
             raise scored.rejected[0].error()
-        with self.store.adding(task.key) as part:
+        with self.store.adding(task.key) as stored:
             if scored.documents:
-                write_documents(scored.documents, part.folder / _DOCUMENTS, batch_size=self.size)
-            part.record.update(
+                write_documents(scored.documents, stored.folder / _DOCUMENTS, batch_size=self.size)
+            stored.record.update(
                 documents=len(scored.documents),
                 tally=dataclasses.asdict(scored.tally),
                 texts=dataclasses.asdict(scored.texts),
                 rejected=[each.to_json() for each in scored.rejected],
             )
-        self.scored[task.number] = part
+        self.scored[task.number] = stored
 
     def _key(self, items: Sequence[ReadDocument | Rejected]) -> str:
-        content = hashlib.sha256()
-        for each in items:
-            place = [each.source, each.place] if isinstance(each, ReadDocument) else []
-            content.update(json.dumps([*place, each.to_json()]).encode())
-        return self.store.key(self.settings, content.hexdigest())
+        digest = hashlib.sha256()
+        for item in items:
+            position = [item.source, item.place] if isinstance(item, ReadDocument) else []
+            digest.update(json.dumps([*position, item.to_json()]).encode())
+        return self.store.key(self.settings, digest.hexdigest())
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ScoreResult(Result):
+class ScoreResult(CommandResult):
     """Outputs and counts of a scoring run.
 
     Attributes
     ----------
     out, record
-        Path of the file of scored documents, and of the record of the run beside it.
+        Path of the file of scored documents, and path of the record of the run beside it.
     tally
-        Number of documents written, of their mentions, and of candidates kept and left out.
+        Numbers of documents written, of their mentions, and of candidates that were written and left out.
     texts
-        Number of texts with faults, by fault: no upper case, a wrong encoding.
+        Numbers of texts with faults and of texts that were changed: see `events.news._quality.TextTally`.
     n_resumed
         Number of the written documents that an earlier run had scored.
     n_not_selected
-        Number of documents that `ScoringOptions.where` leaves out.
+        Number of documents that the conditions `ScoringOptions.where` left out.
     n_repeated, duplicates
-        Number of articles with the text of an earlier one; path of the file that lists them, or None.
+        Number of articles with the text of an earlier one, and path of the file that lists them; None without such.
     n_quarantined, reasons
-        Number of bad documents, and the messages of the first three.
+        Number of invalid documents that were set aside, and the messages of the first three.
     skipped
-        Number of mentions of annotated corpora that are in no document, by reason.
+        Number of mentions of annotated corpora that could not be read, by reason.
     recalibration
-        Name or path of the recalibration that was applied to the scores; None without one.
+        Name or path of the recalibration that was applied to the scores; None without a recalibration.
     clusters, left_out
-        Path of the file of the clustering that `ScoringOptions.clusters` chooses, or None; number of mentions that the
-        file lacks because brackets cannot represent them, by reason.
+        Path of the file with the clustering of each document that `ScoringOptions.clusters` requested, and numbers of
+        mentions that the file lacks because brackets cannot represent them, by reason; None if none was requested.
     workers
-        Number of processes; None if an existing scheduler had the workers.
+        Number of processes that scored; None if an existing scheduler had the workers.
     seconds
-        Wall time in seconds.
+        Wall time of the run in seconds.
     """
 
     out: str
@@ -188,85 +189,86 @@ class ScoreResult(Result):
         return {**tally, "texts": dataclasses.asdict(self.texts)}
 
 
-def score_corpus(inputs: Inputs, chosen: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
+def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
     """Score documents, as `events.commands.run_score` says."""
     started = time.time()
-    options = ScoringOptions(**chosen.chosen(*fields_of(ScoringOptions)))
-    path = chosen.out
+    scoring = ScoringOptions(**options.subset(*fields_of(ScoringOptions)))
+    path = options.out
     suffix = require_suffix(path, SUFFIXES, ParameterError)
-    uses_all = chosen.workers is None and chosen.scheduler is None and chosen.pipeline is not None
-    engine = Engine(processors() if uses_all else chosen.workers, chosen.scheduler)
-    # A run that was killed after its output was in its place, but not its record.
+    uses_all = options.workers is None and options.scheduler is None and options.pipeline is not None
+    engine = Engine(processors() if uses_all else options.workers, options.scheduler)
+    # True after a run that was killed when its output was complete, but not its record.
     is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
-    overwrite = chosen.overwrite or is_left
-    record = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
-    clusters = None if options.clusters is None else f"{path.removesuffix(suffix)}.{options.clusters}.conllu"
+    overwrite = options.overwrite or is_left
+    record_path = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
+    clusters = None if scoring.clusters is None else f"{path.removesuffix(suffix)}.{scoring.clusters}.conllu"
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
-    selection = Selection(options.where)
-    documents = _documents(inputs, options, selection)
-    _require_pipeline_for_text(documents, options)
-    scorer = Scorer(options)
+    selection = Selection(scoring.where)
+    documents = _documents(inputs, scoring, selection)
+    _require_pipeline_for_text(documents, scoring)
+    scorer = Scorer(scoring)
     quarantine = f"{path}{QUARANTINE}"
     require_free(quarantine, overwrite=overwrite)
     require_writable(path)
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
-        parts = _Parts(documents, store, _settings(scorer), stops=options.on_error == "stop", size=chosen.part_size)
-        _score_missing(parts, scorer, engine, on_progress)
-        in_order = [part for _, part in sorted(parts.scored.items())]
+        stops, size = scoring.on_error == "stop", options.part_size
+        corpus = _CorpusParts(documents, store, _settings(scorer), stops=stops, size=size)
+        _score_missing(corpus, scorer, engine, on_progress)
+        in_order = [stored for _, stored in sorted(corpus.scored.items())]
         tally, texts = ScoringTally(), TextTally()
-        for part in in_order:
-            add_tally(tally, ScoringTally(**part.record["tally"]))
-            texts += TextTally(**part.record["texts"])
-        rejected = [document for part in in_order for document in part.rejected()]
-        limits = options.where, options.max_quarantined
+        for stored in in_order:
+            add_tally(tally, ScoringTally(**stored.record["tally"]))
+            texts += TextTally(**stored.record["texts"])
+        rejected = [document for stored in in_order for document in stored.rejected()]
+        limits = scoring.where, scoring.max_quarantined
         require_documents(tally.n_documents, rejected, *limits, documents.paths)
-        files = [part.folder / _DOCUMENTS for part in in_order if part.record["documents"]]
-        # Joined among the parts, so that what a killed run leaves is removed with them.
+        files = [stored.folder / _DOCUMENTS for stored in in_order if stored.record["documents"]]
+        # Joined in the folder of the parts, so that the file of a killed run is removed with them.
         joined = store.path / f"joined{suffix}"
-        left_out = _write(join(files, joined, overwrite=True), clusters, options.clusters)
-        remove_file(record)  # of an earlier run, whose output is about to be replaced
+        left_out = _write(join(files, joined, overwrite=True), clusters, scoring.clusters)
+        remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
         if rejected:
             write_bytes(quarantine, quarantine_lines(rejected), overwrite=True)
         else:
             remove_file(quarantine)
         put_in_place(str(joined), path)
-        source = _source(options, documents)
+        source = _source(scoring, documents)
         run = ScoreResult(
             out=path,
-            record=record,
+            record=record_path,
             tally=tally,
             texts=texts,
-            n_resumed=parts.n_resumed,
+            n_resumed=corpus.n_resumed,
             n_quarantined=len(rejected),
             reasons=tuple(each.message() for each in rejected[:3]),
             skipped=dict(documents.skipped),
-            recalibration=chosen_recalibration(options.recalibration, options.model, source),
+            recalibration=chosen_recalibration(scoring.recalibration, scoring.model, source),
             clusters=clusters,
             left_out=left_out,
-            workers=None if chosen.scheduler is not None else engine.workers or 1,
+            workers=None if options.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
             n_not_selected=selection.n_not_selected,
-            **_written_duplicates(documents, path, options.duplicates),
+            **_written_duplicates(documents, path, scoring.duplicates),
         )
-        content = run_record(
-            {**dataclasses.asdict(options), "out": path},
+        record = run_record(
+            {**dataclasses.asdict(scoring), "out": path},
             [each.to_record() for each in sources],
             started,
-            model={**parts.settings["model"], "provenance": dict(scorer.models[source].provenance)},
+            model={**corpus.settings["model"], "provenance": dict(scorer.models[source].provenance)},
             recalibration=scorer.recalibration_of(source),
-            pipeline=parts.settings["pipeline"],
-            settings=parts.settings,
+            pipeline=corpus.settings["pipeline"],
+            settings=corpus.settings,
             summary=run.to_json(),
         )
-        write_json(record, content)
+        write_json(record_path, record)
         store.remove()
     return run
 
 
 def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) -> DocumentInputs:
-    """The documents of the inputs, not yet read."""
+    """The documents of the inputs, before they are read."""
     return DocumentInputs(
         inputs,
         entity_fields=options.entity_fields,
@@ -277,21 +279,21 @@ def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) ->
     )
 
 
-def _score_missing(parts: _Parts, scorer: Scorer, engine: Engine, on_progress: Progress | None) -> None:
+def _score_missing(corpus: _CorpusParts, scorer: Scorer, engine: Engine, on_progress: Progress | None) -> None:
     """Score the parts that are not in the store."""
     function = partial(score_task, anywhere(scorer.options), scorer.identity())
-    for task, scored in engine.results(function, parts.missing(), here=lambda task: scorer.score(task.items)):
-        parts.add(task, scored)
-        is_first_of_several = task.number == 1 and len(task.items) == parts.size
+    for task, scored in engine.results(function, corpus.missing(), here=lambda task: scorer.score(task.items)):
+        corpus.add(task, scored)
+        is_first_of_several = task.number == 1 and len(task.items) == corpus.size
         if is_first_of_several and (few_known := few_known_words(scored.tally)):  # before a long run is done
             logger("score").warning("of the first texts, %s", few_known)
         if on_progress is not None:
-            n_documents = sum(part.record["documents"] for part in parts.scored.values())
-            on_progress(task.bytes_read, parts.documents.total_bytes, n_documents)
+            n_documents = sum(part.record["documents"] for part in corpus.scored.values())
+            on_progress(task.bytes_read, corpus.documents.total_bytes, n_documents)
 
 
 def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: str | None) -> dict[str, int]:
-    """Take the scored documents, and write their clusters; return the mentions that the file lacks, by reason."""
+    """Consume the scored documents, and write their clusterings; return numbers of mentions left out, by reason."""
     if clusters is None or clustering is None:
         deque(batches, maxlen=0)
         return {}
@@ -301,7 +303,7 @@ def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: s
 
 
 def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplicates) -> dict[str, Any]:
-    """Write which articles have the text of an earlier one, and warn where they are counted with it."""
+    """Write the list of articles with the text of an earlier one, and warn if they are counted too."""
     assert documents.repeated is not None
     rows = documents.repeated.rows
     name = path + DUPLICATES_SUFFIX
@@ -314,8 +316,8 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
     if duplicates == "keep":
         doc_id, _, first = rows[0]
         logger("score").warning(
-            "%s of the texts are those of earlier articles, such as %r of %r, and count again: %s lists them; "
-            "--duplicates drop leaves them out, and --duplicates group marks them",
+            "%s articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
+            "them. --duplicates drop leaves them out, and --duplicates group marks them",
             f"{len(rows):,}",
             doc_id,
             first,
@@ -325,23 +327,23 @@ def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplic
 
 
 def _source(options: ScoringOptions, documents: DocumentInputs) -> MentionSource:
-    """Which mentions are scored."""
+    """Source of the mentions that are scored: the annotation or the parse."""
     return options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
 
 
 def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
-    """Whether a file has the scores of these inputs with these options, and of the model that there is now."""
+    """Whether a file has the scores of these inputs with these options and the present model and pipeline."""
     if not (is_file(path) and is_file(path + RECORD_SUFFIX)):
         return False
     documents = DocumentInputs(inputs, article_options=options.article_options(), prefer_news=True)
-    if STANDARD_INPUT in documents.paths:  # it may have other documents now
+    if STANDARD_INPUT in documents.paths:  # its documents may have changed
         return False
     try:
         record = read_json(path + RECORD_SUFFIX)
         is_same = record["settings"] == _settings(Scorer(options)) and record["inputs"] == checksums(documents.paths)
     except (InputError, KeyError, TypeError):
         return False
-    if is_same and _parts_folder(path).is_dir():  # of a run that was killed while it removed them
+    if is_same and _parts_folder(path).is_dir():  # left by a run that was killed while it removed the folder
         with opened_store(_parts_folder(path), path) as store:
             store.remove()
     return bool(is_same)
@@ -350,7 +352,9 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
 def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
     text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
     if text is not None and options.pipeline is None:
-        raise ParameterError(f"must be given to parse text, got none for {text}", parameter="pipeline")
+        raise ParameterError(
+            f"is required to parse the text of {text}", parameter="pipeline", hint="en_core_web_sm is one"
+        )
     if text is not None and options.mentions == "annotated":
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:
@@ -360,7 +364,7 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOption
         raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
     for name in ("parses", "fix_text"):
         if getattr(options, name):
-            raise ParameterError(f"is for text, got documents that are words already ({words})", parameter=name)
+            raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter=name)
 
 
 def _is_parsed(path: str, options: ScoringOptions) -> bool:

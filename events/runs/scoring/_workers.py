@@ -1,4 +1,4 @@
-"""The work of scoring a few documents, in any process."""
+"""Scoring of the documents of one part, in any process."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """Some documents that make a part of the run.
+class ScoringTask:
+    """The documents of one part of a run, which are scored together.
 
     Attributes
     ----------
     number
         Number of the part, from 1.
     items
-        Documents read, and bad documents.
+        Valid and invalid documents, in the order of the inputs.
     key
         Content key of the part.
     bytes_read
@@ -74,7 +74,7 @@ class Task:
 
 @dataclass(slots=True)
 class Scored:
-    """Scored documents and rejected ones, each in order, and the counts of the scored ones and of their texts."""
+    """Result of scoring a part: its scored and its rejected documents, each in order, and counts of the scored ones."""
 
     documents: list[ScoredDocument] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Scored:
 
 
 class Scorer:
-    """Scores documents of every kind; each result depends on the options and its document alone.
+    """Scores documents of every kind; the scores of a document depend only on it and on the options.
 
     Raises
     ------
@@ -103,19 +103,19 @@ class Scorer:
             self.sampler = parse_sampler(self.pipeline, options.parse_temperature)
         language = self.models["parse"].language.code
         if self.pipeline is not None:
-            of_pipeline = code_of(self.pipeline.lang)
-            hint = other_scorer(of_pipeline)
-            require_same("model", language, "the pipeline", of_pipeline, parameter="model", hint=hint)
-        given = options.recalibration, options.model
-        self.recalibrations = {source: load_recalibration(*given, source, language) for source in MENTION_SOURCES}
+            pipeline_language = code_of(self.pipeline.lang)
+            hint = other_scorer(pipeline_language)
+            require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
+        names = options.recalibration, options.model
+        self.recalibrations = {source: load_recalibration(*names, source, language) for source in MENTION_SOURCES}
 
     def recalibration_of(self, mentions: MentionSource) -> dict[str, Any] | None:
-        """Recalibration of the scores of such mentions, as its record describes it; None without one."""
+        """Record of the recalibration of scores of mentions from one source; None without a recalibration."""
         change = self.recalibrations[mentions]
         return None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()}
 
     def described(self) -> dict[str, Any]:
-        """Everything on which scores depend, except the options: version, model, pipeline, and recalibration."""
+        """Record of everything on which scores depend except the options: version, model, pipeline, recalibration."""
         options = self.options
         sampling = {}
         if options.parses is not None:
@@ -131,15 +131,15 @@ class Scorer:
         }
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same in all processes: everything on which scores depend, but not the names of files."""
+        """Values that must be the same in all processes: `described` without the paths of files."""
         described = self.described()
         pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
         return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
-        """Score documents one by one; those that cannot be scored are rejected.
+        """Score documents one by one, and reject those that cannot be scored.
 
-        Any other error of a document has a note that names it.
+        Any other error gets a note that names the document.
         """
         result = Scored()
         for item in items:
@@ -183,28 +183,28 @@ class Scorer:
         return document if change is None else change.apply_document(document)
 
     def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
-        """The document, whose words are parsed if there is a pipeline; the heads of mentions are then of that parse."""
-        tokens, place = document.tokens, f"doc_id {document.doc_id!r}"
+        """The document, parsed if a pipeline is set; the heads of its mentions are then taken from this parse."""
+        tokens, location = document.tokens, f"doc_id {document.doc_id!r}"
         if tokens is None:
-            return document  # which is an error of scoring
+            return document  # scoring will raise an error
         if self.pipeline is None:
             if len(tokens) and tokens.is_unparsed:
-                hint = ParameterHint("pipeline", "names a spaCy pipeline that parses its words")
-                raise ParameterError("a document must have a parse, got no dependency labels", place=place, hint=hint)
+                hint = ParameterHint("pipeline", "names a spaCy pipeline that parses it")
+                raise ParameterError("a document must have a parse, got no labels", place=location, hint=hint)
             return document
         if not tokens.is_unparsed:
-            hint = ParameterHint("pipeline", "is for documents without one")
-            raise ParameterError("a document to be parsed must have no parse, got one", place=place, hint=hint)
+            hint = ParameterHint("pipeline", "is for documents without a parse")
+            raise ParameterError("a document to be parsed must have no parse, got one", place=location, hint=hint)
         parsed = parsed_words(tokens, self.pipeline)
         heads, mentions = parsed.head.tolist(), document.mentions.copy()
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
     def _scored_article(self, article: Article, tally: ScoringTally) -> tuple[ScoredDocument, TextTally]:
-        """Score the mentions of every parse of an article; the tally counts those of the pipeline's own."""
+        """Score the mentions of every parse of an article; the tally counts those of the pipeline's usual parse."""
         options, model = self.options, self.models["parse"]
         source = repaired(article) if options.fix_text else article
-        text = prepared(source, model.knows, is_repaired=source is not article, **options.chosen(*PREPARING))
+        text = prepared(source, model.knows, is_repaired=source is not article, **options.subset(*PREPARING))
         article, texts = source, text.parsed
         with parsing("text"):
             if options.parses is None:
@@ -243,14 +243,14 @@ _RESERVED = (*FIELDS, "title", LEFT_OUT, SCHEME_FIELD)
 
 
 @contextmanager
-def parsing(what: str) -> Iterator[None]:
-    """Turn errors of a pipeline that parses `what` into ParameterError."""
+def parsing(noun: str) -> Iterator[None]:
+    """Convert errors of a pipeline that parses text or words, as `noun` says, to ParameterError."""
     try:
         yield
     except ParameterError:
         raise
     except ValueError as error:
-        raise ParameterError(f"{what} must be parsable by the pipeline, got: {one_line(error)}") from None
+        raise ParameterError(f"{noun} must be parsable by the pipeline, got: {one_line(error)}") from None
 
 
 def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
@@ -259,7 +259,7 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     Parameters
     ----------
     tokens
-        Words and sentences of the document. Columns that the pipeline does not give are kept.
+        Words and sentences of the document, with other columns, which are kept if the pipeline does not set them.
     pipeline
         spaCy pipeline that parses the words: see `load_pipeline`.
 
@@ -271,41 +271,41 @@ def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
     with parsing("words"):
         parsed = tokens_of_doc(pipeline(doc_of_words(tokens, pipeline)))
     if len(parsed) != len(tokens):
-        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} that are")
+        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} words of whitespace")
     return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
 
 
-def joined(parts: Sequence[Tokens]) -> Tokens:
+def joined(paragraphs: Sequence[Tokens]) -> Tokens:
     """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
     columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
     extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
     heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
     n_tokens = n_sentences = 0
-    for part in parts:
-        if not len(part):
+    for paragraph in paragraphs:
+        if not len(paragraph):
             continue
         for name, column in columns.items():
-            column += getattr(part, name)
+            column += getattr(paragraph, name)
         for name, values in extra.items():
-            values += part.extra[name]
+            values += paragraph.extra[name]
         extra["space_after"][-1] = True
-        heads.append(np.where(part.head < 0, -1, part.head + n_tokens))
-        sents.append(part.sent + n_sentences)
-        n_tokens += len(part)
-        n_sentences += int(part.sent[-1]) + 1
+        heads.append(np.where(paragraph.head < 0, -1, paragraph.head + n_tokens))
+        sents.append(paragraph.sent + n_sentences)
+        n_tokens += len(paragraph)
+        n_sentences += int(paragraph.sent[-1]) + 1
     return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
 
 
 def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
-    """Parse an article, and draw parses of it.
+    """Parse an article, and sample parses of it.
 
-    Paragraphs are parsed and sampled apart: sample s of the article has sample s of each. Sentences are those of the
-    pipeline's own parse.
+    Paragraphs are parsed and sampled independently: sample s of the article consists of sample s of each paragraph. All
+    samples have the sentences of the pipeline's usual parse.
 
     Parameters
     ----------
     texts, doc_id
-        Paragraphs of the article, and its name.
+        Paragraphs of the article, and its identifier.
     sampler
         Sampler of the pipeline's parses: see `parse_sampler`.
     n_parses
@@ -314,52 +314,52 @@ def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_p
     Returns
     -------
     list of (int, Tokens)
-        The pipeline's own parse first, and the different ones among the samples in the order of the draws, each with
-        its number of samples; only that of the first may be 0.
+        Distinct parses with their numbers of samples: first the pipeline's usual parse, whose number may be 0, then the
+        sampled parses in the order in which they were first drawn.
     """
     names = [f"{p} {doc_id}" for p in range(len(texts))]
     drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-    distinct = Counter({tuple(own for own, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    distinct = Counter({tuple(usual for usual, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
     distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
     tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
     return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:
-    """Return metadata for the document of an article: its own, and the headline as `title`.
+    """Return the metadata of an article's document: those of the article, and its headline as `title`.
 
-    Names of fields of the file format, and `title`, get the prefix "article_".
+    Metadata of the article that are named like a field of the file format, or `title`, get the prefix "article_".
 
     Raises
     ------
     ParameterError
-        If the name with the prefix is taken, too.
+        If the article has other metadata with the name that the prefix makes.
     """
-    content: dict[str, Any] = {"title": article.title} if article.title else {}
+    metadata: dict[str, Any] = {"title": article.title} if article.title else {}
     for name, value in article.metadata.items():
         new_name = f"article_{name}" if name in _RESERVED else name
-        if new_name in content or (new_name != name and new_name in article.metadata):
+        if new_name in metadata or (new_name != name and new_name in article.metadata):
             raise ParameterError(f"metadata must not contain both {name!r} and {new_name!r}, got both")
-        content[new_name] = value
-    return content
+        metadata[new_name] = value
+    return metadata
 
 
 # --- in any process ----------------------------------------------------------------------------------------
 
-_lock = threading.Lock()  # a worker may have several threads, a pipeline of spaCy serves one
+_lock = threading.Lock()  # a worker may have several threads, but a spaCy pipeline can serve only one at a time
 
-_scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # of a worker, the last one
+_scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # the last scorer of this worker
 
 
 def anywhere(options: ScoringOptions) -> ScoringOptions:
-    """The same options for processes that work in another folder."""
+    """The same options with absolute paths, for processes that work in another folder."""
     named = {name: getattr(options, name) for name in ("model", "pipeline", "recalibration")}
     files = {name: os.path.abspath(path) for name, path in named.items() if path is not None and os.path.exists(path)}
     return dataclasses.replace(options, **files)
 
 
-def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) -> Scored:
-    """Score documents in a worker, whose scorer must have the identity that the run's scorer has."""
+def score_task(options: ScoringOptions, identity: dict[str, Any], task: ScoringTask) -> Scored:
+    """Score the documents of a part in a worker; raise InputError if its scorer has another identity than the run's."""
     with _lock:
         if options not in _scorer_of:
             _scorer_of.clear()
@@ -374,12 +374,12 @@ def score_task(options: ScoringOptions, identity: dict[str, Any], task: Task) ->
 
 
 def place_of(item: ReadDocument | Rejected) -> str:
-    """File, place in it, and doc_id of a document."""
+    """Text that names a document by its file, its position in the file and its doc_id."""
     doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
     return f"{item.source}: {item.place}: doc_id {doc_id!r}"
 
 
-def add_tally(total: ScoringTally, more: ScoringTally) -> None:
-    """Add counts to others."""
+def add_tally(total: ScoringTally, tally: ScoringTally) -> None:
+    """Add the counts of a tally to a total."""
     for name in ScoringTally.__dataclass_fields__:
-        setattr(total, name, getattr(total, name) + getattr(more, name))
+        setattr(total, name, getattr(total, name) + getattr(tally, name))

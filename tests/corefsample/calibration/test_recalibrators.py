@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,8 @@ whole_weights = st.integers(1, 4).map(float)
 triples = st.lists(st.tuples(values, labels.map(float), whole_weights), min_size=1, max_size=14)
 few = settings(max_examples=25)
 grid = np.linspace(0.0, 1.0, 41)
-each_kind = pytest.mark.parametrize("kind", [IsotonicRecalibration, PlattScaling, BetaCalibration])
+quadratic = functools.partial(PlattScaling, degree=2)
+each_kind = pytest.mark.parametrize("kind", [IsotonicRecalibration, PlattScaling, quadratic, BetaCalibration])
 
 
 def columns(rows: list[Pair]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -56,14 +59,15 @@ def test_isotonic_values_are_those_of_the_max_min_formula(rows: list[Pair]) -> N
 
 @few
 @given(triples.filter(lambda rows: len({q for q, _, _ in rows}) > 1))
-def test_the_logistic_fit_meets_its_own_conditions(rows: list[Pair]) -> None:
+def test_the_logistic_fits_meet_their_own_conditions(rows: list[Pair]) -> None:
     rows = [(min(max(q, 0.001), 0.999), y, w) for q, y, w in rows]
     q, y, w = columns(rows)
     n_positive, n_negative = (w * y).sum(), (w * (1 - y)).sum()
     target = np.where(y == 1, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-    residual = w * (PlattScaling().fit(q, y, w).predict(q) - target)
-    assert residual.sum() == pytest.approx(0.0, abs=1e-6)
-    assert (residual * np.log(q / (1 - q))).sum() == pytest.approx(0.0, abs=1e-6)
+    for degree in (1, 2):
+        residual = w * (PlattScaling(degree=degree).fit(q, y, w).predict(q) - target)
+        for power in range(degree + 1):
+            assert (residual * np.log(q / (1 - q)) ** power).sum() == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_logistic_distortion_is_undone() -> None:
@@ -77,6 +81,23 @@ def test_a_logistic_distortion_is_undone() -> None:
     design = np.stack([shifted, np.ones_like(x)])
     errors = np.sqrt(np.diag(np.linalg.inv((design * (p * (1 - p))) @ design.T)))  # inverse Fisher information
     assert plausible_means([model.slope_, model.intercept_], [0.5, -math.log(2) / 2], errors).all()
+
+
+def test_a_quadratic_distortion_is_undone() -> None:
+    # True log odds: 0.7 x + 0.2 + 0.15 x^2.
+    rng = np.random.default_rng(7)
+    x = rng.normal(0.0, 1.5, 100_000)
+    features = np.stack([x, np.ones_like(x), x**2])
+    truth = [0.7, 0.2, 0.15]
+    p = 1 / (1 + np.exp(-(truth @ features)))
+    model = quadratic().fit(1 / (1 + np.exp(-x)), rng.random(x.size) < p)
+    errors = np.sqrt(np.diag(np.linalg.inv((features * (p * (1 - p))) @ features.T)))  # inverse Fisher information
+    assert plausible_means([model.slope_, model.intercept_, model.curvature_], truth, errors).all()
+
+
+def test_a_degree_is_one_or_two() -> None:
+    with error(ParameterError, "degree"):
+        PlattScaling(degree=3).fit([0.2, 0.4], [0, 1])  # type: ignore[arg-type]
 
 
 def test_one_label_has_a_finite_fit() -> None:
@@ -130,7 +151,7 @@ def test_a_beta_distortion_is_undone() -> None:
 
 
 @each_kind
-def test_fit_returns_the_recalibrator_and_predictions_are_probabilities(kind: type[Recalibrator]) -> None:
+def test_fit_returns_the_recalibrator_and_predictions_are_probabilities(kind: Callable[[], Recalibrator]) -> None:
     model = kind()
     assert model.fit(*some_pairs()) is model
     found = model.predict(grid)
@@ -142,7 +163,7 @@ def test_fit_returns_the_recalibrator_and_predictions_are_probabilities(kind: ty
 @each_kind
 @few
 @given(rows=triples)
-def test_a_weight_is_the_pair_given_so_often(kind: type[Recalibrator], rows: list[Pair]) -> None:
+def test_a_weight_is_the_pair_given_so_often(kind: Callable[[], Recalibrator], rows: list[Pair]) -> None:
     q, y, w = columns(rows)
     often = w.astype(int)
     weighted, repeated = kind().fit(q, y, w), kind().fit(q.repeat(often), y.repeat(often))
@@ -150,7 +171,7 @@ def test_a_weight_is_the_pair_given_so_often(kind: type[Recalibrator], rows: lis
 
 
 @each_kind
-def test_the_order_of_rows_changes_no_bit(kind: type[Recalibrator]) -> None:
+def test_the_order_of_rows_changes_no_bit(kind: Callable[[], Recalibrator]) -> None:
     q, y = some_pairs()
     q, weights = q.round(2), np.random.default_rng(2).random(q.size)  # rounded, so that sums over ties are long
     order = np.random.default_rng(3).permutation(q.size)
@@ -158,14 +179,14 @@ def test_the_order_of_rows_changes_no_bit(kind: type[Recalibrator]) -> None:
 
 
 @each_kind
-def test_predicting_before_the_fit_raises(kind: type[Recalibrator]) -> None:
+def test_predicting_before_the_fit_raises(kind: Callable[[], Recalibrator]) -> None:
     model = kind()
-    with pytest.raises(ParameterError, match=f"{kind.__name__} must be fitted before it predicts"):
+    with pytest.raises(ParameterError, match=f"{type(model).__name__} must be fitted before it predicts"):
         model.predict([0.5])
 
 
 @each_kind
-def test_bad_pairs_raise(kind: type[Recalibrator]) -> None:
+def test_bad_pairs_raise(kind: Callable[[], Recalibrator]) -> None:
     with error(ParameterError, "q"):
         kind().fit([math.nan], [1])
     for weights in ([1.0], [1.0, -1.0], [math.inf, 1.0], [0.0, 0.0]):
@@ -179,11 +200,11 @@ def test_bad_pairs_raise(kind: type[Recalibrator]) -> None:
 
 
 @each_kind
-def test_a_saved_fit_is_restored_exactly(kind: type[Recalibrator]) -> None:
+def test_a_saved_fit_is_restored_exactly(kind: Callable[[], Recalibrator]) -> None:
     model = kind().fit(*some_pairs())
-    for reader in (Recalibrator, kind):
+    for reader in (Recalibrator, type(model)):
         again = reader.from_json(model.to_json())
-        assert type(again) is kind
+        assert (type(again), repr(again)) == (type(model), repr(model))
         assert again.to_json() == model.to_json()
         assert again.predict(grid).tolist() == model.predict(grid).tolist()
 
@@ -224,15 +245,23 @@ def test_a_fit_of_another_model_raises() -> None:
 # --- the conventions of scikit-learn -----------------------------------------------------------------------
 
 
-def test_no_parameter_can_be_set() -> None:
-    assert PlattScaling().set_params().get_params() == {}
+def test_only_parameters_can_be_set() -> None:
+    assert BetaCalibration().set_params().get_params() == {}
+    assert PlattScaling().set_params(degree=2).get_params() == {"degree": 2}
     with error(ParameterError, "slope"):
         PlattScaling().set_params(slope=3)
 
 
+def test_a_fit_without_curvature_is_one_of_degree_one() -> None:
+    text = saved(model="PlattScaling", fitted={"slope_": 2.0, "intercept_": 0.0})
+    model = Recalibrator.from_json(text)
+    assert model.get_params() == {"degree": 1}
+    assert model.predict([0.8]) == pytest.approx([16 / 17])  # odds 4 squared
+
+
 @each_kind
 @pytest.mark.filterwarnings("ignore")  # most checks are for two dimensions, and are left out with a warning
-def test_the_checks_of_scikit_learn_for_estimators_of_one_dimension_pass(kind: type[Recalibrator]) -> None:
+def test_the_checks_of_scikit_learn_for_estimators_of_one_dimension_pass(kind: Callable[[], Recalibrator]) -> None:
     pytest.importorskip("sklearn", minversion="1.6")
     from sklearn.utils.estimator_checks import check_estimator
 
@@ -240,7 +269,7 @@ def test_the_checks_of_scikit_learn_for_estimators_of_one_dimension_pass(kind: t
 
 
 @each_kind
-def test_a_table_of_one_column_is_the_same_as_a_list_of_predictions(kind: type[Recalibrator]) -> None:
+def test_a_table_of_one_column_is_the_same_as_a_list_of_predictions(kind: Callable[[], Recalibrator]) -> None:
     q, y = some_pairs()
     fitted = kind().fit(q, y)
     for table in (q[:, None], pd.DataFrame({"q": q})):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from corefsample.files._digests import sha256
 from corefsample.files._folders import OutputFolder
 from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
 from corefsample.files._reading import ReadProgress, open_bytes
-from corefsample.files._remote import is_url, opened
+from corefsample.files._remote import _BLOCKS, is_url, opened
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 
@@ -201,6 +202,22 @@ def test_a_server_without_ranges_sends_all(
             assert stream.read(5) == content[3000:3005]
             assert stream.read() == content[3005:]
     assert not [*own_temporary_folder.iterdir()]
+
+
+def test_a_parquet_file_is_downloaded_once_and_again_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_BLOCKS, "block_size", 1024)  # smaller than the file
+    documents, path = [er.scored(each) for each in er.corpus()], tmp_path / "a.parquet"
+    parts: list[str] = []
+    with web_server(tmp_path, parts=parts) as address:
+        for n_documents in (len(documents), 2):
+            write_documents(documents[:n_documents], path, overwrite=True)
+            os.utime(path, (n_documents, n_documents))
+            for _ in range(3):
+                assert len([*read_documents(f"{address}/a.parquet")]) == n_documents
+    assert parts.count("") == 2
+    assert len(parts) == 4  # the others ask whether the server sends parts
 
 
 def test_errors_of_web_servers_are_one_line(tmp_path: Path) -> None:

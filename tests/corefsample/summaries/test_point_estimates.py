@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import PROJECT
 from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
@@ -20,7 +18,7 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._losses import LOSSES, SCORES, Score, loss_under
+from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under
 from corefsample.summaries._point_estimate import merged, starts, swept
 from corefsample.summaries._posterior import posterior_from
 
@@ -151,7 +149,7 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
 
 
 @pytest.mark.parametrize("loss", SCORES)
-def test_the_best_start_is_not_dropped_after_a_few_samples(loss: Score) -> None:
+def test_the_best_start_is_not_dropped_after_a_few_samples(loss: ScoreName) -> None:
     samples = random_samples(8, 12, 600)
     source = posterior_from(samples)
     least = min(loss_under(source, labels, loss, 1.0).value for labels in starts(source))
@@ -225,10 +223,3 @@ TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
 def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
     with error(ParameterError, parameter):
         call()
-
-
-@pytest.mark.skipif(not (PROJECT / "docs").exists(), reason="the pages are beside the sources alone")
-def test_every_loss_is_in_the_table_of_the_page() -> None:
-    page = (PROJECT / "docs" / "summaries.md").read_text(encoding="utf-8")
-    cells = re.findall(r"^\| (`.*?`) \|", page, flags=re.M)
-    assert set(re.findall(r"`([a-z0-9-]+)`", " ".join(cells))) == set(LOSSES)

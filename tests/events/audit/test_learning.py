@@ -16,13 +16,15 @@ from hypothesis import strategies as st
 from references import learning as references
 
 from corefsample import InputError
-from events.audit import estimate_counts, plan_audit, read_sheets
+from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
 from events.audit._features import PROBABILITY, Features, RunFeatures, numeric_columns
 from events.audit._learned_model import LabelRegression, period_test, standardised
 from events.audit._learning import LEAST_LABELS, LearnedTarget, learn, target_labels
 from events.audit._plan import AuditPlan, extend_plan
+from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, YES, SheetLabels
 from events.audit._totals import difference_total, total_draws
+from events.rule_error._model import fit_rule_error, reference_model
 
 FRAME = frame(400, seed=2)
 PLAN = plan_audit(FRAME, 120)
@@ -31,6 +33,8 @@ _RNG = np.random.default_rng(5)
 SEEN = _RNG.random(400) < 0.3
 TRUTH = _RNG.random(400) < np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
 COLUMNS = {"seen": SEEN.astype(np.float64), "noise": _RNG.normal(size=400)}
+
+REFERENCE = ReferenceClass(reference_model(), {})
 
 
 def labels_of(plan: AuditPlan, truth: np.ndarray = TRUTH) -> SheetLabels:
@@ -123,7 +127,9 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
 
     The number of one stratum is not given, as where none of its documents has a label.
     """
-    learning = LearnedTarget(PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, 0.9, 10, 0)
+    learning = LearnedTarget(
+        PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, REFERENCE, 0.9, 10, 0
+    )
     betas = learning._draws()
     given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
     monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
@@ -154,15 +160,34 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
 
 
 def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> None:
-    result = learn(PLAN, labels_of(PLAN), columns=COLUMNS, n_draws=4000)
-    y = TRUTH[PLAN.sample].astype(np.float64)
-    p = result.targets[0].cross_fitted
-    estimate, lower, upper = difference_total(PLAN.stratum_of, PLAN.sample, y, p, 0.95)
-    count = result.targets[0].counts[0]
+    p_above_0 = np.maximum(FRAME.probability(0), 0.01)
+    plan = plan_audit(AuditFrame.from_arrays(FRAME.doc_ids.tolist(), FRAME.dates, p_above_0), 120)
+    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=4000).targets
+    y = TRUTH[plan.sample].astype(np.float64)
+    estimate, lower, upper = difference_total(plan.stratum_of, plan.sample, y, target.cross_fitted, 0.95)
+    count = target.counts[0]
     assert count.mean == pytest.approx(estimate, abs=0.05 * (upper - lower))
     assert count.lower == pytest.approx(lower, abs=2)
     assert count.upper == pytest.approx(upper, abs=2)
-    assert sum(each.mean for each in result.targets[0].counts[1:]) == pytest.approx(count.mean)
+    assert sum(each.mean for each in target.counts[1:]) == pytest.approx(count.mean)
+
+
+def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
+    """Of 1,000 documents 50 have P = 1 and half of them are true; the labels of the others say no."""
+    p = np.repeat([1.0, 0.0], [50, 950])
+    frame = AuditFrame.from_arrays([f"{i:04d}" for i in range(1000)], np.full(1000, "2000-01-01"), p)
+    plan, truth = plan_audit(frame, 60), (np.arange(1000) % 2 == 0) & (p > 0.0)
+    columns = ["corpus", "event", "actor", "n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below"]
+    means = []
+    for yes_below in (0, 100):  # of rules that counted 100 documents
+        rows = [(f"corpus {i}", "e", "*", 1000, 100, 50 + yes_below, 100, 50, yes_below) for i in range(4)]
+        table = pd.DataFrame(rows, columns=columns).assign(kind="any", preset="", pipeline="", period="")
+        reference = ReferenceClass(fit_rule_error(table), {})
+        (target,) = learn(plan, labels_of(plan, truth), reference=reference).targets
+        missed = target.missing(1000)[:, 0]
+        assert np.quantile(missed, 0.975) > 0
+        means.append(missed.mean())
+    assert means[1] > 3.0 * means[0]
 
 
 def test_draws_of_strata_have_the_mean_and_variance_of_their_labels() -> None:
@@ -172,7 +197,7 @@ def test_draws_of_strata_have_the_mean_and_variance_of_their_labels() -> None:
     p = rng.uniform(0.2, 0.6, 900)
     truth = (rng.random(900) < p + 0.1).astype(np.float64)
     rows = rng.permutation(900)[:150]
-    draws = total_draws(strata, rows, truth[rows], p, 20_000, rng)
+    draws = total_draws(strata, rows, truth[rows], p, 20_000, rng, {})
     for h in range(3):
         own, sampled = strata == h, rows[strata[rows] == h]
         place = np.cumsum(own) - 1
@@ -184,14 +209,14 @@ def test_draws_of_strata_have_the_mean_and_variance_of_their_labels() -> None:
     lower, upper = difference_total(strata, rows, truth[rows], p, 0.9)[1:]
     np.testing.assert_allclose(np.quantile(draws.sum(axis=1), [0.05, 0.95]), [lower, upper], atol=1.5)
     without = rows[strata[rows] != 1]
-    assert (total_draws(strata, without, truth[without], p, 100, rng)[:, 1] == -1).all()
+    assert (total_draws(strata, without, truth[without], p, 100, rng, {})[:, 1] == -1).all()
 
 
 def test_a_sample_that_may_have_every_positive_document_says_so() -> None:
     """90 of 100 documents are labelled, one is positive: with P = 0 the lower limits of all draws are that one."""
     strata, rows = np.zeros(100, np.int64), np.arange(90)
     y = (rows == 0).astype(np.float64)
-    draws = total_draws(strata, rows, y, np.full(100, 0.001), 1000, np.random.default_rng(0)).sum(axis=1)
+    draws = total_draws(strata, rows, y, np.full(100, 0.001), 1000, np.random.default_rng(0), {}).sum(axis=1)
     assert np.quantile(draws, 0.025) == 1 == difference_total(strata, rows, y, np.full(100, 0.001), 0.95)[1]
     assert draws.max() <= 11
 

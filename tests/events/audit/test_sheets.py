@@ -14,9 +14,9 @@ from expected_errors import error
 
 from corefsample import InputError
 from corefsample.files._csv_cells import unescaped, write_csv
-from events.audit import AuditFrame, plan_audit, read_sheets, sheet_table
-from events.audit._plan import AuditPlan, extend_plan
-from events.audit._sheets import MISSING, NO, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
+from events.audit import AuditFrame, plan_audit, read_sheets
+from events.audit._plan import SHEET_COLUMNS, AuditPlan, extend_plan
+from events.audit._sheets import MISSING, NO, UNSURE, YES, disagreement_sheet
 
 PLAN = plan_audit(frame(), 40)
 ACTORS = plan_audit(actor_frame(), 20)
@@ -27,7 +27,7 @@ def first_ids(n: int) -> list[str]:
 
 
 def test_a_sheet_has_its_columns_and_no_p() -> None:
-    sheet = sheet_table(PLAN, 1, {first_ids(1)[0]: "A text."})
+    sheet = PLAN.sheet(1, {first_ids(1)[0]: "A text."})
     assert tuple(sheet.columns) == SHEET_COLUMNS
     assert sheet["doc_id"].tolist() == first_ids(40)
     assert sheet["text"].tolist() == ["A text."] + [""] * 39
@@ -197,7 +197,7 @@ def labels_of(plan: AuditPlan, path: Path) -> dict[str, int]:
 
 def test_any_doc_id_is_read_back_from_a_sheet_and_none_is_a_formula(tmp_path: Path) -> None:
     plan, path = odd_plan(), tmp_path / "sheet.csv"
-    sheet = sheet_table(plan, 1, {doc_id: doc_id for doc_id in ODD_IDS})
+    sheet = plan.sheet(1, {doc_id: doc_id for doc_id in ODD_IDS})
     write_csv(sheet.assign(label="yes", note=ODD_IDS), str(path))
     with open(path, encoding="utf-8", newline="") as lines:
         cells = [cell for row in csv.reader(lines) for cell in row]
@@ -211,7 +211,7 @@ def test_any_doc_id_is_read_back_from_a_sheet_and_none_is_a_formula(tmp_path: Pa
 
 def test_doc_ids_that_a_spreadsheet_makes_equal_lose_no_label(tmp_path: Path) -> None:
     plan, path = odd_plan(["a", "a ", "7", "007"]), tmp_path / "sheet.csv"
-    sheet = sheet_table(plan, 1).assign(label="yes")
+    sheet = plan.sheet(1).assign(label="yes")
     write_csv(sheet, str(path))
     assert labels_of(plan, path) == dict.fromkeys(["a", "a ", "7", "007"], YES)
     for changed in ({"a ": "a"}, {"007": "7"}):

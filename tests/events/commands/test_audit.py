@@ -21,6 +21,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import simulate_documents
+from events.audit import read_sheets, regress_counts
 from events.audit._documents import read_run_documents, read_scores
 from events.commands import (
     AuditEstimateOptions,
@@ -30,6 +31,7 @@ from events.commands import (
 )
 from events.commands._audit_files import read_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
+from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
 from events.rule_error._table import read_reference
 
@@ -377,6 +379,55 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
         assert rows["learned"][truth].min() > rows["learned"][~truth].max()
     words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
     assert {"police", "rain"} <= set(words)
+
+
+def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp_path: Path) -> None:
+    """Documents 3i to 3i + 2 are one story; the column of the coder says yes and no, and is always right."""
+    numbers = np.arange(200) // 3
+    is_positive = dict(zip((f"s{i}" for i in range(200)), numbers % 5 == 0, strict=True))
+    table = pd.DataFrame(
+        {"doc_id": list(is_positive), "coder": ["Yes" if yes else "no" for yes in is_positive.values()]}
+    )
+    table.assign(story=[f"s{3 * number}" for number in numbers]).to_csv(tmp_path / "t.csv", index=False)
+    options = partial(AuditPlanOptions, n_labels=100, proxies=("coder",), table=str(tmp_path / "t.csv"))
+    plan = run_audit_plan(scores, options(out=tmp_path / "audit", cluster="story"))
+    assert plan.n_new + plan.n_copies == plan.n_drawn == 100
+    assert plan.n_copies > 0
+    fill(plan.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    summary = run_audit_estimate(scores, [plan.sheet], AuditEstimateOptions(pictures=False))
+    (total,), n_positive = summary.learned, sum(is_positive.values())
+    assert (total["assumption"], total["n_labelled"], total["estimate"]) == ("proxies", 100, n_positive)
+    without = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "alone", n_labels=100))
+    fill(without.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    later = AuditEstimateOptions(pictures=False, proxies=("coder",), table=str(tmp_path / "t.csv"))
+    assert run_audit_estimate(scores, [without.sheet], later).learned[0]["estimate"] == n_positive
+    for name in ("story", "none"):
+        with error(InputError, place="t.csv"):
+            run_audit_plan(
+                scores, AuditPlanOptions(out=tmp_path / "bad", proxies=(name,), table=str(tmp_path / "t.csv"))
+            )
+    with error(ParameterError, "cluster"):
+        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
+
+
+def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: Path, labelled: Path) -> None:
+    periods = sorted(set(pd.read_csv(run / "counts.csv")["period"]))
+    table = pd.DataFrame({"period": periods, "time": np.arange(len(periods)) / 4})
+    path, sheet = labelled / "quarters.csv", labelled / "sheet.csv"
+    table.to_csv(path, index=False)
+    result = run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
+    plan = read_plan(labelled, run)
+    expected = regress_counts(plan, read_sheets(plan, [sheet]), table)
+    assert [row["estimate"] for row in result.coefficients] == [c.estimate for c in expected.coefficients]
+    units = pd.read_csv(labelled / "regression-units.csv")
+    assert units.columns.tolist() == ["period", "n_docs", "estimate", "run_mean", "time"]
+    assert units["n_docs"].sum() == len(plan.frame)
+    assert len(pd.read_csv(labelled / "regression.csv")) == 2
+    status, output, _ = call("audit", "regress", run, sheet, "--table", path)
+    assert (status, "time" in output) == (0, True)
+    table.assign(time="soon").to_csv(path, index=False)
+    with error(InputError, place="quarters.csv"):
+        run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
 
 
 # --- pages -------------------------------------------------------------------------------------------------

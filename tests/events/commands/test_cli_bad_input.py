@@ -261,7 +261,7 @@ def hint_of_reading(path: Path) -> str | ParameterHint | None:
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        (NEWS_TABLE.replace(",text", ",body"), ParameterHint("text_column", "names another")),
+        (NEWS_TABLE.replace(",text", ",body"), ParameterHint("text_column", "names another column")),
         (NEWS_TABLE.replace("1999-05-01", ""), ParameterHint("undated", "keep reads articles without a date")),
         (NEWS_TABLE + "b,1999-05-02,x\n", None),
         ("", None),

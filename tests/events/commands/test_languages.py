@@ -83,7 +83,7 @@ def test_foreign_documents_must_say_their_language(
 
     path = sr.corpus_file(tmp_path / "corpus.conllu", map(foreign, documents))
     line = call.refused("train", path, "--out", tmp_path / "m.npz", status=2)
-    assert "--language is required: the documents do not say their language" in line
+    assert "--language is required: the documents do not declare their language" in line
     status, out, err = call("score", path, "--out", tmp_path / "s.jsonl")
     assert (status, "Words: the model knows" in out, "of the first texts, the model knows" in err) == (0, True, False)
 
@@ -185,7 +185,7 @@ def test_a_recalibration_is_for_documents_of_its_language(
     call.good("recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
     assert json.loads((tmp_path / "r.jsonl.recalibration.json").read_text())["language"] == "es"
     line = call.refused("recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
-    assert "must be of the language of the fit (es), got ru" in line
+    assert "must be in the language of the fit (es), got ru" in line
 
 
 # --- rules and lexicons ------------------------------------------------------------------------------------

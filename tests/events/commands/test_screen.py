@@ -44,6 +44,15 @@ def test_progress_is_shown_on_a_terminal_and_never_with_json(monkeypatch: pytest
     assert ("counting" in screened.getvalue()) == is_terminal  # in a log, lines come only after a while
 
 
+def test_progress_tells_no_time_where_all_is_read_but_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    screened = terminal(monkeypatch, "xterm")
+    for n_read, shows_time in ((1, True), (2, False)):
+        with screen.log_to_screen(verbose=False, quiet=False), screen.progress("counting", as_json=False) as watchers:
+            watchers["on_progress"](n_read, 2, 3)
+        assert (" left" in screened.getvalue()) == shows_time
+        screened.truncate(0)
+
+
 @pytest.mark.parametrize("is_terminal", [True, False])
 @pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (True, False), (False, True)])
 def test_logs_are_printed_by_level(

@@ -105,7 +105,7 @@ def test_the_distribution_of_one_count_is_available() -> None:
     assert counts.pmf("ZZZ", "1999Q1").tolist() == [1.0]
     with pytest.raises(ParameterError, match=r"period must be one from 1999Q1 to .*, got 'soon'"):
         counts.pmf("AAA", "soon")
-    known = counts_of(tally_of(SMALL), known=frozenset({"AAA", "BBB"}))
+    known = counts_of(tally_of(SMALL), codes=frozenset({"AAA", "BBB"}))
     with pytest.raises(ParameterError, match=r"actor must be one that is counted .*, got 'Iraq'"):
         known.pmf("Iraq", "1999Q1")
     with pytest.raises(ParameterError, match=r"second must be one that is counted .*, got 'Iraq'"):
@@ -142,7 +142,7 @@ def test_a_comparison_is_that_of_the_joint_distributions(documents: list[tuple[s
 
 
 def test_a_country_is_not_compared_with_itself() -> None:
-    with pytest.raises(ParameterError, match="second must be another one than first, got 'AAA' twice"):
+    with pytest.raises(ParameterError, match="second must be another actor than first, got 'AAA' twice"):
         counts_of(tally_of(SMALL)).compare("AAA", "AAA")
 
 

@@ -559,7 +559,7 @@ def test_shares_are_those_of_enumeration(are_apart: bool) -> None:
     found = [int(events.n_hits[0]), *events.reasons[0].counts.tolist()]
     assert tolerance.plausible_counts(found, n, list(expected.values())).all()
     # The mention that names the other actor, in every sample with both.
-    assert events.reasons[0].others == (() if are_apart else ((0, 1, found[3]),))
+    assert events.reasons[0].other_actors == (() if are_apart else ((0, 1, found[3]),))
     assert (found[3] == 0) == are_apart
 
 

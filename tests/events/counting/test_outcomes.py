@@ -22,7 +22,7 @@ from strategies import documents as strategies
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.audit import estimate_counts, plan_audit, read_sheets, sheet_table
+from events.audit import estimate_counts, plan_audit, read_sheets
 from events.audit._documents import read_run_documents
 from events.counting._definitions import Definitions
 from events.counting._evaluation import evaluate_document, outcome_events
@@ -282,7 +282,7 @@ def test_labels_are_yes_or_no_of_the_event_of_anybody(run: Path, tmp_path: Path)
     assert frame.probability(0).tolist() == read_run_documents(run).probability(4).tolist()
     assert "any: *" not in read_run_documents(run, ["all"]).targets
     plan = plan_audit(frame, 4, floor=1)
-    sheet = sheet_table(plan, 1).assign(label="yes")
+    sheet = plan.sheet(1).assign(label="yes")
     sheet.to_csv(tmp_path / "sheet.csv", index=False)
     (total,) = estimate_counts(plan, read_sheets(plan, [tmp_path / "sheet.csv"])).totals
     assert (total.event, total.actor, total.estimate) == ("any", "*", 4.0)

@@ -20,7 +20,7 @@ from corefsample import AntecedentDistribution, InputError, ScoredDocument, read
 from corefsample.documents._scored import sample_parses
 from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._document_events import DocumentEvents, variance_parts
+from events.counting._document_events import DocumentEvents, variance_components
 from events.counting._evaluation import evaluate_document
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
@@ -62,7 +62,7 @@ def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
     # Given the parses P is P(link), 1, 0. Mean of the variances: .5 P(link) (1 - P(link)). The rest is the parse's.
     n = 200_000
     events = evaluated([matches(1), matches(0), None], n_samples=n)
-    parts, p = variance_parts(events), 0.5 * P_LINK + 0.2
+    parts, p = variance_components(events), 0.5 * P_LINK + 0.2
     expected = 0.5 * P_LINK * (1.0 - P_LINK)
     # The standard error of a share is at most .5 / sqrt(n), and the derivative of both parts at most 1 in each share.
     assert tolerance.plausible_means(parts.coreference, [expected], [1.0 / np.sqrt(n)]).all()

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from events.counting._counter import Task, Threads
+from events.counting._counter import ThreadPool, ThreadTask
 
 
 class Recorded:
@@ -24,13 +24,13 @@ class Recorded:
             assert self.permitted.wait(60)
         return f"row {number}"
 
-    def tasks(self, threads: Threads, n: int) -> list[Task[str]]:
+    def tasks(self, threads: ThreadPool, n: int) -> list[ThreadTask[str]]:
         return [threads.begin(partial(self.work, number)) for number in range(n)]
 
 
 def test_the_caller_does_what_no_thread_has_begun() -> None:
     recorded = Recorded()
-    with Threads(2) as threads:
+    with ThreadPool(2) as threads:
         tasks = recorded.tasks(threads, 3)
         assert recorded.begun.wait(60)
         assert [task.result() for task in tasks[1:]] == ["row 1", "row 2"]
@@ -44,7 +44,7 @@ def test_after_an_error_what_is_not_begun_is_left_out() -> None:
     recorded = Recorded()
 
     def fail() -> None:
-        with Threads(2) as threads:
+        with ThreadPool(2) as threads:
             recorded.tasks(threads, 20)
             assert recorded.begun.wait(60)
             threading.Timer(0.2, recorded.permitted.set).start()  # when the others have been cancelled

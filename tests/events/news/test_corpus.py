@@ -250,7 +250,7 @@ def test_other_dates_are_read_by_their_format(tmp_path: Path) -> None:
     path = one_json(tmp_path, date="11.9.2001")
     (article,) = ArticleStream(path, date_format="%d.%m.%Y")
     assert article.date == datetime.date(2001, 9, 11)
-    hint = "date_format says how dates are written, such as %m/%d/%Y"
+    hint = "date_format is the format of dates, such as %m/%d/%Y"
     assert error_text(path) == f"{path}: line 1: doc_id 'a': date must be an ISO date, got '11.9.2001' ({hint})"
     assert error_text(path, date_format="%Y").endswith("date must be a date in the format '%Y', got '11.9.2001'")
 
@@ -343,7 +343,7 @@ def test_bad_names_of_files_raise_at_once(tmp_path: Path) -> None:
         (b'{"a": 1e999}', "a line must be JSON, got: "),
         (b'{"a": "\xff"}', "a line must be UTF-8, got b'\\xff' at byte 8 (save the file as UTF-8)"),
         (b"[" * 100_000, "a line must be JSON, got: "),
-        (b'{"a": 1, "a": 2}', "a line must be JSON, got: a key twice in "),
+        (b'{"a": 1, "a": 2}', "a line must be JSON, got: the same key twice in "),
     ],
 )
 def test_an_error_names_a_line_that_is_not_a_json_object(tmp_path: Path, line: bytes, reason: str) -> None:
@@ -397,7 +397,7 @@ def test_the_place_of_a_csv_row_is_its_first_line(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("", "line 1: a header is missing, the file is empty"),
-        ("doc_id,text\n", "columns must include 'date', got 'doc_id, text' (date_column names another)"),
+        ("doc_id,text\n", "columns must include 'date', got 'doc_id, text' (date_column names another column)"),
         ("doc_id,date,text,text\n", "columns must have distinct names, got 'text' twice"),
         ('doc_id,date,text\na,2001-09-11,"x\ny', "line 3: text must be CSV, got: unexpected end of data"),
         ('doc_id,date,text\na,2001-09-11,"x"y\n', "line 2: text must be CSV, got: ',' expected after '\"'"),
@@ -642,7 +642,7 @@ def test_archives_in_archives_are_read_as_streams(tmp_path: Path) -> None:
         "3.xml",
     ]
     write_tar(tmp_path / "more.tar", [("data.tar", outer.read_bytes())])
-    assert "member data.tar: archives must be nested once at most, got '1987/01.tgz' in it" in error_text(
+    assert "member data.tar: an archive in an archive must contain no archive, got '1987/01.tgz'" in error_text(
         tmp_path / "more.tar"
     )
 

@@ -66,7 +66,10 @@ def test_the_separator_is_the_one_that_gives_the_required_columns(tmp_path: Path
     (article,) = ArticleStream(path)
     assert (article.text, article.metadata) == ("y", {"a, b, c, d, e": "z"})
     path.write_text("id;date;text\nx;2001-09-11;y\n")
-    assert error_text(path) == f"{path}: columns must include 'doc_id', got 'id, date, text' (id_column names another)"
+    assert (
+        error_text(path)
+        == f"{path}: columns must include 'doc_id', got 'id, date, text' (id_column names another column)"
+    )
 
 
 # --- workbooks ---------------------------------------------------------------------------------------------
@@ -96,11 +99,11 @@ def test_an_error_names_the_sheet_and_the_row_of_a_workbook(tmp_path: Path) -> N
     path = workbook(tmp_path / "news.xlsx", News=[HEADER, ("a", DAY, "x"), (), ("b", "soon", "y")])
     assert f"{path}: sheet 'News', row 4: doc_id 'b': date must be an ISO date, got 'soon'" in error_text(path)
     path = workbook(tmp_path / "news.xlsx", News=[HEADER, ("a", DAY, "x" * 32_767)])
-    assert "row 2: text must be shorter than the 32,767 characters at which Excel cuts a text off" in error_text(path)
+    assert "row 2: text must have less than 32,767 characters, at which Excel truncates texts" in error_text(path)
     path = workbook(tmp_path / "news.xlsx", News=[("id", "date", "text"), ("a", DAY, "x")])
     assert (
         error_text(path)
-        == f"{path}: sheet 'News': columns must include 'doc_id', got 'id, date, text' (id_column names another)"
+        == f"{path}: sheet 'News': columns must include 'doc_id', got 'id, date, text' (id_column names another column)"
     )
     path = workbook(tmp_path / "news.xlsx", News=[(*HEADER, "text"), ("a", DAY, "x", "y")])
     assert "columns must have distinct names, got 'text' twice" in error_text(path)
@@ -188,4 +191,4 @@ def test_texts_with_faults_are_quarantined(tmp_path: Path) -> None:
         ("2001-09-11 a", "text must be UTF-8"),
         ("b", "the file's name must contain a date such as 2001-09-11"),
     ]
-    assert rejected[1].hint == ParameterHint("date_format", "says how names contain dates, such as %d.%m.%Y")
+    assert rejected[1].hint == ParameterHint("date_format", "is the format of dates in names, such as %d.%m.%Y")

@@ -17,9 +17,9 @@ from events_audit_made import actor_frame, frame
 from page_documents import HOSTILE_ID, HOSTILE_NAME, HOSTILE_WORDS
 from report_pages import allow_downloads, downloaded
 
-from events.audit import AuditFrame, plan_audit, read_sheets, sheet_table
-from events.audit._plan import AuditPlan
-from events.audit._sheets import NO, RESOLVED, SHEET_COLUMNS, UNSURE, YES, disagreement_sheet
+from events.audit import AuditFrame, plan_audit, read_sheets
+from events.audit._plan import SHEET_COLUMNS, AuditPlan
+from events.audit._sheets import NO, RESOLVED, UNSURE, YES, disagreement_sheet
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
 from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question
@@ -47,7 +47,7 @@ def texts(plan: AuditPlan) -> dict[str, MarkedText]:
 
 def write_page(folder: Path, plan: AuditPlan = PLAN, **options: Any) -> Path:
     marked = texts(plan)
-    sheet = sheet_table(plan, 1, {doc_id: each.text for doc_id, each in marked.items()})
+    sheet = plan.sheet(1, {doc_id: each.text for doc_id, each in marked.items()})
     path = folder / "sheet.html"
     path.write_text(rendered_sheet(plan, sheet, marked, **options), encoding="utf-8")
     return path
@@ -137,7 +137,7 @@ def test_the_exported_sheet_differs_from_the_plans_in_labels_names_and_notes_alo
     labeller.press(Keys.ESCAPE, "y")
     found = pd.read_csv(labeller.exported(), dtype=str, keep_default_na=False, encoding="utf-8-sig")
     marked = texts(PLAN)
-    expected = sheet_table(PLAN, 1, {doc_id: each.text for doc_id, each in marked.items()})
+    expected = PLAN.sheet(1, {doc_id: each.text for doc_id, each in marked.items()})
     assert tuple(found.columns) == SHEET_COLUMNS
     for column in ("plan", "doc_id", "date", "text"):
         assert found[column].tolist() == expected[column].tolist(), column
@@ -187,7 +187,7 @@ def test_actors_are_chosen_by_digits_and_found_by_their_names(labeller: Labeller
 
 
 def test_the_sheet_of_disagreements_resolves_them(labeller: Labeller) -> None:
-    first, second = sheet_table(PLAN, 1), sheet_table(PLAN, 1)
+    first, second = PLAN.sheet(1), PLAN.sheet(1)
     first.assign(label="yes", labeller="anna").to_csv(labeller.folder / "a.csv", index=False)
     second.assign(label=["no", "no", *["yes"] * 18], labeller="ben").to_csv(labeller.folder / "b.csv", index=False)
     sheets = [labeller.folder / "a.csv", labeller.folder / "b.csv"]
@@ -288,7 +288,7 @@ def test_exported_labels_are_loaded_where_the_browser_has_none(labeller: Labelle
 def test_files_of_other_labels_are_not_loaded(labeller: Labeller, column: str, value: str, message: str) -> None:
     labeller.open(write_page(labeller.folder))
     path = labeller.folder / "wrong.csv"
-    sheet_table(PLAN, 1).assign(label="no").assign(**{column: value}).to_csv(path, index=False)
+    PLAN.sheet(1).assign(label="no").assign(**{column: value}).to_csv(path, index=False)
     assert message in load(labeller, path)
     path.write_text("a,b\n1,2\n")
     assert load(labeller, path) == "wrong.csv was not loaded: columns must include plan."

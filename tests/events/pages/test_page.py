@@ -7,6 +7,8 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -105,6 +107,27 @@ def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path,
     (folder / "counts.parquet").unlink()
     call.refused("report", folder)
     assert not (folder / "report.html").exists()
+
+
+_PAGE_UNDER_A_LIMIT = """
+import logging, resource, sys
+from events.pages._report import page_of_run
+
+logging.basicConfig(format="%(message)s")
+resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
+print(page_of_run(sys.argv[1], overwrite=True))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit addresses")
+def test_a_limit_of_memory_is_a_warning_and_does_not_end_the_process(folder: Path) -> None:
+    before = sorted(os.listdir(folder))
+    command = [sys.executable, "-c", _PAGE_UNDER_A_LIMIT, str(folder)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (0, "None\n")
+    assert "out of memory" in process.stderr
+    assert f"`corefsample report {folder}`" in process.stderr
+    assert sorted(os.listdir(folder)) == before
 
 
 # --- several parses ----------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_scores_that_had_the_english_recalibration_have_its_uncertainty() -> Non
         assert study_queries(given, **{**options, **more}).variants[0].draws is None
     for others in (plain, [*given[:9], *plain[9:]]):
         assert study_queries(others, **options).variants[0].draws is None
-        with pytest.raises(ParameterError, match="uncertainty needs a recalibration, or scores that all had"):
+        with pytest.raises(ParameterError, match="uncertainty needs a recalibration, or scores that were"):
             study_queries(others, uncertainty="domain", **options)
 
 

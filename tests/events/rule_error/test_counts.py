@@ -16,7 +16,7 @@ from events.rule_error._labels import (
     LabelledStrata,
     LabelsOfTotal,
     expected_width,
-    labelled_totals,
+    unlabelled_yes,
     yes_shares,
 )
 from events.rule_error._model import RuleError
@@ -84,16 +84,25 @@ def test_labels_weigh_the_draws_of_the_error() -> None:
     concentration = np.maximum(1.0 / (shares * (1 - shares) * STRATUM_SD**2) - 1.0, 1.0)
     a, b = shares * concentration, (1 - shares) * concentration
     weights = betabinom.pmf(3, 6, a, b)
-    mean = 3 + 44 * (weights / weights.sum()) @ ((a + 3) / (a + b + 6))
-    totals = labelled_totals(strata, error, np.random.default_rng(0))
-    assert plausible_means(totals.mean(), mean, totals.std() * np.sqrt(2 / N)).all()  # resampled, then drawn
-    assert totals.min() >= 3
-    assert totals.max() <= 47
+    mean = 44 * (weights / weights.sum()) @ ((a + 3) / (a + b + 6))
+    draws = unlabelled_yes(strata, error, np.random.default_rng(0))
+    assert plausible_means(draws.mean(), mean, draws.std() * np.sqrt(2 / N)).all()  # resampled, then drawn
+    assert draws.min() >= 0
+    assert draws.max() <= 44
+
+
+def test_no_label_of_yes_where_p_is_0_leaves_half_a_yes_to_the_prior() -> None:
+    # Of 1,000 documents .1 * 20 are missed: a beta distribution with mean .002, whose logit has a variance of 2.
+    strata = LabelledStrata(np.array([20, 1000]), np.array([1.0, 0.0]), np.array([0, 200]), np.array([0, 0]))
+    draws = unlabelled_yes(strata, constant(0.5, 2.0 / 20.5), np.random.default_rng(0))[:, 1]
+    concentration = 1.0 / (0.002 * 0.998 * 2.0) - 1.0
+    mean = 800 * 0.002 * concentration / (concentration + 200)  # 800 * .498 / 449
+    assert plausible_means(draws.mean(), mean, draws.std() / np.sqrt(N)).all()
 
 
 def test_a_stratum_with_all_labels_is_certain() -> None:
     strata = LabelledStrata(np.array([5, 8]), np.array([0.0, 1.0]), np.array([5, 8]), np.array([1, 6]))
-    assert (labelled_totals(strata, constant(0.5, 0.5, 100), np.random.default_rng(0)) == 7).all()
+    assert (unlabelled_yes(strata, constant(0.5, 0.5, 100), np.random.default_rng(0)) == 0).all()
 
 
 def test_shares_of_yes_follow_precision_and_misses() -> None:

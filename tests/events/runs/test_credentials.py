@@ -100,5 +100,5 @@ def test_a_missing_input_is_not_called_changed(counting: Case, tmp_path: Path, m
     for part in parts:
         with error(InputError, place=part.source.path) as caught:
             part.compute()
-        assert caught.value.message == "file must exist, as when the run began, got none"
+        assert caught.value.message == "file must still exist, but it was removed after the run began"
     memory()

@@ -51,7 +51,7 @@ from events.runs._document_inputs import named_kind
 from events.runs.scoring._loading import load_pipeline, load_recalibration
 from events.runs.scoring._options import ScoringOptions
 from events.runs.scoring._run import ScoreResult
-from events.runs.scoring._workers import Scorer, Task, article_metadata, joined, parsed_words, score_task
+from events.runs.scoring._workers import Scorer, ScoringTask, article_metadata, joined, parsed_words, score_task
 
 Score = Callable[..., ScoreResult]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
@@ -266,11 +266,10 @@ def test_words_need_a_pipeline(
     arguments = ("score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
     line = call.refused(*arguments)
     assert line.endswith(
-        "doc_id 'u_0': a document must have a parse, got no dependency labels "
-        "(--pipeline names a spaCy pipeline that parses its words)"
+        "doc_id 'u_0': a document must have a parse, got no labels (--pipeline names a spaCy pipeline that parses it)"
     )
     line = call.refused(*arguments, "--pipeline", tiny, "--parses", 2, status=2)
-    assert line.startswith("corefsample: --parses is for text, got documents that are words already (")
+    assert line.startswith("corefsample: --parses is for text, got documents that consist of words (")
 
 
 def test_a_pipeline_needs_documents_without_a_parse(
@@ -281,7 +280,7 @@ def test_a_pipeline_needs_documents_without_a_parse(
     line = call.refused("score", first, corpus, *arguments)
     assert line.endswith(
         "document 1: doc_id 'sim-000000': a document to be parsed must have no parse, got one "
-        "(--pipeline is for documents without one)"
+        "(--pipeline is for documents without a parse)"
     )
 
 
@@ -297,7 +296,7 @@ def test_a_real_parser_keeps_the_words_and_sentences_of_a_document(tmp_path: Pat
         assert (list(parsed.text), parsed.sent.tolist()) == (list(given.text), given.sent.tolist())
         assert not parsed.is_unparsed
         assert (parsed.head < 0).sum() == 2
-    with pytest.raises(ParameterError, match=r"^words must not be whitespace, got 1 that are$"):
+    with pytest.raises(ParameterError, match=r"^words must not be whitespace, got 1 words of whitespace$"):
         parsed_words(dataclasses.replace(tokens, text=["I", " ", *words[2:]]), pipeline)
 
 
@@ -333,7 +332,7 @@ def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path
     out = tmp_path / "s.jsonl"
     arguments = ("--pipeline", tiny, "--model", model_path, "--workers", 1, *columns)
     line = call.refused("score", news, "--out", out, *arguments)
-    assert line.endswith("(--id-column names another)")
+    assert line.endswith("(--id-column names another column)")
     text = call.good("score", news, "--out", out, *arguments, "--number-articles")
     assert "2 documents" in text
     first, second = read_documents(out)
@@ -449,9 +448,9 @@ def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytes
 def test_a_worker_with_another_model_is_an_error(model_path: Path) -> None:
     options = ScoringOptions(model=str(model_path))
     identity = Scorer(options).identity()
-    assert score_task(options, identity, Task(1, [])).documents == []
+    assert score_task(options, identity, ScoringTask(1, [])).documents == []
     with error(InputError) as caught:
-        score_task(options, {**identity, "model": "another"}, Task(1, []))
+        score_task(options, {**identity, "model": "another"}, ScoringTask(1, []))
     assert caught.value.message.startswith("a worker must have the same model as the process that began the run")
 
 

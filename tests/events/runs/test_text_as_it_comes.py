@@ -92,6 +92,6 @@ def test_texts_that_come_again_are_listed_and_kept_dropped_or_grouped(
     grouped = {name: ("first", "yes") if name in ("wire", "last") else (name, "no") for name in COPIED}
     assert groups == (grouped if duplicates == "group" else dict.fromkeys(kept, (None, None)))
     assert all(each.metadata["desk"] == "Foreign" for each in documents.values())
-    warned = [each.getMessage() for each in caplog.records if "count again" in each.getMessage()]
+    warned = [each.getMessage() for each in caplog.records if "are counted too" in each.getMessage()]
     assert len(warned) == (duplicates == "keep")
     assert not warned or warned[0].startswith("2 of the texts are those of earlier articles, such as 'wire' of 'first'")

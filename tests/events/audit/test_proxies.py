@@ -1,0 +1,168 @@
+"""Several models and copies of stories in one audit: weights from labels, one label a story, coverage of totals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from expected_errors import error
+from scipy.optimize import minimize
+from scipy.stats import binom
+
+from corefsample import ParameterError
+from corefsample._arrays import Bools, Floats, Ints
+from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
+from events.audit._learned_model import made_folds
+from events.audit._plan import AuditPlan
+from events.audit._proxies import combined_probability
+from events.audit._sheets import SheetLabels
+
+N = 600
+
+
+def frame_of(p: Floats) -> AuditFrame:
+    return AuditFrame.from_arrays([f"d{i}" for i in range(len(p))], ["2000-01-01"] * len(p), p, period="year")
+
+
+def true_labels(plan: AuditPlan, truth: Bools) -> SheetLabels:
+    return SheetLabels(truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
+
+
+def corpus(share: float, seed: int = 0) -> tuple[Bools, Floats, dict[str, Floats]]:
+    """Truth; P that misses a third of it; a coder who is mostly right, a weak score, and one without information."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(N) < share
+    p = np.where(truth & (rng.random(N) < 2 / 3), rng.random(N), np.where(rng.random(N) < 0.1, rng.random(N), 0.0))
+    coder = np.where(truth, rng.random(N) < 0.85, rng.random(N) < 0.02).astype(float)
+    weak = np.clip(0.3 * truth + 0.2 * rng.random(N), 0.0, 1.0)
+    return truth, p, {"coder": coder, "weak": weak, "noise": rng.random(N)}
+
+
+def estimated_variance(plan: AuditPlan, rows: Ints, errors: Floats) -> float:
+    """The variance of the difference estimator, stratum by stratum, from labels less weighted sums of models."""
+    total = 0.0
+    for h, stratum in enumerate(plan.strata):
+        inside = errors[plan.stratum_of[rows] == h]
+        if len(inside):
+            n, size = len(inside), stratum.n_documents
+            total += (size / n) ** 2 * (1.0 - n / size) * float(((inside - inside.mean()) ** 2).sum())
+    return total
+
+
+def test_weights_minimise_the_variance_of_the_total_over_labels_of_other_folds() -> None:
+    """The reference minimises the variance numerically; documents of a fold have one set of weights."""
+    truth, p, proxies = corpus(0.2)
+    plan = plan_audit(frame_of(p), 150, proxies=proxies)
+    combined = combined_probability(plan, true_labels(plan, truth), 0, proxies)
+    x, rows = np.column_stack([p, *proxies.values()]), plan.sample
+    folds = made_folds(plan.stratum_of[rows], np.zeros(len(rows)), rows, N, np.random.default_rng([0, 0]))
+    for fold in (0, 7):
+        train = rows[folds[rows] != fold]
+        best = minimize(
+            lambda weights, train=train: estimated_variance(plan, train, truth[train] - x[train] @ weights),
+            np.full(x.shape[1], 0.2),
+            bounds=[(0.0, None)] * x.shape[1],
+        )
+        inside = np.flatnonzero((folds == fold) & (combined > 0.0) & (combined < 1.0))
+        assert np.ptp(combined[inside] - x[inside] @ best.x) < 1e-3
+
+
+def test_a_label_does_not_change_the_probability_of_its_own_document() -> None:
+    truth, p, proxies = corpus(0.3)
+    plan = plan_audit(frame_of(p), 80)
+    before = combined_probability(plan, true_labels(plan, truth), 0, proxies)
+    for document in plan.sample[:10].tolist():
+        other = truth.copy()
+        other[document] = not truth[document]
+        after = combined_probability(plan, true_labels(plan, other), 0, proxies)
+        assert after[document] == before[document]
+        assert (after != before).any()
+
+
+def test_the_right_model_gets_all_of_the_weight() -> None:
+    truth, p, proxies = corpus(0.3)
+    plan = plan_audit(frame_of(p), 100)
+    perfect = {**proxies, "perfect": truth.astype(float)}
+    combined = combined_probability(plan, true_labels(plan, truth), 0, perfect)
+    assert combined == pytest.approx(truth.astype(float), abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.04, 0.2])
+def test_totals_with_proxies_cover_the_truth_from_fifty_labels_on(share: float) -> None:
+    """400 samples: fewer intervals with the true total than .93 of them would give by chance once in a million."""
+    truth, p, proxies = corpus(share)
+    covered, widths, own_widths = 0, 0.0, 0.0
+    for seed in range(400):
+        plan = plan_audit(frame_of(p), 50, proxies=proxies, seed=seed)
+        estimate = estimate_counts(plan, true_labels(plan, truth))
+        (learned,), (total,) = estimate.learned, estimate.totals
+        assert (learned.assumption, total.assumption) == ("proxies", "")
+        covered += learned.lower <= truth.sum() <= learned.upper
+        widths += learned.upper - learned.lower
+        own_widths += total.upper - total.lower
+    assert covered >= binom.ppf(1e-6, 400, 0.93)
+    assert share < 0.1 or widths < 0.8 * own_widths  # rare events need more labels
+
+
+def test_proxies_of_the_estimate_are_added_to_those_of_the_plan() -> None:
+    truth, p, proxies = corpus(0.2)
+    labels_of = {name: {key: proxies[key] for key in name} for name in (("coder",), ("weak",), ("coder", "weak"))}
+    first = plan_audit(frame_of(p), 100, proxies=labels_of["coder",])
+    labels = true_labels(first, truth)
+    added = estimate_counts(first, labels, proxies=labels_of["weak",]).learned
+    assert added == estimate_counts(replace(first, proxies=labels_of["coder", "weak"]), labels).learned
+    assert added != estimate_counts(first, labels).learned
+
+
+# --- copies of stories -------------------------------------------------------------------------------------
+
+
+def stories(seed: int = 0) -> tuple[list[str], Bools, Floats]:
+    """Eighty stories in one to nine copies: the name of each document's story, its truth, and P."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 10, 80)
+    story = np.repeat(np.arange(80), sizes)
+    is_positive = rng.random(80) < 0.25
+    p = np.where(is_positive, rng.random(80), rng.random(80) ** 4)[story]
+    return [f"story {number}" for number in story], is_positive[story], p
+
+
+def test_a_story_that_is_drawn_again_is_read_once_and_its_copies_have_its_label(tmp_path: Path) -> None:
+    names, truth, p = stories()
+    frame = frame_of(p)
+    plan, alone = plan_audit(frame, 150, clusters=names), plan_audit(frame, 150)
+    assert (plan.sample == alone.sample).all()
+    sheet = plan.sheet(1)
+    row_of = {doc_id: row for row, doc_id in enumerate(frame.doc_ids)}
+    read = [names[row_of[doc_id]] for doc_id in sheet["doc_id"]]
+    assert len(read) == len(set(read)) == len({names[row] for row in plan.sample})
+    path = tmp_path / "sheet.csv"
+    sheet.assign(label=["yes" if truth[row_of[doc_id]] else "no" for doc_id in sheet["doc_id"]]).to_csv(path)
+    labels = read_sheets(plan, [path])
+    assert (labels.labels[:, 0] == truth[plan.sample]).all()
+    assert estimate_counts(plan, labels).totals == estimate_counts(alone, true_labels(alone, truth)).totals
+
+
+def test_documents_of_one_story_are_in_one_fold() -> None:
+    names, truth, p = stories()
+    plan = plan_audit(frame_of(p), 60, clusters=names)
+    rng = np.random.default_rng(1)
+    proxies = {"coder": np.where(truth, 0.9, rng.random(len(p)))}
+    before = combined_probability(plan, true_labels(plan, truth), 0, proxies)
+    first = names[plan.sample[0]]
+    copies = np.array([name == first for name in names])
+    after = combined_probability(plan, true_labels(plan, truth ^ copies), 0, proxies)
+    assert (after[copies] == before[copies]).all()
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options", [{"proxies": {"llm": [0.5, 0.5]}}, {"proxies": {"llm": [0, 1, 2, 0]}}, {"clusters": ["a"]}]
+)
+def test_columns_must_be_of_the_documents(options: dict[str, object]) -> None:
+    with error(ParameterError, *options):
+        plan_audit(frame_of(np.array([0.0, 0.1, 0.5, 0.9])), 4, **options)  # type: ignore[arg-type]
