@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from places import EN_CORE_WEB_SM, TEST_DATA
+from places import EN_CORE_WEB_SM, EN_GUM_UD, TEST_DATA
 
 import corefsample as cs
 from corefsample import ScoredDocument
 from events.commands import ScoreOptions, run_score
 
 RIGHT, WRONG = 0.5, 0.2  # least probability of the right name, and most of a wrong one
-NEEDED = 15
+ALLOWED = {"en_core_web_sm": 6, "en_gum_ud": 9}  # misses
 
 
 class Probe(NamedTuple):
@@ -44,17 +44,18 @@ def linked(document: ScoredDocument, description: str, name: str) -> float:
     return max((float(marginals[i, k]) for i in descriptions for k in names), default=0.0)
 
 
-def test_a_description_means_the_name_that_a_reader_would_say(tmp_path: Path) -> None:
-    if not EN_CORE_WEB_SM.exists():
-        pytest.skip(f"needs {EN_CORE_WEB_SM}")
+@pytest.mark.parametrize("pipeline", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda path: path.name)
+def test_a_description_means_the_name_that_a_reader_would_say(pipeline: Path, tmp_path: Path) -> None:
+    if not pipeline.exists():
+        pytest.skip(f"needs {pipeline}")
     news, rows = tmp_path / "news.csv", [(n, "1999-05-03", probe.text) for n, probe in enumerate(PROBES)]
     with open(news, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("doc_id", "date", "text"), *rows])
-    run_score(str(news), ScoreOptions(out=str(tmp_path / "scored.jsonl"), pipeline=str(EN_CORE_WEB_SM)))
+    run_score(str(news), ScoreOptions(out=str(tmp_path / "scored.jsonl"), pipeline=str(pipeline)))
     misses = []
     for document in cs.read_documents(tmp_path / "scored.jsonl"):
         probe = PROBES[int(document.doc_id)]
         right, wrong = (linked(document, probe.description, name) for name in (probe.right, probe.wrong))
         if right < RIGHT or wrong > WRONG:
             misses.append((probe.text, round(right, 2), round(wrong, 2)))
-    assert len(PROBES) - len(misses) >= NEEDED, "\n".join(map(str, misses))
+    assert len(misses) <= ALLOWED[pipeline.name], "\n".join(map(str, misses))
