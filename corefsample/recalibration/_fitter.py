@@ -37,17 +37,18 @@ class RecalibrationFitter:
     documents
         Pre-scored documents with unique doc_ids; those without gold are left out.
     objective
-        "likelihood", "links", or a callable that returns the summed loss of a document under a recalibration: lower is
-        better (see also `DocumentObjective`). The search for the minimum of "links" or a callable starts from the
-        minimum of the likelihood.
+        Loss that the fit minimises: "likelihood", "links", or a callable that returns the summed loss of a document
+        under a recalibration: lower is better (see also `DocumentObjective`). The search for the minimum of "links" or
+        a callable starts from the minimum of the likelihood.
     missing
-        "skip" or "floor", for mentions whose gold antecedents are all missing (see `corefsample.recalibration`).
+        Treatment of mentions whose gold antecedents are all missing among the candidates: "skip" leaves them out,
+        "floor" takes the lowest candidate instead.
     unannotated
-        "skip" or "single", for mentions without a gold entity (see `corefsample.recalibration`).
+        Treatment of mentions without a gold entity: "skip" leaves them out, "single" takes each as an entity.
     form
-        "global": a temperature and a NEW bias. "kinds": offsets by kind of mention and of antecedent too, which need
-        tokens. They have a normal prior around 0; its standard deviation is the one with the lowest loss on documents
-        that were left out, in ten folds, or one domain at a time if there are three or more.
+        Form of the recalibration. "global": a temperature and a NEW bias. "kinds": offsets by kind of mention and of
+        antecedent too, which need tokens. They have a normal prior around 0; its standard deviation is the one with the
+        lowest loss on documents that were left out, in ten folds, or one domain at a time if there are three or more.
     domains
         Domain of each document by doc_id, such as its genre, from which `domain_effect` is estimated. By default, the
         domains are unknown.

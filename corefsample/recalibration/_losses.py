@@ -91,8 +91,8 @@ class LinkScore(DocumentObjective):
     Parameters
     ----------
     score
-        "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6, because missing
-        candidates make some gold pairs impossible.
+        Name of the score, "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6,
+        because missing candidates make some gold pairs impossible.
     unannotated
         Treatment of mentions without a gold entity: see `gold_codes`.
     """

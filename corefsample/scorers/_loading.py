@@ -50,7 +50,8 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
     name
         Path of a file that `corefsample train` made, or "en" (the default) or "es" for a scorer of the package.
     mentions
-        Mentions that it will score: the package has another Spanish scorer for annotated ones. A file is for either.
+        Mentions that the scorer will score, "parse" or "annotated": the package has another Spanish scorer for
+        annotated ones. A file is for either.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What `corefsample doctor` says about files of documents: annotated ones, scored mentions, and news."""
+"""Checks of documents for `corefsample doctor`: annotated corpora, scored mentions, and news."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from corefsample.scorers._scoring import document_scheme, known_words
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
-from events.commands._reading import Report, batches
+from events.commands._reading import CheckReport, batches
 from events.counting._notes import CountNotes
 from events.counting._sums import MergedActors
 from events.lexicon._lexicon import Lexicon
@@ -36,24 +36,26 @@ from events.runs._document_inputs import DocumentInputs, ReadDocument
 
 
 @dataclass(slots=True, kw_only=True)
-class AnnotatedReport(Report):
-    """Content of annotated corpora.
+class AnnotatedReport(CheckReport):
+    """Report on annotated corpora.
 
     Attributes
     ----------
     n_documents, n_words, n_known_words
         Number of documents, of their words that have letters, and of those words that the English model knows.
-    n_mentions, n_entities, n_zeros, n_discontinuous
-        Number of mentions and of entities, and of the mentions of an empty node and of those in several pieces.
+    n_mentions, n_entities
+        Number of mentions and of entities.
+    n_zeros, n_discontinuous
+        Number of mentions whose head is an empty node, and of mentions in several pieces.
     skipped
-        Number of mentions of the files that are in no document, by reason.
+        Number of annotated mentions that could not be read, by reason.
     languages
-        Number of documents by language, which the documents or the names of their files give; "" if neither does.
+        Number of documents by language, which their metadata or the name of their file declares; "" without one.
     n_of_parse
-        Number of mentions that are found in the parse, with the resources of the language.
+        Number of mentions that are recognised in the parse with the resources of the language.
     n_by_span, n_by_head
-        Number of annotated mentions that have the span of a mention found in the parse; number of others that have the
-        head of one.
+        Number of annotated mentions with the span of a mention of the parse, and number of other annotated mentions
+        with the head of a mention of the parse.
     n_unparsed
         Number of documents without a parse.
     """
@@ -77,7 +79,7 @@ class AnnotatedReport(Report):
         share = self.n_known_words / self.n_words if self.n_words else 0.0
         skipped = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in self.skipped.items())
         missed = self.n_mentions - self.n_by_span - self.n_by_head
-        parse = f"{self.n_of_parse:,} found; of the annotated, {self.n_by_span:,} have the span of one, "
+        parse = f"{self.n_of_parse:,}; {self.n_by_span:,} annotated mentions have their spans, "
         return [
             ("documents", f"{self.n_documents:,} valid, {self.n_problems:,} bad"),
             ("language", _language_text(self.languages, share)),
@@ -86,19 +88,19 @@ class AnnotatedReport(Report):
             ("in parts", f"{self.n_discontinuous:,} of the mentions"),
             ("skipped", skipped or "none"),
             ("unparsed", f"{self.n_unparsed:,} documents"),
-            ("of the parse", parse + f"{self.n_by_head:,} more its head, {missed:,} neither"),
+            ("of the parse", parse + f"{self.n_by_head:,} only their heads, {missed:,} neither"),
         ]
 
 
 def check_annotated(
     files: Sequence[str], on_progress: Progress | None, *, scheme: str | None = None
 ) -> AnnotatedReport:
-    """Check annotated corpora, and describe their content; bad documents are problems of the report."""
+    """Check annotated corpora, and describe them; invalid documents are listed as problems of the report."""
     report = AnnotatedReport(title=", ".join(files))
     inputs = DocumentInputs(files)
     for item in inputs:
         if isinstance(item, ReadDocument):
-            assert isinstance(item.document, AnnotatedDocument)  # no other file is given
+            assert isinstance(item.document, AnnotatedDocument)  # all files are annotated
             try:
                 _count(report, item.document, declared_language(item.document.metadata, item.source), scheme)
             except CorefsampleError as error:
@@ -117,13 +119,13 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
         report.n_unparsed += 1
     else:
         scheme = scheme or document_scheme(document)
-        found = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))
-        spans, heads = {(start, end) for start, end, _ in found.tolist()}, set(found[:, 2].tolist())
+        parsed_mentions = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH))
+        spans, heads = {(start, end) for start, end, _ in parsed_mentions.tolist()}, set(parsed_mentions[:, 2].tolist())
         by_span = [(start, end) in spans for start, end, _ in mentions.tolist()]
-        report.n_of_parse += len(found)
+        report.n_of_parse += len(parsed_mentions)
         report.n_by_span += sum(by_span)
         report.n_by_head += sum(
-            head in heads for head, same in zip(mentions[:, 2].tolist(), by_span, strict=True) if not same
+            head in heads for head, is_equal in zip(mentions[:, 2].tolist(), by_span, strict=True) if not is_equal
         )
     empty = tokens.extra.get(EMPTY_COLUMN, [""] * len(tokens))
     n_words, n_known = known_words(load_scorer(ENGLISH), tokens)
@@ -136,20 +138,20 @@ def _count(report: AnnotatedReport, document: AnnotatedDocument, language: str |
     report.languages[language or ""] += 1
 
 
-_SAMPLES = 100  # of a document
+_SAMPLES = 100  # number of samples per document
 
 
 @dataclass(slots=True, kw_only=True)
-class CorpusReport(Report):
-    """Content of files of scored mentions.
+class CorpusReport(CheckReport):
+    """Report on files of scored mentions.
 
     Attributes
     ----------
     n_documents, n_mentions, n_candidates
         Number of valid documents, of their mentions, and of candidate antecedents.
     n_several_parses, n_parses
-        Number of documents with several parses, and of these parses; all other figures describe the first parse of each
-        document.
+        Number of documents with several parses, and number of their parses; all other values describe the first parse
+        of each document.
     n_dated, n_parsed, n_gold
         Number of documents with a date, with tokens, and with gold entities.
     dates
@@ -159,14 +161,14 @@ class CorpusReport(Report):
     schemes
         Number of documents by dependency scheme ("ud2 or clearnlp" if the labels fit both; "none" if they fit none).
     languages
-        Number of documents by the language in their metadata; "" if the metadata gives none.
+        Number of documents by the language in their metadata; "" for documents without one.
     known_share
         Share of the words that the English model of the package knows: about 0.85 of English text, 0.3 of Spanish.
     new_mass
-        Mean of P(NEW) over mentions: the expected share of mentions that begin an entity.
+        Mean of P(NEW) over mentions, which is the expected share of mentions that begin an entity.
     merged_actors
-        How often coreference makes one entity of distinct actors of a lexicon, as docs/file-formats.md says of a run;
-        None without a lexicon, or if no mention names an actor.
+        How often coreference merges distinct actors of the lexicon into one entity: see docs/file-formats.md. None
+        without a lexicon, or if no mention names an actor.
     """
 
     n_documents: int = 0
@@ -211,7 +213,7 @@ class CorpusReport(Report):
 
 
 def _language_text(languages: Counter[str], known_share: float | None) -> str:
-    """Documents by language, and the share of their words that the English model knows."""
+    """Text with the number of documents by language, and the share of their words that the English model knows."""
     counts = ", ".join(f"{code or 'not said'} ({count:,})" for code, count in sorted(languages.items()))
     share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
     return f"{counts or 'none'}{share}"
@@ -225,10 +227,10 @@ def check_corpus(
     scheme: str | None = None,
     language: str = "",
 ) -> CorpusReport:
-    """Check files of scored mentions, and describe their content; bad documents are problems of the report.
+    """Check files of scored mentions, and describe them; invalid documents are listed as problems of the report.
 
-    With a lexicon, clusterings are sampled in which its actors may be merged. Documents that say another language than
-    that of the rule and the lexicon are a problem.
+    With a lexicon, clusterings are sampled to count how often its actors are merged. Documents that declare another
+    language than that of the rule and the lexicon are a problem.
     """
     report = CorpusReport(title=", ".join(files))
     stream = DocumentStream(files, on_rejected=report.reject, parses=True)
@@ -260,10 +262,10 @@ def check_corpus(
     report.known_share = float(words[1] / words[0]) if words[0] else None
     other_languages = {code: n for code, n in report.languages.items() if differ(language or None, code or None)}
     if other_languages:
-        found = ", ".join(f"{n:,} of {code}" for code, n in other_languages.items())
+        other_texts = ", ".join(f"{n:,} of {code}" for code, n in other_languages.items())
         rule = f"documents must be in the language of the rule and the lexicon ({language})"
         hint = "docs/languages.md says how to write rules and lexicons of another language"
-        report.problems.append(InputError(f"{rule}, got {found}", hint=hint))
+        report.problems.append(InputError(f"{rule}, got {other_texts}", hint=hint))
         report.n_problems += 1
     report.merged_actors = merged.summary(_SAMPLES)
     return report
@@ -287,25 +289,25 @@ def _add_schemes(report: CorpusReport, batch: DocumentBatch) -> None:
 
 # --- news --------------------------------------------------------------------------------------------------
 
-_EXAMPLES = 5  # of each kind
-_EVERY = 100  # articles between reports of progress
+_EXAMPLES = 5  # number of examples of each kind
+_EVERY = 100  # number of articles between reports of progress
 
 
 @dataclass(slots=True, kw_only=True)
-class NewsReport(Report):
-    """Content of files of news.
+class NewsReport(CheckReport):
+    """Report on files of news.
 
     Attributes
     ----------
     n_articles
-        Number of good articles.
+        Number of valid articles.
     texts
-        Counts of their texts by what was recognised and what is wrong.
+        Counts of their texts by faults and by changes.
     examples
-        By kind of what is not parsed, the first pieces as they are written; "capitals": the first paragraphs that are
-        parsed in another case, as they are parsed.
+        First pieces that are not parsed, by kind; under "capitals", the first paragraphs that are rewritten to sentence
+        case, in this case.
     dates, first_ids
-        Articles by date, and the doc_id of the first of each.
+        Number of articles by date, and doc_id of the first article of each date.
     """
 
     n_articles: int = 0
@@ -335,9 +337,9 @@ class NewsReport(Report):
 
 
 def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport:
-    """Read articles, and describe what `corefsample score` would leave out of the parse and rewrite.
+    """Read articles, and describe the text that `corefsample score` would leave out of the parse or rewrite.
 
-    A file that cannot be read as a whole is a problem of the report, unless it is the only one.
+    A file that cannot be read is listed as a problem of the report, unless it is the only file.
     """
     paths, report = corpus_paths(list(files)), NewsReport(title=", ".join(files))
     problems: list[CorefsampleError] = []
@@ -360,7 +362,7 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> NewsReport
 
 
 def _name_option_of_score(error: CorefsampleError) -> None:
-    """Replace a hint at a parameter: `corefsample doctor` has no options for columns and dates of articles."""
+    """Replace a hint that names a parameter, because `corefsample doctor` has no options for columns and dates."""
     if isinstance(error.hint, ParameterHint):
         option = error.hint.parameter.replace("_", "-")
         error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
@@ -375,7 +377,8 @@ def _read_news(report: NewsReport, files: Sequence[str], on_progress: Progress |
         report.texts += text.tally
         report.dates[str(article.date)] += 1
         report.first_ids.setdefault(str(article.date), article.doc_id)
-        changed = [("capitals", one) for one, other in zip(text.parsed, text.written, strict=True) if one != other]
+        pairs = zip(text.parsed, text.written, strict=True)
+        changed = [("capitals", parsed) for parsed, written in pairs if parsed != written]
         for kind, piece in [*((note.kind, note.text) for note in text.notes), *changed]:
             listed = report.examples.setdefault(kind, [])
             if len(listed) < _EXAMPLES and piece not in listed:

@@ -1,4 +1,4 @@
-"""Triggers of scored documents in their sentences: what each is in every parse, and the events of its document."""
+"""Triggers of scored documents in their sentences, with their traces in every parse and the events of the document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corefsample.errors import InputError
 from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
 from events._options import CommandResult, Progress
-from events.commands._reading import Report, batches
+from events.commands._reading import CheckReport, batches
 from events.counting._evaluation import RuleFinder
 from events.counting._evidence import DocumentEvidence
 from events.counting._tables import EventKey
@@ -24,8 +24,8 @@ from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
 
-N_SAMPLES = 1000  # as `events` draws by default
-_ROUNDING = 1e-9  # of the sum of the shares of parses
+N_SAMPLES = 1000  # number of samples that `events` draws by default
+_ROUNDING = 1e-9  # tolerance for the sum of the shares of parses
 
 
 def traced(
@@ -33,20 +33,20 @@ def traced(
     rule: Rule,
     screen: Screen,
     on_progress: Progress | None,
-    report: Report,
+    report: CheckReport,
 ) -> Iterator[tuple[DocumentBatch, dict[int, DocumentTrace]]]:
     """Yield the valid documents of a stream, batch by batch, with the traces of their triggers.
 
     If a document has several parses, the likeliest one is traced. A document whose labels fit no dependency scheme is
-    rejected like a bad document.
+    rejected as invalid.
     """
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
         traces, faults = {}, {}
         for row in range(len(batch)):
             try:
-                _, parses, place = max(batch.rows_of_parses(row), key=lambda parse: parse[0])
-                traces[row] = _trace(parses, place, rule, screen.lexicon, screen.scheme_of(batch, row, parses, place))
+                _, rows, r = max(batch.rows_of_parses(row), key=lambda parse: parse[0])
+                traces[row] = _trace(rows, r, rule, screen.lexicon, screen.scheme_of(batch, row, rows, r))
             except InputError as error:
                 faults[row] = error.message
         return traces, faults
@@ -55,38 +55,38 @@ def traced(
 
 
 def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Iterator[Explained]:
-    """The triggers of a document in the order of the text, each with what it is in the parses.
+    """Yield the triggers of a document in the order of the text, each with its traces in the parses.
 
-    A parse is read by the scheme that the screen says, as `events` reads it.
+    A parse is read by the dependency scheme that `screen` determines, as `events` reads it.
 
     Raises
     ------
     InputError
-        If the labels of a parse do not fit.
+        If the labels of a parse fit no scheme.
     """
     date = batch.dates[row]
     day = None if np.isnat(date) else str(date)
     parses = batch.rows_of_parses(row)
     total = math.fsum(weight for weight, *_ in parses)
     readings_by_token: dict[int, dict[TriggerTrace, Explained]] = {}  # equal traces are one
-    for number, (weight, each, place) in enumerate(parses):
+    for number, (weight, rows, r) in enumerate(parses):
         try:
-            trace = _trace(each, place, rule, screen.lexicon, screen.scheme_of(batch, row, each, place))
+            trace = _trace(rows, r, rule, screen.lexicon, screen.scheme_of(batch, row, rows, r))
         except InputError as error:
             prefix = f"parses[{number}]: " if len(parses) > 1 else ""
             raise batch.rejected(row, f"{prefix}{error.message}").error() from None
-        tokens = each.tokens(place)
+        tokens = rows.tokens(r)
         assert tokens is not None  # the stream needs them
         bounds = tokens.sentences()
         for trigger in trace.triggers:
             readings = readings_by_token.setdefault(trigger.token, {})
             start, end = bounds[int(tokens.sent[trigger.token])]
-            new = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
-            reading = readings.get(trigger, new)
+            reading = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
+            reading = readings.get(trigger, reading)
             readings[trigger] = dataclasses.replace(reading, share=reading.share + weight / total)
     for _, readings in sorted(readings_by_token.items()):
-        first, *others = _likeliest_first(readings.values())
-        yield dataclasses.replace(first, alternatives=tuple(others))
+        likeliest, *alternatives = _likeliest_first(readings.values())
+        yield dataclasses.replace(likeliest, alternatives=tuple(alternatives))
 
 
 def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme: str | None) -> DocumentTrace:
@@ -97,28 +97,31 @@ def _trace(batch: DocumentBatch, row: int, rule: Rule, lexicon: Lexicon, scheme:
 
 
 def _likeliest_first(readings: Iterable[Explained]) -> list[Explained]:
-    """Readings of a trigger: those of the likeliest outcome first, among these of the likeliest match, then the others.
+    """Sort the readings of a trigger by the share of their outcome, of their match, and of the reading itself.
 
-    Parses that differ elsewhere make different readings, so a reading alone says little about its outcome.
+    Parses that differ in other words make different readings, so the share of a single reading is not that of its
+    outcome.
     """
-    found = list(readings)
+    unordered = list(readings)
 
-    def share(of: Callable[[Explained], object], each: Explained) -> float:
-        return math.fsum(other.share for other in found if of(other) == of(each))
+    def share(value: Callable[[Explained], object], reading: Explained) -> float:
+        return math.fsum(other.share for other in unordered if value(other) == value(reading))
 
-    return sorted(
-        found, key=lambda each: (-share(lambda e: e.trace.outcome, each), -share(Explained.match, each), -each.share)
-    )
+    return sorted(unordered, key=lambda r: (-share(lambda e: e.trace.outcome, r), -share(Explained.match, r), -r.share))
 
 
 @dataclass(frozen=True, slots=True)
 class EventShare(CommandResult):
-    """An event of a document: its actors ("IRQ>KWT", "-" for none), P(event), and its Monte Carlo standard error.
+    """An event of a document with its probability.
 
-    Before the actors is the name of the event where there are several rules.
-
-    `reasons` says what happens in the samples without it, and `filled` how its roles are filled, as in the table of
-    evidence.
+    Attributes
+    ----------
+    actors
+        Actors of the event, such as "IRQ>KWT", or "-" for none; preceded by the name of the event if there are several.
+    probability, mc_se
+        P(event), and its Monte Carlo standard error.
+    reasons, filled
+        Reasons why the event is not true in other samples, and how its roles are filled, as in the table of evidence.
     """
 
     actors: str
@@ -136,9 +139,10 @@ class EventShare(CommandResult):
 def document_events(
     batch: DocumentBatch, row: int, finder: RuleFinder, recalibration: CorpusRecalibration
 ) -> tuple[EventShare, ...] | None:
-    """Events of a document with P > 0, the likeliest first, as `events` finds them.
+    """Events of a document with P > 0, the likeliest first, as `corefsample events` counts them.
 
-    None if its labels fit several schemes that give different events; `events` rejects such a document.
+    The result is None if the labels fit several schemes that give different events, so that `events` rejects the
+    document.
     """
     document = batch.take([row])
     matches, faults = finder.match(document)
@@ -146,8 +150,8 @@ def document_events(
         return None
     events = finder.events(document, 0, matches[0], recalibration)
     rows = DocumentEvidence.of(document, 0, events, "").rows()
-    several = bool(finder.outcomes)
-    names = [f"{e.event}: {EventKey(e.actors).name}" if several else EventKey(e.actors).name for e in rows]
+    has_outcomes = bool(finder.outcomes)
+    names = [f"{e.event}: {EventKey(e.actors).name}" if has_outcomes else EventKey(e.actors).name for e in rows]
     shares = [
         EventShare(name, e.probability, e.mc_se, e.reasons, e.filled) for name, e in zip(names, rows, strict=True)
     ]
@@ -161,19 +165,20 @@ class Explained:
     Attributes
     ----------
     doc_id, date
-        Name of the document, and its date in ISO form, None if it has no date.
+        Identifier of the document, and its date in ISO form; None without a date.
     words
         Words of the sentence.
     start
         Token offset of the first of these words in the document.
     trace
-        Trace of the trigger; its token offset counts from the beginning of the document.
+        Trace of the trigger, with its token offset in the document.
     events
         Events of the document with their probabilities.
     share
-        Probability of the parses in which the trigger is as `trace` says, in (0, 1]; 1 if the document has one parse.
+        Share of the parses in which the trigger has this trace, in (0, 1]; 1 if the document has one parse.
     alternatives
-        What the trigger is in the other parses, the likeliest first, without parses in which the word is no trigger.
+        The trigger with its traces in other parses, the likeliest first; parses in which the word is not a trigger are
+        left out.
     """
 
     doc_id: str
@@ -187,22 +192,22 @@ class Explained:
 
     @property
     def share_without(self) -> float:
-        """Share of the parses in which the word is no trigger."""
+        """Share of the parses in which the word is not a trigger."""
         share = 1.0 - math.fsum(each.share for each in (self, *self.alternatives))
         return share if share > _ROUNDING else 0.0
 
     @property
     def has_several(self) -> bool:
-        """Whether the document's parses differ in what they say of the trigger."""
+        """Whether the trigger has different traces in the parses of the document."""
         return bool(self.alternatives) or self.share_without > 0.0
 
     @property
     def is_by_nobody(self) -> bool:
-        """Whether the trigger makes an event whose actor the lexicon does not name."""
+        """Whether the trigger makes an event without an actor of the lexicon."""
         return self.trace.outcome == COUNTED and not self.trace.is_named
 
     def match(self) -> str:
-        """The outcome in short: for each role the actors and the path that matched."""
+        """Text with the outcome, and for each role the actors and the path that matched."""
         phrases = [self.trace.outcome]
         for role in self.trace.roles:
             actors = ", ".join(role.actors) or "no actor"

@@ -11,7 +11,7 @@ from typing import Any
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import file_bytes, read_yaml
-from events.commands._reading import Report
+from events.commands._reading import CheckReport
 from events.commands._screen import listed
 from events.counting._definitions import Definitions, check_classes
 from events.counting._examples import ExampleResult, example_results
@@ -21,12 +21,12 @@ from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._format import RuleFile
 from events.rules._rules import Rule, is_outcome_file, is_shipped_rule, load_presets, rule_file
 
-_LISTED = 5  # names
+_LISTED = 5  # number of names that are listed
 _YAML = (".yaml", ".yml")
 
 
 @dataclass(slots=True, kw_only=True)
-class FileReport(Report):
+class FileReport(CheckReport):
     """Report on a rule or lexicon file: pairs of name and value, problems, and results of a rule's examples."""
 
     pairs: list[tuple[str, str]] = field(default_factory=list)
@@ -43,19 +43,19 @@ class FileReport(Report):
 
 
 def is_rule_or_lexicon(name: str) -> bool:
-    """Whether a name is that of a YAML file, or of a shipped rule or lexicon."""
+    """Whether a name ends like that of a YAML file, or is the name of a shipped rule or lexicon."""
     return name.endswith(_YAML) or ((is_shipped_rule(name) or name in SHIPPED_LEXICONS) and not os.path.exists(name))
 
 
 def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport:
-    """Check a rule or a lexicon; a lexicon has entries or extends another.
+    """Check a rule or a lexicon; a file with entries, or one that extends a lexicon, is a lexicon.
 
     Parameters
     ----------
     name
-        A YAML file, or the name of a shipped rule or lexicon.
+        Path of a YAML file, or name of a shipped rule or lexicon.
     lexicon
-        Lexicon for the classes of a rule's roles, and for examples without words of their own; by default, the
+        Lexicon for the classes of a rule's roles, and for examples that define no words; by default, the lexicon of
         countries.
     scheme
         Dependency scheme in which every preset must be able to match. By default no scheme is required, and the schemes
@@ -76,12 +76,12 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     return report
 
 
-def _is_lexicon(content: Any) -> bool:
-    return isinstance(content, dict) and ("entries" in content or content.get("extends") in SHIPPED_LEXICONS)
+def _is_lexicon(file: Any) -> bool:
+    return isinstance(file, dict) and ("entries" in file or file.get("extends") in SHIPPED_LEXICONS)
 
 
 def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
-    """Report the rules of a file of outcomes and what each outcome is; a fault of a rule or an outcome is a problem."""
+    """Report the rules and outcomes of a file of outcomes; an invalid rule or outcome is a problem of the report."""
     try:
         definitions = Definitions.named([name], None, lexicon)
     except ParameterError as error:
@@ -94,7 +94,7 @@ def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
 
 
 def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
-    """Report what a rule looks for, and for each preset whether its examples hold and in which schemes it matches."""
+    """Report the triggers and roles of a rule, and for each preset its examples and the schemes in which it matches."""
     presets, gaps = load_presets(name), path_gaps(name)
     first = presets[0]
     triggers = dict.fromkeys(trigger for rule in presets for trigger in rule.triggers.split(", "))
@@ -127,57 +127,59 @@ def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: 
 
 
 def _by_scheme(rule: Rule) -> str:
-    """Number of examples of the preset in each scheme."""
+    """Text with the number of examples of the preset in each scheme."""
     counts = Counter(example.scheme for example in rule.examples if rule.preset in example.expect)
     return ", ".join(f"{scheme} {counts[scheme]:,}" for scheme in SCHEMES if counts[scheme])
 
 
 def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
-    """The schemes in which a preset matches, each with the paths that it lacks there."""
+    """Text that lists the schemes in which a preset matches, each with the paths that it lacks there."""
     without = {scheme: ", ".join(gaps[rule.preset, scheme]) for scheme in SCHEMES if rule.serves(scheme)}
     texts = (f"{scheme} (without {paths})" if paths else scheme for scheme, paths in without.items())
     return ", ".join(texts) or "no scheme"
 
 
 def _scheme_problems(rule: Rule, lacking: Sequence[str], scheme: str) -> list[CorefsampleError]:
-    """Why a preset cannot match in a scheme, or can only in part."""
-    place = f"{rule.source}: presets.{rule.preset}"
+    """Errors for a preset that cannot match in a scheme, or lacks some paths in it."""
+    location = f"{rule.source}: presets.{rule.preset}"
     if lacking:
-        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=place)]
+        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=location)]
     if not rule.serves(scheme):
-        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=place)]
+        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=location)]
     return []
 
 
 def _codes(lexicon: Any) -> set[Any]:
-    """Codes of the entries that the YAML of a lexicon has, beside those that it takes from others."""
+    """Codes of the entries in the YAML file of a lexicon, without those of lexicons that it extends."""
     return {entry["code"] for entry in lexicon.get("entries", ())} if lexicon else set()
 
 
-def _lexicon_pairs(content: LexiconContent, own_codes: set[Any]) -> list[tuple[str, str]]:
-    entries = [
-        content.entries[code] for code in sorted(content.entries, key=lambda each: (each not in own_codes, each))
-    ]
+def _lexicon_pairs(lexicon: LexiconContent, codes: set[Any]) -> list[tuple[str, str]]:
+    entries = [lexicon.entries[code] for code in sorted(lexicon.entries, key=lambda each: (each not in codes, each))]
     aliases = [alias for entry in entries for alias in entry.names]
     kinds = Counter(entry.kind for entry in entries)
-    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in content.ambiguous.values()]
+    declared = [f"{alias.written} ({', '.join(codes)})" for alias, codes in lexicon.ambiguous.values()]
     dated = [f"{e.code} ({e.start or ''} to {e.end or ''})" for e in entries if e.start or e.end]
     return [
         ("lexicon", f"{len(entries):,} codes: {', '.join(f'{n:,} {kind}' for kind, n in kinds.items())}"),
         ("names", listed([f"{entry.code} {entry.name}" for entry in entries], _LISTED)),
         ("aliases", f"{len(aliases):,}, {sum(alias.cased for alias in aliases):,} of them only as written"),
         ("ambiguous", f"{len(declared):,}{': ' * bool(declared)}{listed(declared, _LISTED)}"),
-        ("titles", f"{len(content.titles):,}"),
-        ("no country", f"{len(content.not_countries):,} names"),
+        ("titles", f"{len(lexicon.titles):,}"),
+        ("no country", f"{len(lexicon.not_countries):,} names"),
         ("dated", f"{len(dated):,} codes{': ' * bool(dated)}{listed(dated, _LISTED)}"),
     ]
 
 
 def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
-    """Named paths, with their uses, that never match documents of a scheme: by preset and scheme.
+    """Named paths that never match documents of a scheme, with their uses, by preset and scheme.
 
-    A use is "described", or the role, with its frame where the file has frames. Parameters and errors as in
-    `load_rules`.
+    A use is "described", or the name of a role, with its frame if the file has frames.
+
+    Parameters
+    ----------
+    rule
+        Name of a shipped rule, or path of a YAML file: see `load_rules`, which raises the same errors.
     """
     file, _ = rule_file(rule)
     return {
@@ -188,13 +190,13 @@ def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
 
 
 def _used(file: RuleFile, preset: str) -> dict[tuple[str, str], None]:
-    """Uses and names of paths of a preset, each once."""
-    chosen = file.resolved(preset)
-    used = {("described", path): None for path in chosen.described or ()}
+    """Uses and names of the paths of a preset, without repetitions."""
+    preset_content = file.resolved(preset)
+    used = {("described", path): None for path in preset_content.described or ()}
     for frame in file.all_frames():
-        if chosen.frames is not None and frame.name not in chosen.frames:
+        if preset_content.frames is not None and frame.name not in preset_content.frames:
             continue
-        for role, paths in {**(chosen.roles or {}), **frame.roles}.items():
+        for role, paths in {**(preset_content.roles or {}), **frame.roles}.items():
             use = f"{role}, frame {frame.name}" if file.frames else role
             used |= {(use, path): None for path in paths}
     return used

@@ -1,7 +1,7 @@
 """Commands for the terminal, made from declared options.
 
-It is written over click, which is a dependency already and whose usage errors users know; Typer and Cyclopts would be
-one more dependency each, with conventions of their own for what stands in `events._options`.
+They are built on click, which is a dependency already and whose usage errors are familiar to users. Typer and Cyclopts
+would be additional dependencies, with their own conventions for what `events._options` declares.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events.commands._screen import COMMANDS, counted, log_to_screen, print_json, progress
 
-# Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, 128 + the number of a signal that of shells.
+# Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
 USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
-# Placeholders of values by type: "INTEGER RANGE" and "FLOAT" are terms of programmers.
+# Placeholders of values by type, because only programmers know "INTEGER RANGE" and "FLOAT".
 _METAVARS = {int: "N", float: "NUMBER"}
-_LARGEST_SHOWN = 10**6  # bounds above it, such as of 64 bits, are none that a user needs to know
+_LARGEST_SHOWN = 10**6  # larger bounds, such as those of 64 bits, are not shown
 
 
 class Program(click.Group):
-    """A group of commands, each of a module that is loaded where the command is called.
+    """A group of commands, whose modules are loaded when the commands are called.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Program(click.Group):
     prefix
         Prefix that the names of the commands' modules share.
     groups
-        Those of the commands that are groups of commands themselves.
+        Commands of the group that are groups of commands.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Program(click.Group):
         return list(self.lines)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, which is loaded now."""
+        """Return the command with a name, and load its module; None if there is no such command."""
         if cmd_name not in self.commands and cmd_name in self.lines:
             module = import_module(f"events.commands.{self._prefix}{cmd_name.replace('-', '_')}")
             self.add_command(module.command, cmd_name)
@@ -62,7 +62,7 @@ class Program(click.Group):
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, without loading them."""
+        """Write the list of commands without loading their modules."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lines.items()))
 
@@ -94,7 +94,7 @@ class Failure(click.ClickException):
     status
         Exit status.
     fields
-        Parts of the error for programs: kind, parameter, place and hint; None for parts that the error does not have.
+        Fields of the error for programs: kind, parameter, place and hint; None if the error lacks one.
     """
 
     def __init__(self, error: CorefsampleError, context: click.Context) -> None:
@@ -123,7 +123,7 @@ def _shown_name(parameter: click.Parameter) -> str:
 
 
 def help_of(docstring: str) -> str:
-    """Help from a docstring; its examples are not wrapped."""
+    """Text of the help of a command from its docstring, with examples that click does not wrap."""
     return inspect.cleandoc(docstring).replace("Examples\n--------", "\b\nExamples:")
 
 
@@ -157,7 +157,7 @@ class CommonOptions(Options):
 
 
 class Command(click.Command):
-    """A command of a module: its docstring is the help, and the errors of the library name its options.
+    """A command, whose help is the docstring of its module; errors of the library are shown with its options.
 
     Every command has --json, --verbose and --quiet.
 
@@ -166,22 +166,23 @@ class Command(click.Command):
     options
         Class of the command's options.
     run
-        Function called with the arguments, the options, and `on_progress` and `on_epoch` if it has these parameters.
+        Function that is called with the arguments, the options, and `on_progress` and `on_epoch` if it has these
+        parameters.
     show
-        Function that prints the result of `run` in words; with --json, the `to_json` of the result is printed instead.
+        Function that prints the result of `run` as text; with --json, the `to_json` of the result is printed instead.
     arguments
         Names of the arguments, with "+" for one or more values and "*" for any number.
     task
-        Name of the long work, shown with its progress.
+        Name of the work, which is shown with its progress.
     sections
-        Names of rarer options by the title of their section, which comes after the common options.
+        Names of less common options by the title of their section, which follows the common options.
     reads_lines
-        True if it reads text files of documents, whose longest line --max-line-mib limits.
+        True if the command reads text files of documents, whose longest line --max-line-mib limits.
     warnings
-        Function that yields the sentences that --quiet prints about the result; by default, the number of documents
-        that were set aside.
+        Function that yields sentences about the result, which --quiet prints; by default, a sentence with the number of
+        documents that were set aside.
     finish
-        Function called with the result after it was printed.
+        Function that is called with the result after it was printed.
     """
 
     def __init__(
@@ -212,10 +213,10 @@ class Command(click.Command):
         self.section_of = {name: title for title, names in (sections or {}).items() for name in names.split()}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
+        """Write the help of the options by section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for parameter in self.get_params(ctx):
-            # The text above the options explains the arguments: click would list only their names.
+            # The text above the options explains the arguments, of which click would list only the names.
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections.setdefault(self.section_of.get(parameter.name or "", "Options"), []).append(record)
@@ -225,13 +226,13 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run the command, and print its result."""
-        given = dict(ctx.params)
+        values = dict(ctx.params)
         try:
-            common = CommonOptions(**{name: given.pop(name) for name in self.common})
-            if common.as_json and given.get("output") == "-":
+            common = CommonOptions(**{name: values.pop(name) for name in self.common})
+            if common.as_json and values.get("output") == "-":
                 raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
             with self._limited_lines(common), self._logged(ctx, common):
-                result = self._result(given, common.as_json)
+                result = self._result(values, common.as_json)
                 with _while_read():
                     if common.as_json:
                         print_json(result.to_json())
@@ -243,17 +244,18 @@ class Command(click.Command):
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
 
-    def _result(self, given: dict[str, Any], as_json: bool) -> Any:
-        arguments = [given.pop(name) for name in self.arguments]
+    def _result(self, values: dict[str, Any], as_json: bool) -> Any:
+        arguments = [values.pop(name) for name in self.arguments]
         fields = fields_of(self.options)
-        options = self.options(**{name: _value(fields[name], value) for name, value in given.items()})
-        taken = inspect.signature(self.run).parameters
+        options = self.options(**{name: _value(fields[name], value) for name, value in values.items()})
+        parameters = inspect.signature(self.run).parameters
         with progress(self.task, as_json) as watchers:
-            return self.run(*arguments, options, **{name: each for name, each in watchers.items() if name in taken})
+            watching = {name: watcher for name, watcher in watchers.items() if name in parameters}
+            return self.run(*arguments, options, **watching)
 
     @contextmanager
     def _logged(self, ctx: click.Context, common: CommonOptions) -> Iterator[None]:
-        """Log, with the beginning and the end of the command."""
+        """Log messages of the library, and the beginning and the end of the command."""
         with log_to_screen(**common.subset("verbose", "quiet", "log_file")):
             log = logger(COMMANDS)
             log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
@@ -276,7 +278,7 @@ class Command(click.Command):
 
 
 def _set_aside(result: Any) -> Iterator[str]:
-    """A sentence on the documents that were set aside, if there are any."""
+    """Yield a sentence with the number of documents that were set aside, if any."""
     n_quarantined = getattr(result, "n_quarantined", 0)
     if n_quarantined:
         yield f"{counted(n_quarantined, 'bad document')} set aside"
@@ -284,7 +286,7 @@ def _set_aside(result: Any) -> Iterator[str]:
 
 @contextmanager
 def _while_read() -> Iterator[None]:
-    """Print, and stop silently if the reader of a pipe has closed standard output: it may want the first lines only."""
+    """Stop printing without an error if the reader of a pipe closed standard output, as `head` does."""
     try:
         yield
         sys.stdout.flush()
@@ -293,21 +295,21 @@ def _while_read() -> Iterator[None]:
 
 
 def _option(field: Declared) -> click.Option:
-    """The option of a field: `n_samples` is --samples, a field that is true by default has a --no- beside it."""
+    """Option of a field; `n_samples` becomes --samples, and fields that are true by default get a flag with --no-."""
     words = field.name.removeprefix("n_").replace("_", "-")
     flag = field.flag or (f"--{words}/--no-{words}" if field.default is True else f"--{words}")
     default = (field.default,) if isinstance(field.default, str) and not field.n_values else field.default
-    given: dict[str, Any] = {"required": True} if default is MISSING else {"default": default}
+    default_setting: dict[str, Any] = {"required": True} if default is MISSING else {"default": default}
     return click.Option(
         [*flag.split(), field.name],
         type=_type(field),
         is_flag=field.type is bool,
-        show_default=given.get("default", ()) != (),
+        show_default=default_setting.get("default", ()) != (),
         nargs=field.n_values or 1,
         multiple=not field.n_values,
         metavar=field.metavar or _METAVARS.get(field.type),
         help=field.help,
-        **given,
+        **default_setting,
     )
 
 
@@ -325,5 +327,5 @@ def _type(field: Declared) -> Any:
 
 
 def _value(field: Declared, value: Any) -> Any:
-    """The value of a field: options that are not given and may be left out are None."""
+    """Value of a field; None for an optional one that was left out."""
     return None if value == () and field.is_optional else value

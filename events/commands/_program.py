@@ -1,4 +1,4 @@
-"""The program: its commands, and how it handles all other errors."""
+"""The program `corefsample`: its commands, and its handling of errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from corefsample.files._atomic import FULL
 from events.commands._parser import FAILURE, INTERRUPTED, TERMINATED, TRY_AGAIN, USAGE, Failure, group
 from events.commands._screen import print_error, print_json
 
-_UNCHECKED_OBJECTS = 20_000  # Python's 700 cost a tenth of a short run, for libraries that are loaded and stay
+_UNCHECKED_OBJECTS = 20_000  # with Python's 700, garbage collection takes a tenth of the time of a short run
 _COMMANDS = {
     "demo": "See it work: simulate news with known truth, and count.",
     "run": "From dated news to counts and a page, in one command.",
@@ -45,6 +45,7 @@ _COMMANDS = {
         "plan": "Draw the documents to label, and write the sheet.",
         "estimate": "Counts with intervals, from a labelled sheet.",
         "learn": "P that a reader says yes, for every document.",
+        "regress": "Coefficients of counts on covariates, from labels and P.",
     },
     prefix="audit_",
 )
@@ -60,6 +61,7 @@ def audit() -> None:
       corefsample audit plan run --labels 200 --out audit
       corefsample audit estimate run audit/sheet.csv
       corefsample audit learn run audit/sheet.csv --out learned
+      corefsample audit regress run audit/sheet.csv --table quarters.csv
     """
 
 
@@ -129,22 +131,22 @@ click.version_option(__version__, prog_name="corefsample")(cli)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
-    0: done; 2: bad usage; 3: bad input; 75: the same command may succeed later; 130: interrupted; 143: terminated by a
-    signal; 1: any other failure.
+    Exit statuses: 0 for success; 2 for wrong usage; 3 for invalid input; 75 if the same command may succeed later; 130
+    if interrupted; 143 if terminated by a signal; 1 for any other failure.
     """
     signal.signal(signal.SIGTERM, _terminate)
     gc.set_threshold(_UNCHECKED_OBJECTS)
-    # Arrow's own allocator keeps some 100 MiB that threads of earlier partitions used; read when Arrow is loaded.
+    # Arrow's own allocator does not release some 100 MiB of threads; the variable is read when Arrow is loaded.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         status = _status(arguments)
-    except KeyboardInterrupt as stop:  # while another error was printed
+    except KeyboardInterrupt as stop:  # arrived while another error was printed
         status = _stopped_status(stop)
     sys.exit(status)
 
 
 class Terminated(KeyboardInterrupt):
-    """A scheduler ends the program, which must leave no partial output, like an interrupt from the keyboard."""
+    """Signal that terminates the program, which leaves no partial output, as after an interrupt from the keyboard."""
 
 
 def _terminate(number: int, frame: object) -> None:
@@ -181,24 +183,24 @@ def _status(arguments: Sequence[str] | None) -> int:
 
 
 def _obstacle(error: Exception) -> Obstacle | None:
-    """What prevents the work for now, of an error of the system."""
+    """Obstacle that an error of the operating system shows and that may disappear later; None for other errors."""
     if isinstance(error, OSError) and error.errno in FULL:
         return "DiskFull"
     return "NoConnection" if isinstance(error, ConnectionError) and not isinstance(error, BrokenPipeError) else None
 
 
 def _usage_message(error: click.ClickException) -> str:
-    """Describe wrong usage in one line: click would print four, the rule in the last of them."""
+    """Describe wrong usage in one line; click would print four lines, with the rule in the last."""
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:  # an option without its value is found before click knows the command
+    if context is None:  # click finds an option without its value before it knows the command
         return message
-    parts = "commands" if isinstance(context.command, click.Group) else "options"
-    return f"{message} ('{context.command_path} --help' lists the {parts})"
+    listed = "commands" if isinstance(context.command, click.Group) else "options"
+    return f"{message} ('{context.command_path} --help' lists the {listed})"
 
 
 def _failed(message: str, status: int, arguments: Sequence[str] | None, fields: Mapping[str, Any] | None = None) -> int:
-    """Print an error as a line, with --json also as JSON on standard output; return its status."""
+    """Print an error in one line, and with --json also as JSON on standard output; return its exit status."""
     print_error(message)
     if "--json" in (sys.argv[1:] if arguments is None else arguments):
         described = {"kind": "Error", "parameter": None, "place": None, "hint": None, **(fields or {})}
@@ -207,14 +209,14 @@ def _failed(message: str, status: int, arguments: Sequence[str] | None, fields: 
 
 
 def _described(error: Exception) -> str:
-    """Describe an unexpected error; for one of the operating system, name the file."""
+    """Describe an unexpected error; an error of the operating system is described with its file."""
     if isinstance(error, OSError) and error.strerror:
         if error.filename is None:
             return f"a file, or standard output, must be accessible, got: {error.strerror}"
         return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
     if isinstance(error, ModuleNotFoundError):
         return str(explained(error, "this command"))
-    # Notes say with which document the error came.
+    # Notes name the document that was processed.
     notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
     name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
     return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

@@ -1,4 +1,4 @@
-"""The documents of scored files as commands read them: with progress, and at least one, or at least one with gold."""
+"""Reading of scored documents for commands, with progress; a corpus must have a document, or a document with gold."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from corefsample.formats import DocumentStream
 from events._options import CommandResult, Progress
 from events.queries._queries import match_queries
 
-_SHOWN = 20  # problems
+_SHOWN = 20  # number of problems that are shown
 
 
 @dataclass(slots=True, kw_only=True)
-class Report(CommandResult):
+class CheckReport(CommandResult):
     """Base of reports on files.
 
     Attributes
     ----------
     title
-        The files.
+        Names of the files.
     n_problems, problems
-        Number of bad documents, and the errors of the first ones.
+        Number of invalid documents and other problems, and the errors of the first 20.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Report(CommandResult):
         raise NotImplementedError
 
     def reject(self, rejected: Rejected) -> None:
-        """Add a bad document."""
+        """Add an invalid document."""
         self.n_problems += 1
         if len(self.problems) < _SHOWN:
             self.problems.append(rejected.error())
@@ -54,15 +54,15 @@ def batches(
     on_progress: Progress | None,
     inspect: Inspection[R] = lambda batch: ({}, {}),
     *,
-    report: Report | None = None,
+    report: CheckReport | None = None,
 ) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
-    """Yield the batches of a stream with the results of `inspect` by row, and report progress after each.
+    """Yield the batches of a stream with the results of `inspect` by row, and report progress after each batch.
 
     Raises
     ------
     InputError
-        If a document is bad and is not set aside, or if there is no document. With a `report` that lists bad documents,
-        no error is raised for them.
+        If a document is invalid and is not set aside, or if the stream has no valid document; the latter is no error if
+        `report` has problems.
     """
     n_documents = 0
     for valid, rejected in stream.checked():
@@ -81,7 +81,7 @@ def streamed(
     on_progress: Progress | None,
     faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
 ) -> Iterator[ScoredDocument]:
-    """Yield the documents of a stream; `faults_of` gives the rows of a batch to reject, with the reason of each."""
+    """Yield the documents of a stream; `faults_of` returns the rows of a batch that are rejected, with the reasons."""
     for batch, _ in batches(stream, on_progress, lambda batch: ({}, faults_of(batch))):
         for row in range(len(batch)):
             yield batch.document(row)
@@ -89,7 +89,7 @@ def streamed(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldDocuments:
-    """The documents with gold of scored files, how many others there are, and the files."""
+    """The documents with gold of scored files, the number of documents without gold, and the paths of the files."""
 
     documents: list[ScoredDocument]
     n_without_gold: int
@@ -97,7 +97,7 @@ class GoldDocuments:
 
     @property
     def place(self) -> str:
-        """The files, for an error about all of them."""
+        """Paths of the files, for an error about all of them."""
         return ", ".join(self.paths)
 
 
@@ -116,37 +116,37 @@ def gold_documents(
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input.
+        Paths of files, globs, or "-" for JSON Lines on standard input.
     purpose
-        What gold is required for, in words for the error message.
+        Noun for the error message that says what gold is required for.
     for_queries
-        Whether documents with gold must have what queries need: tokens, with labels that fit a scheme.
+        True if documents with gold must have tokens with labels that fit a scheme, which queries require.
     role, scheme
         Role of the pronoun and dependency scheme of the queries: see `match_queries`. Used only if `for_queries` is
         true.
     on_rejected
-        Function called with each bad document, which is then left out. By default, the first bad document raises an
-        error.
+        Function that is called with each invalid document, which is then left out. By default, the first invalid
+        document raises an error.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
 
     Raises
     ------
     InputError
-        If no document has gold, or if a document is bad and `on_rejected` is None.
+        If no document has gold, or if a document is invalid and `on_rejected` is None.
     """
 
     def faults(batch: DocumentBatch) -> dict[int, Fault]:
-        """Rows with gold for which no query can be matched, and why."""
-        found: dict[int, Fault] = {}
+        """Faults of the documents with gold whose queries cannot be matched, by row."""
+        faults_by_row: dict[int, Fault] = {}
         if not for_queries:
-            return found
+            return faults_by_row
         for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             try:
                 match_queries(batch.document(row), role=role, scheme=scheme)
             except CorefsampleError as error:
-                found[row] = Fault(error.message, error.hint)
-        return found
+                faults_by_row[row] = Fault(error.message, error.hint)
+        return faults_by_row
 
     stream = DocumentStream(inputs, on_rejected=on_rejected)
     documents = list(streamed(stream, on_progress, faults))

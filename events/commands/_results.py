@@ -1,4 +1,4 @@
-"""Folders of tables and pictures that commands write, or do not, and the record of what they did."""
+"""Optional output folders of commands with tables, pictures and a record."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class ParsesFolder(OutputFolder):
 
 
 class Results:
-    """What a command has set aside so far, and where it writes its results, if anywhere.
+    """Results of a command: its output folder, and the documents that it set aside.
 
     Attributes
     ----------
     folder
-        Folder of the results, or None if the command only prints them.
+        Folder of the results; None if the command only prints them.
     on_rejected
-        Function that sets a bad document aside; None if the options say that the first bad document stops the command.
+        Function that sets an invalid document aside; None if the first invalid document stops the command.
     """
 
     def __init__(self, folder: OutputFolder | None, options: Any) -> None:
@@ -69,7 +69,7 @@ class Results:
             self._quarantine(rejected)
 
     def summary(self) -> dict[str, Any]:
-        """What every result has: the folder, the number of bad documents, and the wall time."""
+        """Fields of every result: the folder, the number of invalid documents, and the wall time in seconds."""
         seconds = round(time.time() - self._started, 3)
         return {"out": self._options.out, "n_quarantined": self._n_quarantined, "seconds": seconds}
 
@@ -83,6 +83,6 @@ class Results:
 
 @contextmanager
 def results(kind: type[OutputFolder], options: Any) -> Iterator[Results]:
-    """The folder of the options, or none; it appears when the block is done, and after an error nothing is left."""
+    """Open the results of a command; the folder is complete after the `with` block, and removed after an error."""
     with nullcontext() if options.out is None else kind(options.out, overwrite=options.overwrite) as folder:
         yield Results(folder, options)

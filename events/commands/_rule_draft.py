@@ -1,4 +1,4 @@
-"""Drafts of rule files from parsed example sentences, whose trigger and actor the user names or the parse shows."""
+"""Drafts of rule files from parsed example sentences, with triggers and actors named by the user or unique."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _NOMINAL = ("NOUN", "PROPN", "PRON")
 
 @dataclass(frozen=True, slots=True)
 class DraftExample:
-    """An example sentence with the parts of the event.
+    """An example sentence with the trigger and the actor of its event.
 
     Attributes
     ----------
     tokens
         Parse of the sentence.
     trigger, words
-        Token of the trigger's head word, and the lemmas of the trigger in the order in which the user gave them.
+        Token of the trigger's head word, and lemmas of the trigger's words in the order in which the user named them.
     upos, lemmas
-        Parts of speech of the trigger; for a trigger of one word its lemmas. A first word that is tagged as a name is
-        also a noun, with the lemma that it has there in lower case.
+        Parts of speech of the trigger, and lemmas of a trigger of one word. A first word that is tagged as a name is
+        also used as a noun, with the lemma of its form in lower case.
     name, code
         Token of the head word of the actor's name, and the actor's code; -1 and "-" for an event without an actor.
     actor
@@ -70,7 +70,7 @@ def draft_example(
     *,
     lower: Callable[[], Tokens] | None = None,
 ) -> DraftExample:
-    """Find the parts of the event in a sentence.
+    """Find the trigger and the actor of the event in a sentence.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def draft_example(
     Raises
     ------
     ParameterError
-        If the trigger or the actor is not in the sentence, or if it is not given and the sentence has no or several
-        candidates.
+        If the trigger or the actor is not in the sentence, or if it is not named and the sentence has no candidate or
+        several.
     """
     view = ParseView(tokens, SCHEMES[scheme])
     head, words = _trigger(view, trigger)
@@ -102,11 +102,11 @@ def draft_example(
     name, code = _actor(tokens, view, lexicon, actor)
     nominal = [t for t in sorted(leading_to(_described(scheme), view, name)) if tokens.upos[t] in _NOMINAL] or [name]
     for path, ends in _named_paths(view, scheme, head):
-        reached = [each for each in nominal if each in ends]
+        reached = [token for token in nominal if token in ends]
         if reached:
             return DraftExample(tokens, *of_trigger, name, code, reached[0], path, True)
-    routes = {each: connecting_path(view, head, each) for each in nominal}
-    linked = [(route.count(">") + route.count("<"), each, route) for each, route in routes.items() if route is not None]
+    routes = {token: connecting_path(view, head, token) for token in nominal}
+    linked = [(route.count(">") + route.count("<"), end, route) for end, route in routes.items() if route is not None]
     if not linked:
         raise ParameterError(
             f"must be in the sentence of the trigger {tokens.text[head]!r}, got {tokens.text[name]!r} in another",
@@ -129,70 +129,70 @@ def _as_noun(
     return (second_parse.upos[head], upos), tuple(dict.fromkeys([second_parse.lemma[head].lower(), *words]))
 
 
-def _trigger(view: ParseView, given: str | None) -> tuple[int, tuple[str, ...]]:
+def _trigger(view: ParseView, text: str | None) -> tuple[int, tuple[str, ...]]:
     """Head word of the trigger, and the lemmas of its words."""
-    if given is None:
+    if text is None:
         verbs = [token for token, upos in enumerate(view.upos) if upos == "VERB"]
         if len(verbs) != 1:
             names = ", ".join(view.text[token] for token in verbs) or "none"
             raise ParameterError(
-                f"must be given unless the sentence has one verb, got {names}: "
-                "name the word that reports the event, or several such as 'opened fire'",
+                f"is required unless the sentence has one verb, got {names}: "
+                "name the word that reports the event, or several words such as 'opened fire'",
                 parameter="trigger",
             )
         return verbs[0], (view.lemma[verbs[0]].lower(),)
-    found = _find(view, given.split(), "trigger", view.lemma, in_order=False)
-    lemmas = tuple(view.lemma[token].lower() for token in found)
+    tokens = _find(view, text.split(), "trigger", view.lemma, in_order=False)
+    lemmas = tuple(view.lemma[token].lower() for token in tokens)
     frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
     if len(lemmas) > 1:
         frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
-    heads = LemmaIndex.of(view, lemmas).triggers(frame, view).keys() & set(found)
+    heads = LemmaIndex.of(view, lemmas).triggers(frame, view).keys() & set(tokens)
     if not heads:
-        names = " and ".join(map(repr, given.split()))
+        names = " and ".join(map(repr, text.split()))
         raise ParameterError(f"must be words that are connected in the parse, got {names}", parameter="trigger")
     return min(heads), lemmas
 
 
-def _actor(tokens: Tokens, view: ParseView, lexicon: Lexicon, given: str | None) -> tuple[int, str]:
-    """Head word of the actor's name, and the code: the lexicon's, or one made of the name."""
+def _actor(tokens: Tokens, view: ParseView, lexicon: Lexicon, text: str | None) -> tuple[int, str]:
+    """Head word of the actor's name, and the actor's code in the lexicon, or a code that is made from the name."""
     names = lexicon.match(tokens.text, view.heads, None, tokens.lemma)
-    if given is None:
+    if text is None:
         if len(names.codes) == 1:
             return next(iter(names.codes.items()))
-        found = ", ".join(" ".join(tokens.text[slice(*names.spans[t])]) for t in sorted(names.codes)) or "none"
+        shown = ", ".join(" ".join(tokens.text[slice(*names.spans[t])]) for t in sorted(names.codes)) or "none"
         raise ParameterError(
-            f"must be given unless the sentence names one actor of the lexicon, got {found}: "
+            f"is required unless the sentence names one actor of the lexicon, got {shown}: "
             "name the actor as the sentence does, or - for nobody",
             parameter="actor",
         )
-    words = _find(view, given.split(), "actor", view.text)
+    words = _find(view, text.split(), "actor", view.text)
     for token, code in names.codes.items():
         if token in words:
             return token, code
     head = next(token for token in words if view.heads[token] not in words)
-    return head, re.sub(r"\W+", "_", given).upper()
+    return head, re.sub(r"\W+", "_", text).upper()
 
 
 def _find(
     view: ParseView, words: Sequence[str], parameter: str, lemmas: Sequence[str], *, in_order: bool = True
 ) -> list[int]:
-    """Tokens that are some words by their texts or lemmas, in any case; each after the one before, if `in_order`.
+    """Find the tokens of words by their texts or lemmas, ignoring case, by default in the order of the words.
 
-    The words of a passive have another order: "opened fire" in "fire was opened".
+    Without `in_order`, other orders are allowed too, as in a passive: "opened fire" in "fire was opened".
     """
     tokens: list[int] = []
     for word in words:
-        wanted = word.lower()
+        lower = word.lower()
         after = [
             token
             for token in range(tokens[-1] + 1 if tokens else 0, len(view.text))
-            if wanted in (view.text[token].lower(), lemmas[token].lower())
+            if lower in (view.text[token].lower(), lemmas[token].lower())
         ]
         if not after and not in_order:
             after = [
                 token
                 for token in range(len(view.text))
-                if token not in tokens and wanted in (view.text[token].lower(), lemmas[token].lower())
+                if token not in tokens and lower in (view.text[token].lower(), lemmas[token].lower())
             ]
         if not after:
             sentence = " ".join(view.text)
@@ -211,17 +211,17 @@ def _described(scheme: str) -> tuple[str, ...]:
 
 
 def _named_paths(view: ParseView, scheme: str, trigger: int) -> Iterable[tuple[str, set[int]]]:
-    """The shipped paths of roles by name, in the order of the scheme, and the tokens where each ends."""
+    """Yield the names of the shipped paths of roles, in the order of the scheme, and the tokens at which each ends."""
     for name, paths in SCHEMES[scheme].paths.items():
         if name not in (*DESCRIBED, "nominal_modifier"):
             yield name, {end for path in paths for end in follow(path, view, trigger)}
 
 
 def role_paths(names: Iterable[str]) -> list[str]:
-    """Named paths with those that say the same of other constructions: all subjects, or all objects."""
+    """Add to each path the paths of the same role in other constructions: all subjects, or all objects."""
     path_names: dict[str, None] = {}
     for name in names:
-        family = next((each for each in (_SUBJECTS, _OBJECTS) if name in each), (name,))
+        family = next((paths for paths in (_SUBJECTS, _OBJECTS) if name in paths), (name,))
         path_names |= dict.fromkeys(family)
     return list(path_names)
 
@@ -232,20 +232,20 @@ def role_paths(names: Iterable[str]) -> list[str]:
 def rule_text(
     name: str, examples: Sequence[DraftExample], scheme: str, expected: Mapping[tuple[int, str], Sequence[str]]
 ) -> str:
-    """The YAML of a rule with these examples; `expected` has what each preset finds, by number of the example."""
-    path_labels = {each.path: "" for each in examples if not each.is_named}
+    """YAML text of a rule with these examples; `expected` has the events by number of the example and preset."""
+    path_labels = {draft.path: "" for draft in examples if not draft.is_named}
     for number, path in enumerate(path_labels, start=1):
         path_labels[path] = "actor_path" if len(path_labels) == 1 else f"actor_path_{number}"
     by_upos: dict[tuple[str, ...], list[DraftExample]] = {}
-    for each in examples:
-        by_upos.setdefault(each.upos, []).append(each)
-    nobody = [each for each in examples if each.actor < 0]
+    for draft in examples:
+        by_upos.setdefault(draft.upos, []).append(draft)
+    nobody = [draft for draft in examples if draft.actor < 0]
     event = "[]" if len(nobody) == len(examples) else "[agent]"
-    excluding = [each for each in load_rules("attack", "asserted").unless if each in shipped_conditions()]
+    excluding = [draft for draft in load_rules("attack", "asserted").unless if draft in shipped_conditions()]
     optional = ["optional: [agent]"] if nobody and event != "[]" else []
     lines = ["version: 1", f"name: {name}", f"event: {event}", *optional, "frames:"]
     for upos, drafts in by_upos.items():
-        roles = role_paths(each.path if each.is_named else path_labels[each.path] for each in drafts if each.actor >= 0)
+        roles = role_paths(d.path if d.is_named else path_labels[d.path] for d in drafts if d.actor >= 0)
         lines += [
             f"  - name: {'_'.join(upos).lower()}",
             f"    trigger: {_flow({**_words(drafts), 'upos': [*upos]})}",
@@ -260,26 +260,26 @@ def rule_text(
         f"  asserted: {_flow({'extends': 'extended', 'unless': excluding})}",
         "examples:",
     ]
-    for number, each in enumerate(examples):
-        code = "event" if event == "[]" else each.code
+    for number, draft in enumerate(examples):
+        code = "event" if event == "[]" else draft.code
         codes = {preset: expected.get((number, preset), [code]) for preset in ("extended", "asserted")}
-        lines += _example_lines(each, scheme, codes)
+        lines += _example_lines(draft, scheme, codes)
     return "\n".join(lines) + "\n"
 
 
 def _words(examples: Sequence[DraftExample]) -> dict[str, list[str]]:
-    """Triggers of one word and of several."""
+    """Triggers of one word, under "lemma", and of several words, under "phrase"."""
     single = dict.fromkeys(lemma for each in examples if len(each.words) == 1 for lemma in each.lemmas)
-    several = dict.fromkeys(" ".join(each.words) for each in examples if len(each.words) > 1)
-    return {key: list(words) for key, words in (("lemma", single), ("phrase", several)) if words}
+    phrases = dict.fromkeys(" ".join(each.words) for each in examples if len(each.words) > 1)
+    return {key: list(words) for key, words in (("lemma", single), ("phrase", phrases)) if words}
 
 
-def _example_lines(each: DraftExample, scheme: str, expected: Mapping[str, Sequence[str]]) -> list[str]:
-    tokens = each.tokens
+def _example_lines(draft: DraftExample, scheme: str, expected: Mapping[str, Sequence[str]]) -> list[str]:
+    tokens = draft.tokens
     lines = ["  - parse: |"]
     for token in range(len(tokens)):
         feats = str(tokens.extra.get("feats", [""] * len(tokens))[token] or "")
-        # Conditions ask for the features of verbs.
+        # Conditions use only the features of verbs.
         shown = f" {feats}" if "=" in feats and tokens.upos[token] in ("VERB", "AUX") else ""
         label = SCHEMES[scheme].reads(tokens.dep[token]) or tokens.dep[token]
         columns = (token + 1, tokens.text[token], tokens.lemma[token], tokens.upos[token])
@@ -288,12 +288,12 @@ def _example_lines(each: DraftExample, scheme: str, expected: Mapping[str, Seque
         *lines,
         f"    scheme: {scheme}",
         f"    expect: {_flow({preset: list(codes) for preset, codes in expected.items()})}",
-        *([f"    words: {_flow({tokens.text[each.name]: each.code})}"] if each.actor >= 0 else []),
+        *([f"    words: {_flow({tokens.text[draft.name]: draft.code})}"] if draft.actor >= 0 else []),
     ]
 
 
 def _flow(value: Any) -> str:
-    """A value of YAML in one line."""
+    """YAML text of a value in one line."""
     import yaml
 
     return str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True)).strip()

@@ -1,4 +1,4 @@
-"""What a rule and a lexicon find in a corpus: hits of triggers, conditions and names, and actors beside the rule."""
+"""Hits of a rule and a lexicon in a corpus: triggers, conditions, names, and actors that the rule does not reach."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events._options import Progress
 from events.commands._explaining import traced
-from events.commands._reading import Report
+from events.commands._reading import CheckReport
 from events.commands._screen import counted, listed
 from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
@@ -19,39 +19,39 @@ from events.matching._screening import Screen
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace
 from events.rules._rules import Rule
 
-_LISTED = 12  # on the screen; all are in the JSON summary
-_MOST_STEPS = 3  # of paths from a trigger to an actor: longer ones are by chance
+_LISTED = 12  # number of items that are listed on the screen; the JSON summary has all
+_MOST_STEPS = 3  # longest path from a trigger to an actor that is reported, because longer paths are accidental
 
 
 @dataclass(slots=True, kw_only=True)
-class RuleHits(Report):
-    """What a rule and a lexicon find in a corpus.
+class RuleHits(CheckReport):
+    """Numbers of hits of a rule and a lexicon in a corpus.
 
     Attributes
     ----------
     rule, preset, lexicon
         Names of the rule and of its preset, and the source of the lexicon.
     n_documents, n_with_actor, n_with_trigger, n_with_event
-        Number of documents; of documents that name an actor of the lexicon; of documents with a trigger; and of
-        documents with a trigger whose roles are filled without the help of coreference.
+        Number of documents; number of documents that name an actor of the lexicon; number of documents with a trigger;
+        and number of documents with a trigger whose roles are filled without coreference.
     n_with_parses
         Number of documents with several parses; only the likeliest parse is inspected.
     n_by_actor, n_by_nobody
-        Number of documents with an event by an actor of the lexicon, and of documents with an event whose optional role
-        no name of the lexicon fills.
+        Number of documents with an event by an actor of the lexicon, and number of documents with an event whose
+        optional role no name of the lexicon fills.
     triggers
         Number of hits by outcome (see `TriggerTrace`), for each trigger of the rule.
     conditions
         Number of triggers for which a condition holds, by condition of the preset.
     aliases
-        Number of hits by name as it is in the text, without regard to case, for each code of an actor.
+        Number of hits by name as in the text (ignoring case), by code of the actor.
     unused
-        Names of the lexicon, with their codes, that are in no document.
+        Names of the lexicon that are in no document, with their codes.
     n_ambiguous
         Number of names in the text that are ambiguous on the document's date.
     unmatched
-        Number of hits and doc_id of the first one, for each path from a trigger to an actor in its sentence that fills
-        no role of the trigger.
+        Number of hits and doc_id of the first hit, by path from a trigger to an actor in its sentence that fills no
+        role of the trigger.
     """
 
     rule: str
@@ -73,10 +73,10 @@ class RuleHits(Report):
 
     def lines(self) -> list[tuple[str, str]]:
         """Pairs of name and value, to print."""
-        found = {trigger: hits for trigger, hits in self.triggers.items() if hits}
+        hits_by_trigger = {trigger: hits for trigger, hits in self.triggers.items() if hits}
         missing = [trigger for trigger, hits in self.triggers.items() if not hits]
         names = Counter({f"{code} {name}": n for code, hits in self.aliases.items() for name, n in hits.items()})
-        outcomes: Counter[str] = sum(found.values(), Counter())
+        outcomes: Counter[str] = sum(hits_by_trigger.values(), Counter())
         unmatched = [f"{path} {n:,} ({doc_id})" for path, (n, doc_id) in self.unmatched.items()]
         return [
             ("rule", f"{self.rule}, preset {self.preset}; lexicon {self.lexicon}"),
@@ -86,7 +86,7 @@ class RuleHits(Report):
                 [("", f"{self.n_by_actor:,} by an actor, {self.n_by_nobody:,} by nobody whom the lexicon names")]
                 * bool(self.n_by_nobody)
             ),
-            ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in found.items()}))),
+            ("triggers", _most(Counter({trigger: hits.total() for trigger, hits in hits_by_trigger.items()}))),
             ("not found", listed(missing, _LISTED)),
             ("outcomes", _most(outcomes)),
             ("conditions", _most(self.conditions)),
@@ -98,14 +98,14 @@ class RuleHits(Report):
         ]
 
     def notes(self) -> list[str]:
-        """What is probably wrong, or counted in part, in sentences."""
+        """Sentences about probable errors, and about documents of which only one parse was inspected."""
         notes = []
         if self.n_with_parses:
             notes.append(
                 f"the likeliest parse alone is inspected of {counted(self.n_with_parses, 'document')} with several"
             )
         if self.n_documents and not self.n_with_actor:
-            notes.append(f"no document names an actor of the lexicon {self.lexicon}: another lexicon may be meant")
+            notes.append(f"no document names an actor of the lexicon {self.lexicon}: check that it is the right one")
         if self.n_documents and not self.n_with_trigger:
             notes.append("no document has a trigger of the rule: check the lemmas and parts of speech in the file")
         return notes
@@ -119,23 +119,23 @@ def rule_hits(
     scheme: str | None = None,
     on_progress: Progress | None = None,
 ) -> RuleHits:
-    """Count what a rule and a lexicon find in scored documents.
+    """Count the hits of a rule and a lexicon in scored documents.
 
     Parameters
     ----------
     files
-        Files of scored mentions, globs, or "-".
+        Paths of files of scored mentions, globs, or "-" for standard input.
     rule, lexicon
         Rule whose triggers are traced, and lexicon whose names are counted.
     scheme
         Dependency scheme of the documents; by default, it is determined from the labels of each document.
     on_progress
-        Called after each batch with bytes read, bytes in all, and documents.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
 
     Raises
     ------
     ParameterError, InputError
-        If a file cannot be read. Bad documents are reported instead.
+        If a file cannot be read. Invalid documents are listed as problems of the result instead.
     """
     hits = RuleHits(title=", ".join(files), rule=rule.name, preset=rule.preset, lexicon=lexicon.source)
     hits.triggers = {trigger: Counter() for trigger in _triggers(rule)}
@@ -153,7 +153,7 @@ def rule_hits(
 
 
 def _triggers(rule: Rule) -> list[str]:
-    """Lemmas and phrases of all frames, each once."""
+    """Lemmas and phrases of all frames, sorted, without repetitions."""
     lemmas = {lemma for frame in rule.frames for lemma in frame.lemmas}
     return sorted(lemmas | {" ".join(phrase.words) for frame in rule.frames for phrase in frame.phrases})
 
@@ -188,8 +188,8 @@ def _add_triggers(hits: RuleHits, doc_id: str, trace: DocumentTrace) -> None:
 
 
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
-    """Paths to the actors in the sentence that fill no role of the trigger."""
-    codes = {part for role in trigger.roles for code in role.actors for part in code.split(OF)}
+    """Paths from a trigger to the actors in its sentence that fill none of its roles."""
+    codes = {single_code for role in trigger.roles for code in role.actors for single_code in code.split(OF)}
     return [
         path or "the trigger itself"
         for actor in trigger.actors
@@ -202,13 +202,13 @@ def _routes_beside(trigger: TriggerTrace) -> list[str]:
 
 def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:
     """Names of the lexicon that are not in the documents, with their codes."""
-    content = lexicon_content(lexicon.source)
-    names = [(entry.code, alias) for entry in content.entries.values() for alias in entry.names]
-    names += [(title.code, title.alias) for title in content.titles]
+    lexicon_file = lexicon_content(lexicon.source)
+    names = [(entry.code, alias) for entry in lexicon_file.entries.values() for alias in entry.names]
+    names += [(title.code, title.alias) for title in lexicon_file.titles]
     return [f"{code} {alias.written}" for code, alias in names if alias.key not in spellings]
 
 
 def _most(counts: Counter[str]) -> str:
-    """The most frequent ones with their numbers, and how many more there are."""
+    """Text with the most frequent items, their numbers, and the number of items that are left out."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return listed([f"{name} {n:,}" for name, n in ordered], _LISTED)

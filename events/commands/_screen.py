@@ -1,4 +1,4 @@
-"""What commands print: text, JSON, pairs of name and value, progress, errors."""
+"""Printing of text, JSON, pairs of name and value, progress and errors."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 COLUMNS = 80
-SECONDS_BETWEEN_LINES = 30.0  # of progress, where no person watches
-COMMANDS = "commands"  # the logger of what the screen has anyway: which command runs, and its error
+SECONDS_BETWEEN_LINES = 30.0  # time between two lines of progress if standard error is not a terminal
+COMMANDS = "commands"  # logger of the begin, the end and the error of a command, which the screen shows anyway
 _LINES = ("progress", STEPS)
 
 
@@ -40,26 +40,26 @@ def print_error(message: str) -> None:
     click.echo(f"corefsample: {' '.join(message.split())}", err=True)
 
 
-def print_json(content: Any) -> None:
+def print_json(summary: Any) -> None:
     """Print a summary that programs can read."""
-    click.echo(json.dumps(content, indent=2, default=str))
+    click.echo(json.dumps(summary, indent=2, default=str))
 
 
 def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Print a title and below it a line for each name and value; long values continue on the next line."""
+    """Print a title, and below it a line for each name and value; long values continue on the next line."""
     for line in pair_lines(title, pairs):
         click.echo(line)
 
 
 def pair_lines(title: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """The lines that `print_pairs` prints."""
+    """Lines that `print_pairs` prints."""
     width = max((len(name) for name, _ in pairs), default=0)
     filled = [_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)) for name, value in pairs]
     return [title, *(line for text in filled for line in text.split("\n"))]
 
 
 def print_files(folder: str | None, names: Mapping[str, str]) -> None:
-    """Print an empty line, and the files of a folder, if there is one, by their titles; those that do not exist not."""
+    """Print the titles and paths of the files of a folder that exist; without a folder, print nothing."""
     from corefsample.files._paths import is_file, joined
 
     if folder is None:
@@ -72,40 +72,40 @@ def print_files(folder: str | None, names: Mapping[str, str]) -> None:
 
 
 def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
-    """What the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
+    """Text that names what the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
     more = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
     return " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: "1 document", "2,000 documents"."""
+    """Text with a number and a noun: "1 document", "2,000 documents"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """The first few of some names, and how many more there are."""
+    """Text with the first names, at most `most`, and the number of names that are left out."""
     more = f", and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def mention_counts(counts: Mapping[str, int]) -> str:
-    """Counts by reason in words: "3 crossing sentences, 1 discontinuous"."""
+    """Text with counts by reason: "3 crossing sentences, 1 discontinuous"."""
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
 
 
 def print_counts(*counts: tuple[int, str, str]) -> None:
-    """Print a line for each number, noun and remark of which the number is not 0."""
+    """Print a line for each number with its noun and remark, unless the number is 0."""
     for number, noun, remark in counts:
         if number:
             click.echo(f"{counted(number, noun)} {remark}.")
 
 
-def _filled(text: str, first: str = "", other: str = "") -> str:
+def _filled(text: str, indent: str = "", continuation_indent: str = "") -> str:
     return textwrap.fill(
         text,
         COLUMNS,
-        initial_indent=first,
-        subsequent_indent=other,
+        initial_indent=indent,
+        subsequent_indent=continuation_indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -117,7 +117,7 @@ def is_watched() -> bool:
 
 
 class _ScreenHandler(logging.Handler):
-    """Prints what the library logs to standard error: from a level, and lines of progress."""
+    """Prints messages of the library to standard error: those from a level on, and progress."""
 
     def __init__(self, level: int, *, every_step: bool) -> None:
         super().__init__()
@@ -128,30 +128,30 @@ class _ScreenHandler(logging.Handler):
         logger_name = record.name.removeprefix(f"{ROOT}.")
         if logger_name == COMMANDS or (record.levelno < self._level and logger_name not in _LINES):
             return
-        if logger_name in _LINES and not self._every_step:  # of the steps of long work, one every so often
-            now = time.monotonic()
-            if now - self._last[logger_name] < SECONDS_BETWEEN_LINES:
+        if logger_name in _LINES and not self._every_step:  # print progress only from time to time
+            seconds = time.monotonic()
+            if seconds - self._last[logger_name] < SECONDS_BETWEEN_LINES:
                 return
-            self._last[logger_name] = now
+            self._last[logger_name] = seconds
         print_error(record.getMessage())
 
 
 class _JsonLines(logging.Formatter):
-    """Records as lines of JSON: time (UTC), level, logger, message."""
+    """Formats records as lines of JSON with time (UTC), level, logger and message."""
 
     def format(self, record: logging.LogRecord) -> str:
         time_of = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
-        content = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
-        return json.dumps(content, ensure_ascii=False)
+        fields = {"time": time_of, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        return json.dumps(fields, ensure_ascii=False)
 
 
 @contextmanager
 def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) -> Iterator[None]:
-    """Print what the library logs to standard error.
+    """Print messages of the library to standard error.
 
-    With `verbose`, all messages are printed; with `quiet`, only warnings. Otherwise a terminal gets messages from level
-    INFO, and other output gets warnings and progress; progress is printed at most every 30 seconds. `log_file` gets all
-    messages.
+    With `verbose`, all messages are printed; with `quiet`, only warnings. Otherwise messages from level INFO on are
+    printed to a terminal, and warnings and progress to other outputs; progress at most every 30 seconds. All messages
+    are written to `log_file`.
 
     Raises
     ------
@@ -167,11 +167,11 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
             raise OutputError(f"log file must be writable, got: {error.strerror}", place=log_file) from None
         handlers[-1].setFormatter(_JsonLines())
     root = logger()
-    lines = [logger(name) for name in _LINES]
-    before = root.level
+    progress_loggers = [logger(name) for name in _LINES]
+    level_before = root.level
     root.setLevel(level if log_file is None else logging.DEBUG)
-    for each in lines:
-        each.setLevel(logging.WARNING if quiet else logging.INFO)
+    for progress_logger in progress_loggers:
+        progress_logger.setLevel(logging.WARNING if quiet else logging.INFO)
     for handler in handlers:
         root.addHandler(handler)
     try:
@@ -180,20 +180,20 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
         for handler in handlers:
             root.removeHandler(handler)
             handler.close()
-        root.setLevel(before)
-        for each in lines:
-            each.setLevel(logging.NOTSET)
+        root.setLevel(level_before)
+        for progress_logger in progress_loggers:
+            progress_logger.setLevel(logging.NOTSET)
 
 
 @contextmanager
 def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., None]]]:
-    """Show documents done, their rate and the time left on standard error; for training passes, too.
+    """Show the number of documents, their rate and the remaining time, or passes of training, on standard error.
 
-    A person who watches sees a line that is redrawn, unless the command prints JSON. Without a terminal, a line is
-    printed every 30 seconds. The functions to call are given by the name of the parameter that takes them.
+    On a terminal, a line is redrawn, unless the command prints JSON. Other outputs get a line every 30 seconds. The
+    yielded functions are called during the work; their keys are names of parameters of the function that does it.
     """
     if not logger("progress").isEnabledFor(logging.INFO) or (is_watched() and as_json):
-        yield {}  # --quiet, or not within a command
+        yield {}  # because of --quiet, or outside a command
         return
     started = time.monotonic()
     show = _LINE.draw if is_watched() else logger("progress").info
@@ -203,9 +203,9 @@ def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., No
         text = f"{task}: {counted(n_documents, 'document')}, {n_documents / seconds:,.1f} a second"
         if n_total and n_read:
             share = min(n_read / n_total, 1.0)
-            left = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
-            # What is read may still have to be computed, and nobody knows how long that takes.
-            text += f", {share:.0%} read, {left} left" if share < 1.0 else ", all read"
+            remaining = datetime.timedelta(seconds=round(seconds * (1.0 - share) / share))
+            # Documents that are read may still have to be computed, which takes an unknown time.
+            text += f", {share:.0%} read, {remaining} left" if share < 1.0 else ", all read"
         show(text)
 
     def on_epoch(report: EpochReport) -> None:
@@ -231,7 +231,7 @@ class _Line:
         click.echo(f"\r\x1b[K{text[:width]}", err=True, nl=False)
 
     def clear(self) -> None:
-        """Leave an empty line for other text."""
+        """Erase the line, so that other text can be printed."""
         if self.is_drawn:
             self.draw("")
 

@@ -1,4 +1,4 @@
-"""Documents of a system brought together with the gold ones, mention by mention, and scored."""
+"""Alignment of a system's documents with gold documents, mention by mention, and their scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Entities = Sequence[int | str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoldMentions:
-    """The mentions of a gold document: spans and heads int32 (n_mentions, 3), entities, and its words if it has any."""
+    """Mentions of a gold document: spans and heads int32 (n_mentions, 3), entities, and tokens (None without them)."""
 
     mentions: Any
     entities: Entities
@@ -61,12 +61,12 @@ class SystemScores:
 
 
 def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]:
-    """Gold mentions by doc_id, and the number of documents without gold.
+    """Read gold mentions by doc_id, and count the documents without gold.
 
     Raises
     ------
     InputError
-        If a document is bad, or none has gold.
+        If a document is invalid, or no document has gold.
     """
     _require_mentions(inputs)
     mentions, n_without = {}, 0
@@ -94,12 +94,12 @@ def system_scores(
     seed: int,
     on_progress: Progress | None = None,
 ) -> SystemScores:
-    """Score the documents of a system; `n_samples` draws of each that has scores give a posterior, 0 gives none.
+    """Score the documents of a system; documents with antecedent scores also get a posterior if `n_samples` is not 0.
 
     Raises
     ------
     InputError
-        If a document is bad or has other words than its gold, or none is a gold document.
+        If a document is invalid, its words differ from those of its gold document, or no document is a gold document.
     """
     _require_mentions(inputs)
     by_document: dict[str, ClusteringScores] = {}
@@ -156,24 +156,24 @@ def _require_mentions(inputs: DocumentInputs) -> None:
 def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: GoldMentions, source: str) -> None:
     if document.tokens is None or gold.tokens is None:
         return
-    place, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
+    location, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
     if len(document.tokens) != len(gold.tokens):
-        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=place)
+        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=location)
     for t, (word, of_gold) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
         if _written(word) != _written(of_gold):
-            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=place)
+            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=location)
 
 
 def _written(word: str) -> str:
-    """A word as CoNLL files have it: without blanks, and never empty."""
+    """Form of a word in CoNLL files, without blanks and never empty."""
     return re.sub(r"\s", "_", word) or "_"
 
 
 def _by_entity(document: AnnotatedDocument) -> Ints:
-    """Mentions entity by entity, in the order in which the reference scorer reads them.
+    """Mentions entity by entity, in the order in which the reference scorer reads them: int64 (n_mentions,).
 
-    An entity's place is that of its first bracket; among brackets of one word, mentions of one word come first. It
-    decides which of two mentions with one span is removed.
+    Entities are sorted by their first bracket; among brackets at one word, mentions of one word come first. The order
+    determines which of two mentions with the same span is removed.
     """
     starts, ends = document.mentions[:, 0], document.mentions[:, 1]
     reading = np.lexsort((np.arange(document.n_mentions), ends - starts > 1, starts))
@@ -191,15 +191,15 @@ def _n_repeated(gold_spans: Any, response_spans: Any) -> int:
 
 
 def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
-    """Spans that are equal where two mentions match by head: those of gold, each once, and those of a system.
+    """Make spans of gold mentions and of a system's mentions that are equal if the mentions match by their heads.
 
-    Equal spans match first. Of the others, those with the same head match, one to one, and among several candidates
-    those with the most words in common. The head of a system's mention is that of its words in the gold parse, if gold
-    has one.
+    Equal spans match first. Other mentions match one to one if they have the same head; of several candidates, those
+    with the most words in common match. The head of a system's mention is determined in the gold parse, if there is
+    one.
     """
     parse: list[int] = [] if gold.tokens is None else gold.tokens.head.tolist()
     is_parsed = max(parse, default=-1) >= 0
-    found = [
+    response_mentions = [
         (start, end, span_head(parse, start, end) if is_parsed else head) for start, end, head in mentions.tolist()
     ]
     free = dict(enumerate(map(tuple, gold.mentions.tolist())))
@@ -209,8 +209,8 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
         same_span.setdefault((start, end), []).append(g)
     partner: dict[int, int] = {}
     first: dict[tuple[int, int], int] = {}
-    repeated: dict[int, int] = {}  # by the first mention with their span
-    for r, (start, end, _) in enumerate(found):
+    repeated: dict[int, int] = {}  # first mention with the span of a repeated mention
+    for r, (start, end, _) in enumerate(response_mentions):
         if same_span.get((start, end)):
             partner[r] = same_span[start, end].pop(0)
             del free[partner[r]]
@@ -222,7 +222,7 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
         by_head.setdefault(head, []).append(g)
     candidates = [
         (max(start, free[g][0]) - min(end, free[g][1]), g, r)  # minus the number of words in common
-        for r, (start, end, head) in enumerate(found)
+        for r, (start, end, head) in enumerate(response_mentions)
         if r not in partner and r not in repeated
         for g in by_head.get(head, [])
     ]
@@ -230,8 +230,8 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
         if g in free and r not in partner:
             partner[r] = g
             del free[g]
-    places = [repeated.get(r, r) for r in range(len(found))]
-    response = np.array([partner.get(place, n_gold + place) for place in places], np.int64)
+    first_mentions = [repeated.get(r, r) for r in range(len(response_mentions))]
+    response = np.array([partner.get(mention, n_gold + mention) for mention in first_mentions], np.int64)
     return _as_spans(np.arange(n_gold)), _as_spans(response)
 
 

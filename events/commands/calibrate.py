@@ -38,7 +38,7 @@ _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
 @declared
 class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
-    """What to measure, and how.
+    """Options of a measurement of link probabilities.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrateResult(FolderResult):
-    """Result of a calibration.
+    """Result of a measurement of link probabilities.
 
     Attributes
     ----------
     calibration
-        The measured calibration.
+        Calibration of the link probabilities.
     """
 
     calibration: LinkCalibration
@@ -93,20 +93,21 @@ def run_calibrate(
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
+        Paths of files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
-        What to measure, and the folder of the results, if any.
+        Options of the measurement, and the folder of the results; by default, those of the command line.
     on_progress
-        Function called as documents are read, with bytes read, bytes in all, and documents.
+        Function that is called as documents are read with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
+        If the folder has other files, or has an earlier result and `overwrite` is false.
     InputError
-        If a file is missing, if a document is bad and is not set aside, or if no document has gold.
+        If a file is missing, a document is invalid and is not set aside, or no document has gold.
     OutputError
-        If the folder cannot be written. After an error no folder is left.
+        If the folder cannot be written. After any error the folder is removed.
     """
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables

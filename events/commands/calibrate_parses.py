@@ -49,12 +49,12 @@ _DRAWN = ("labelled arcs", "roles", "paths of 3 arcs", "paths of 7 arcs")
 
 @declared
 class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, shared.OnError):
-    """What to measure, and how.
+    """Options of a measurement of sampled parses.
 
     Attributes
     ----------
     pipeline
-        spaCy pipeline with a transition parser, or its folder.
+        Name or folder of a spaCy pipeline with a transition parser.
     fit
         Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
     fit_by
@@ -101,23 +101,23 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrateParsesResult(FolderResult):
-    """Result of a calibration of parses.
+    """Result of a measurement of sampled parses.
 
     Attributes
     ----------
     calibration
-        The measured calibration.
+        Calibration of the properties of parses.
     fit
-        Fit of the temperature to all documents for it; None if a temperature was given.
+        Fit of the temperature; None if the options set the temperature.
     fit_by
-        Score that was fitted: "brier" or "likelihood".
+        Score by which the temperature was fitted: "brier" or "likelihood".
     temperatures
-        Temperatures at which the measured parses were drawn: the given one, the fitted one, or, if the same documents
-        served for fit and measurement, one for each half of them, fitted to the other half.
+        Temperatures at which the measured parses were sampled: the one in the options, the fitted one, or two if the
+        temperature was fitted to the measured documents, for each half of them the one that was fitted to the other.
     schemes
         Dependency schemes of the treebank and of the pipeline. If they differ, only roles and role paths are measured.
     n_documents, n_words
-        Number of measured documents, and of their words.
+        Number of measured documents, and number of their words.
     """
 
     calibration: ParseCalibration
@@ -139,27 +139,27 @@ class CalibrateParsesResult(FolderResult):
 def run_calibrate_parses(
     treebank: Inputs, options: CalibrateParsesOptions, *, on_progress: Progress | None = None
 ) -> CalibrateParsesResult:
-    """Measure the calibration of a pipeline's sampled parses against a treebank, at a temperature fitted or given.
+    """Measure the calibration of a pipeline's sampled parses against a treebank.
 
     Parameters
     ----------
     treebank
-        CoNLL-U files or globs, with dependency trees.
+        Paths or globs of CoNLL-U files with dependency trees.
     options
-        Pipeline, what to measure, and the folder of the results, if any.
+        Pipeline, options of the measurement, and the folder of the results, if any.
     on_progress
-        Called after each document parsed, with how many were parsed, how many there are to parse, and again how many
-        were; documents count once per temperature.
+        Function that is called after each parsed document with the number of parsed documents, the number of all, and
+        again the number of parsed documents; a document counts once for each temperature.
 
     Raises
     ------
     ParameterError
-        If the folder has other files, or an earlier result that `overwrite` does not allow to replace, or if the
+        If the folder has other files, or has an earlier result and `overwrite` is false, or if the
         pipeline cannot be loaded or its parses cannot be sampled.
     InputError
-        If a file is missing, or if a document is bad and is not set aside.
+        If a file is missing, or a document is invalid and is not set aside.
     OutputError
-        If the folder cannot be written. After an error no folder is left.
+        If the folder cannot be written. After any error the folder is removed.
     """
     from corefsample.formats.annotated._corefud import read_corefud
     from corefsample.parses._calibration import calibrate_parses
@@ -204,7 +204,7 @@ def run_calibrate_parses(
 def _fitted(
     drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
 ) -> tuple[TemperatureFit | None, tuple[float, ...]]:
-    """The temperature fitted to documents, and that of all documents measured, or of each half of them."""
+    """Fit of the temperature, and the temperature for all measured documents, or one for each half of them."""
     from corefsample.parses._calibration import fit_temperature
 
     if options.temperature is not None:
@@ -228,14 +228,14 @@ def _write(folder: OutputFolder, run: CalibrateParsesResult) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreebankDocument:
-    """A document of a treebank, or its beginning.
+    """A document of a treebank, or its first sentences.
 
     Attributes
     ----------
     doc_id
-        Name of the document.
+        Identifier of the document.
     tokens
-        Words with the treebank's parse.
+        Words with the parse of the treebank.
     """
 
     doc_id: str
@@ -243,7 +243,7 @@ class TreebankDocument:
 
     @classmethod
     def of(cls, document: AnnotatedDocument, n_words: int | None = None) -> Self:
-        """The document, or as many of its first sentences as have at most n_words words, but at least one."""
+        """Take from a document its first sentences with at most `n_words` words in total, but at least one sentence."""
         import numpy as np
 
         from corefsample.documents._tokens import STRING_COLUMNS, Tokens
@@ -284,7 +284,7 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
 
 @dataclass(slots=True, eq=False)
 class TreebankParses:
-    """Sampled parses of treebank documents by a pipeline, which gets the treebank's words.
+    """Parses of the words of treebank documents that are sampled from a pipeline.
 
     Attributes
     ----------
@@ -293,12 +293,13 @@ class TreebankParses:
     schemes
         Dependency schemes of the treebank and of the pipeline: see `schemes_of`.
     n_samples, seed
-        Number of parses drawn of each document, and seed of the draws: see `corefsample.parses.parse_samples`.
+        Number of parses that are sampled for each document, and seed: see `corefsample.parses.parse_samples`.
     gold_sentences
-        True if the pipeline gets the sentences of the treebank too; if false, those of the pipeline's usual parse are
-        kept.
+        True if sentences are those of the treebank, False if they are those of the pipeline's usual parse.
     n_all, on_progress
-        Number of documents that will be parsed, and function called after each of them.
+        Number of documents that will be parsed, and function that is called after each of them.
+    n_done
+        Number of documents that were parsed.
     """
 
     pipeline: Language
@@ -366,16 +367,16 @@ def print_calibrate_parses(run: CalibrateParsesResult) -> None:
         if fit.is_at_end:
             print_text("It is at the end of the temperatures that were tried: one beyond may be better.")
     if run.fit is None or len(run.temperatures) > 1:
-        print_text(f"Measured at {' and '.join(f'{each:.2f}' for each in run.temperatures)}.")
+        print_text(f"Measured at {' and '.join(f'{item:.2f}' for item in run.temperatures)}.")
     click.echo(
         f"\n{'property':<16}{'number':>9} {'mean P':>7} {'true':>7} {'error':>7}  {'by document':<16} {'largest':>7}"
     )
-    for each in run.calibration.properties:
-        interval = each.by_document
+    for item in run.calibration.properties:
+        interval = item.by_document
         ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
         click.echo(
-            f"{each.name:<16}{each.n_pairs:>9,} {each.mean_q:>7.4f} {each.share_true:>7.4f} {each.error:>7.4f}"
-            f"  {ends:<16} {each.largest_gap:>7.4f}"
+            f"{item.name:<16}{item.n_pairs:>9,} {item.mean_q:>7.4f} {item.share_true:>7.4f} {item.error:>7.4f}"
+            f"  {ends:<16} {item.largest_gap:>7.4f}"
         )
     click.echo()
     print_text("error: root mean square distance of P and the share that is right, over ten bins of P from 0.01 up.")

@@ -45,7 +45,7 @@ _OBJECTIVES: dict[str, tuple[str, ...]] = {
 class CalibrateQueriesOptions(
     shared.OutFolder, shared.Pictures, shared.Overwrite, shared.RecalibrationFitOptions, shared.UncertainlyRecalibrated
 ):
-    """What to measure: recalibrations fitted to other documents of the corpus, or one that was fitted elsewhere.
+    """Options of a study of entity queries, with recalibrations fitted to the corpus or one fitted elsewhere.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class CalibrateQueriesOptions(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrateQueriesResult(FolderResult):
-    """Result of a check of intervals.
+    """Result of a study of entity queries.
 
     Attributes
     ----------
@@ -118,20 +118,21 @@ def run_calibrate_queries(
     Parameters
     ----------
     inputs
-        Files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
+        Paths of files, globs, or "-" for JSON Lines on standard input. Documents without gold are counted and left out.
     options
-        What to measure.
+        Options of the study; by default, those of the command line.
     on_progress
-        Function called as documents are read, with bytes read, bytes in all, and documents.
+        Function that is called as documents are read with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If the folder has other files, or an earlier result that `overwrite` does not allow to replace.
+        If the folder has other files, or has an earlier result and `overwrite` is false.
     InputError
-        If a file is missing, if a document is bad and is not set aside, or if the documents have too little gold.
+        If a file is missing, a document is invalid and is not set aside, or the documents have too little gold.
     OutputError
-        If the folder cannot be written. After an error no folder is left.
+        If the folder cannot be written. After any error the folder is removed.
     """
     from events.commands._reading import gold_documents
     from events.commands._results import QueriesFolder, results
@@ -154,26 +155,26 @@ def run_calibrate_queries(
     return result
 
 
-def _study(documents: Sequence[ScoredDocument], place: str, options: CalibrateQueriesOptions) -> QueryStudy:
+def _study(documents: Sequence[ScoredDocument], location: str, options: CalibrateQueriesOptions) -> QueryStudy:
     from events.queries._study import N_BINS, study_queries
 
     names = "form missing n_folds n_resamples n_samples objectives role scheme seed unannotated uncertainty"
-    chosen = options.subset(*names.split())
-    chosen |= {"by": options.group_by, "domains": options.domains_of(documents, place)}
+    settings = options.subset(*names.split())
+    settings |= {"by": options.group_by, "domains": options.domains_of(documents, location)}
     if options.objectives is None:
-        chosen["objectives"] = _OBJECTIVES[options.form]
+        settings["objectives"] = _OBJECTIVES[options.form]
     if options.recalibration is not None:
-        chosen["recalibration"] = recalibration.read_recalibration(options.recalibration)
+        settings["recalibration"] = recalibration.read_recalibration(options.recalibration)
         if options.uncertainty is not None:
-            chosen["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
+            settings["recalibration"].sampled(options.uncertainty, 1)  # an error of the option, not of the documents
     for name in options.group_by:
         if name not in _OPTIONAL_GROUPS and not any(name in document.metadata for document in documents):
             rule = f"documents with gold must have the field {name} (group_by)"
-            raise InputError(f"{rule}, got none in {len(documents)}", place=place)
+            raise InputError(f"{rule}, got none in {len(documents)}", place=location)
     try:
-        return study_queries(documents, min_pairs=N_BINS, **chosen)
+        return study_queries(documents, min_pairs=N_BINS, **settings)
     except ParameterError as error:  # the options are valid, so the fault is in the files
-        raise error.as_input_error(place) from None
+        raise error.as_input_error(location) from None
 
 
 def write_study(study: QueryStudy, file: Callable[[str], Path], *, pictures: bool = True) -> None:

@@ -41,7 +41,7 @@ STANDARD_OUTPUT = "-"
 
 @declared
 class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.OnError):
-    """How to write annotated formats.
+    """Options of a conversion.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class ConvertResult(CommandResult):
     Attributes
     ----------
     out
-        Path of the file written.
+        Path of the file that was written.
     n_documents, n_quarantined
-        Number of documents written, and of bad documents set aside.
+        Number of documents written, and number of invalid documents that were set aside.
     skipped
-        Mentions of the inputs that the documents lack, counted by reason.
+        Number of mentions of the inputs that could not be read, by reason.
     left_out
-        Mentions of the documents that the file lacks, counted by reason.
+        Number of mentions of the documents that the file lacks, by reason.
     """
 
     out: str
@@ -96,22 +96,24 @@ def run_convert(
     Parameters
     ----------
     inputs
-        Files, globs, or "-": scored mentions, CoNLL-U (CorefUD), CoNLL-2012.
+        Paths or globs of files of scored mentions, CoNLL-U (CorefUD) or CoNLL-2012, or "-" for standard input.
     output
-        New file; its ending gives the format. Scored mentions can be written to any, annotated documents to annotated
-        formats. "-": JSON Lines of scored mentions on standard output, once all documents are valid.
+        Path of the new file, whose ending determines the format. Scored mentions can be written to any format,
+        annotated documents to annotated formats. "-" writes JSON Lines of scored mentions to standard output, after all
+        documents were validated.
     options
-        Entities to write, how to write them, and what to do with bad documents.
+        Options of the conversion; by default, those of the command line.
     on_progress
-        Function called as documents are written, with bytes read, bytes in all, and documents.
+        Function that is called as documents are written with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If the output's name has no known ending, if the output exists and `overwrite` is false, or if the inputs lack
-        scores that the output needs.
+        If the ending of the output's name is that of no format, the output exists and `overwrite` is false, or the
+        inputs lack the scores that the output requires.
     InputError
-        If a document is bad and is not set aside, or if there is no document to write.
+        If a document is invalid and is not set aside, or the inputs have no document.
     OutputError
         If the file cannot be written.
     """
@@ -145,9 +147,9 @@ def run_convert(
 
 
 def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConvertResult:
-    """Convert to a temporary file, so that a bad document leaves no partial output, and copy that."""
+    """Convert to a temporary file and copy it, so that an invalid document leaves no partial output."""
     if options.on_error == "quarantine":
-        rule = "must be stop where the output is standard output, which has no file beside it"
+        rule = "must be stop if the output is standard output, because there is no file for documents set aside"
         raise ParameterError(f"{rule}, got {options.on_error}", parameter="on_error")
     _require_scores(names, "standard output", options)
     with tempfile.TemporaryDirectory() as folder:
@@ -167,12 +169,12 @@ def _require_scores(names: list[str], path: str, options: ConvertOptions) -> Non
             rule = f"annotated documents have no scores to write to {path}"
             raise ParameterError(rule, place=name, hint="`corefsample score` adds scores")
     if options.clustering is not None:
-        rule = f"must be left out where scores are written ({path})"
+        rule = f"must be left out if scored mentions are written ({path})"
         raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
 
 
 def print_convert(run: ConvertResult) -> None:
-    """Print what was written; to standard error where the documents went to standard output."""
+    """Print what was written, to standard error if the documents were written to standard output."""
     to_screen = run.out != STANDARD_OUTPUT
     target = run.out if to_screen else "standard output"
     click.echo(f"{counted(run.n_documents, 'document')} written to {target}", err=not to_screen)

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _NEWS = "news.parquet"
 _RUN = "run"
 _RECORD = "run.json"
-# More events than in real news, so that a small corpus has visible bands.
+# A larger share than in real news, so that a small corpus has visible bands.
 _EVENT_SHARE = 0.3
 
 
 @declared
 class DemoOptions(shared.Seed, shared.Overwrite):
-    """What to simulate, and where.
+    """Options of the demo.
 
     Attributes
     ----------
@@ -62,14 +62,14 @@ class DemoResult:
     Attributes
     ----------
     news
-        Simulated news, with the true events.
+        Path of the file of simulated news.
     summary
-        Summary of the run that counted the events.
+        Result of the run that counted the events.
     n_uncertain, n_covered
-        Number of counts of a country in a quarter that the posterior is uncertain about (sd > 0), and number of these
-        whose credible interval has the simulation's true count.
+        Number of counts of a country in a quarter with posterior sd > 0, and number of these counts whose credible
+        interval contains the simulation's true count.
     expected
-        Expected value of `n_covered`: the sum of the probabilities of the intervals.
+        Expected value of `n_covered`, which is the sum of the posterior probabilities of the intervals.
     level
         Probability that each credible interval has, in (0, 1).
     """
@@ -82,7 +82,7 @@ class DemoResult:
     level: float
 
     def to_json(self) -> dict[str, Any]:
-        """The news, how many intervals hold the truth, and the summary."""
+        """JSON values of all fields and of the summary."""
         coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
         return {"news": self.news, **coverage, **self.summary.to_json()}
 
@@ -140,11 +140,11 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         simulated = simulate_documents(
             options.n_documents, seed=options.seed, event_share=_EVENT_SHARE, apart=truth.apart
         )
-        for done, each in enumerate(simulated, start=1):
-            truth.add(each.document)
-            yield each.document
-            if on_progress is not None and done % 50 == 0:
-                on_progress(done, options.n_documents, done)
+        for n_done, item in enumerate(simulated, start=1):
+            truth.add(item.document)
+            yield item.document
+            if on_progress is not None and n_done % 50 == 0:
+                on_progress(n_done, options.n_documents, n_done)
 
     write_documents(documents(), news, overwrite=overwrite)
     summary = run_events(news, counting, on_progress=on_progress)
@@ -158,7 +158,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
 
 
 def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
-    """The bands with a title that says what they are."""
+    """Draw the bands with a title that states that the news are simulated."""
     from events.plots import event_bands
 
     figure = event_bands(counts, names=names)
@@ -167,7 +167,7 @@ def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | Su
 
 
 def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
-    """Number of counts that the posterior is uncertain about, of those with the truth inside, and those expected."""
+    """Number of uncertain counts, and actual and expected number of those whose interval contains the truth."""
     from events.counting import count_pmf
 
     uncertain = truth.beside(counts[counts["sd"] > 0.0])
@@ -181,7 +181,7 @@ def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -
 
 
 def print_demo(result: DemoResult) -> None:
-    """Print what was simulated, what was counted, and how many intervals hold the truth."""
+    """Print the file of simulated news, the counts, and the share of intervals that contain the truth."""
     click.echo(f"Simulated news: {result.news}")
     print_text("Its countries and dates are names in a simulation, not facts.")
     print_counts_of_run(result.summary)

@@ -44,12 +44,12 @@ from events.commands._screen import print_error, print_pairs
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.commands._reading import Report
+    from events.commands._reading import CheckReport
 
 
 @declared
 class DoctorOptions(Options):
-    """What files are checked against.
+    """Options of a check of files, or of a description of the installation.
 
     Attributes
     ----------
@@ -79,17 +79,17 @@ class DoctorResult:
     Attributes
     ----------
     reports
-        One report for each rule or lexicon, one for all news, one for all annotated corpora, one for all scored
-        mentions, and one for the hits of each rule in scored mentions.
+        A report on each rule or lexicon, a report on all news, one on all annotated corpora, one on all scored
+        mentions, and a report on the hits of each rule in scored mentions.
     environment
         Description of the installation; None if files were checked.
     """
 
-    reports: tuple[Report, ...] = ()
+    reports: tuple[CheckReport, ...] = ()
     environment: Environment | None = None
 
     def to_json(self) -> Any:
-        """The fields of each report, or of the environment."""
+        """JSON values of each report, or of the description of the installation."""
         if self.environment is not None:
             return self.environment.to_json()
         return [report.to_json() for report in self.reports]
@@ -98,26 +98,27 @@ class DoctorResult:
 def run_doctor(
     files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: Progress | None = None
 ) -> DoctorResult:
-    """Check files and report what they contain, or describe the installation.
+    """Check and describe files, or describe the installation.
 
     Parameters
     ----------
     files
-        Files of scored mentions, annotated corpora, globs, "-", YAML files of rules or lexicons, and names of shipped
-        ones.
+        Paths or globs of files of scored mentions, annotated corpora and news, "-" for standard input, YAML files of
+        rules or lexicons, and names of shipped rules and lexicons.
     options
-        What the files are checked against; with a rule, the report on scored mentions is followed by its hits.
+        Options of the check. With a rule, the report on scored mentions is followed by a report on the rule's hits.
     on_progress
-        Function called after each batch with bytes read, bytes in all, and documents.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If there are neither files nor `environment`, or if a rule is given without files of scored mentions, or with
-        standard input, which can be read only once.
+        If `files` are empty and `environment` is false, or both are set; if there is a rule but no file of scored
+        mentions, or standard input, which can be read only once.
     InputError
-        If a file is missing or unreadable as a whole, or if the rule or the lexicon of the options is invalid. Bad
-        documents and failing examples are reported instead.
+        If a file is missing or cannot be read, or the rule or the lexicon of the options is invalid. Invalid documents
+        and failing examples are listed in the reports instead.
     """
     from events.commands._rule_hits import rule_hits
 
@@ -134,7 +135,7 @@ def run_doctor(
     from events.runs._document_inputs import annotated_kind
 
     yaml_files = [name for name in files if is_rule_or_lexicon(name)]
-    reports: list[Report] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
+    reports: list[CheckReport] = [check_file(name, options.lexicon, options.scheme) for name in yaml_files]
     annotated = [name for name in files if annotated_kind(name) is not None]
     other_files = [name for name in files if name not in (*yaml_files, *annotated)]
     news = [name for name in other_files if _is_news(name)]
@@ -168,20 +169,20 @@ def _is_news(name: str) -> bool:
     return name != "-" and not os.path.isdir(name) and named_kind(name, prefer_news=False) == "news"
 
 
-_PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # with kernels of each command
+_PACKAGES = {"score": "corefsample.scorers", "events": "events.counting"}  # package with the kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Environment(CommandResult):
-    """What the installation consists of.
+    """Description of the installation.
 
     Attributes
     ----------
     corefsample, python, platform
-        Versions of corefsample and of Python, and the operating system with its processor's architecture.
+        Version of corefsample, version of Python, and operating system with the architecture of the processor.
     packages
-        Version of each package that is always needed; None if it is missing.
+        Version of each required package; None if it is missing.
     extras
         Version of each package of each optional extra; None if it is missing.
     processor
@@ -189,13 +190,13 @@ class Environment(CommandResult):
     processors
         Number of processors that this process may use.
     free_memory
-        Memory that this process can still use, in bytes; None if the system does not tell.
+        Memory that this process can still use, in bytes; None if the system does not provide this number.
     kernel_folders
-        Folders for compiled kernels; if it is empty, every process compiles.
+        Folders for compiled kernels; if it is empty, every process compiles its kernels.
     kernels_missing
-        Those of the commands `score` and `events` whose kernels are not compiled yet.
+        Names of the commands `score` and `events` whose kernels are not compiled yet.
     variables
-        Environment variables that are set and change how the program runs.
+        Environment variables that are set and affect the program.
     """
 
     corefsample: str
@@ -211,7 +212,7 @@ class Environment(CommandResult):
     variables: dict[str, str]
 
     def lines(self) -> list[tuple[str, str]]:
-        """Names and values for the screen."""
+        """Pairs of name and value, to print."""
         memory = "not known" if self.free_memory is None else f"{self.free_memory / 2**30:.1f} GiB free"
         kernels = "compiled" if not self.kernels_missing else f"to be compiled: {', '.join(self.kernels_missing)}"
         return [
@@ -252,7 +253,7 @@ def describe_environment() -> Environment:
 
 
 def _installed(stated: Sequence[str]) -> dict[str, str | None]:
-    """Version of the package of each requirement, by its name; None if it is missing."""
+    """Version of the package of each requirement, by the name of the package; None if it is missing."""
     versions: dict[str, str | None] = {}
     for name in (found[0] for found in map(_NAME.match, stated) if found is not None):
         versions[name] = None
@@ -273,7 +274,7 @@ def print_doctor(result: DoctorResult) -> None:
         print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
 
 
-def report_problems(reports: Sequence[Report]) -> None:
+def report_problems(reports: Sequence[CheckReport]) -> None:
     """Print the first problems of all reports to standard error, and end the program if there are any."""
     problems, hints = [problem for report in reports for problem in report.problems], set()
     for problem in problems:

@@ -37,7 +37,7 @@ _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LE
 
 @declared
 class EvaluateOptions(shared.Seed, shared.EntityFields):
-    """What counts as right, and how certain the scores are.
+    """Options of an evaluation of entities.
 
     Attributes
     ----------
@@ -76,27 +76,27 @@ class EvaluateResult(CommandResult):
     Attributes
     ----------
     inputs
-        Files of the system, of gold, and of the second system if there is one.
+        Paths of the system, of gold, and of the second system if there is one.
     n_documents, n_without_gold
-        Number of documents that are scored, and of documents of GOLD without gold entities, which are left out.
+        Number of scored documents, and number of documents of GOLD without gold entities, which are left out.
     n_not_in_system, n_not_in_gold
-        Number of gold documents that the system lacks, which count as if they had no entity; and of documents of the
-        system that are not in gold, which are left out.
+        Number of gold documents that the system lacks, which count as documents without entities; and number of
+        documents of the system that are not in gold, which are left out.
     n_repeated
-        Number of mentions of the system that repeat a span; they are removed.
+        Number of mentions of the system that were removed because they repeat a span.
     skipped
-        Number of mentions of the files of gold and of the system that cannot be read, such as mentions in several
-        pieces, by reason.
+        Number of mentions of gold and of the system that could not be read, such as mentions in several pieces, by
+        reason.
     level, n_resamples
-        Confidence level of the intervals, in (0, 1), and number of resamples of the documents behind them.
+        Confidence level of the intervals, in (0, 1), and number of resamples of the documents.
     scores
         Scores of the whole corpus and of each document.
     intervals
         Confidence interval of each F1 on the corpus, by metric.
     posterior
-        Posterior of the corpus's CoNLL average; None if the system has no scores.
+        Posterior of the CoNLL average on the corpus; None if the system has no antecedent scores.
     differences
-        Differences between the system and the second one, by metric; empty without a second system.
+        Differences between the system and the second system, by metric; empty without a second system.
     """
 
     inputs: tuple[str, ...]
@@ -139,18 +139,20 @@ def run_evaluate(
     Parameters
     ----------
     system, gold
-        Files or globs: CoNLL-2012, CoNLL-U (CorefUD), scored mentions.
+        Paths or globs of files in CoNLL-2012 or CoNLL-U (CorefUD), or of scored mentions.
     options
-        What counts as a match, which entities are scored, and how intervals are made.
+        Options of the evaluation; by default, those of the command line.
     on_progress
-        Function called as documents of the system are read, with bytes read, bytes in all, and documents.
+        Function that is called as documents of the system are read with the bytes read, the bytes of all files, and the
+        number of documents.
 
     Raises
     ------
     ParameterError
         If an option is invalid.
     InputError
-        If a file is missing, a document is bad or has other words than its gold, or no document is in both files.
+        If a file is missing, a document is invalid, its words differ from those of its gold document, or no document is
+        both in the system and in gold.
     """
     from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
     from corefsample.metrics._counts import METRICS
@@ -159,7 +161,7 @@ def run_evaluate(
     from events.runs._document_inputs import DocumentInputs
 
     options = options or EvaluateOptions()
-    # Mentions over the end of a sentence count, as in the reference scorer.
+    # Mentions that cross the end of a sentence count, as in the reference scorer.
     opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
@@ -221,11 +223,11 @@ def print_evaluate(run: EvaluateResult) -> None:
     if run.differences:
         click.echo(f"F1 of SYSTEM and of {run.inputs[2]}:")
         click.echo(f"{'':<9}{'SYSTEM':>8}{'other':>11}{'better':>8}   {percent} interval of the difference")
-        for each in run.differences:
+        for row in run.differences:
             click.echo(
-                f"{_TITLES[each.metric]:<9}{100 * each.first:>8.2f}{100 * each.second:>11.2f}"
-                f"{100 * each.difference:>+8.2f}   {100 * each.lower:+.2f} to {100 * each.upper:+.2f}, "
-                f"p = {each.p_value:.2g}"
+                f"{_TITLES[row.metric]:<9}{100 * row.first:>8.2f}{100 * row.second:>11.2f}"
+                f"{100 * row.difference:>+8.2f}   {100 * row.lower:+.2f} to {100 * row.upper:+.2f}, "
+                f"p = {row.p_value:.2g}"
             )
         click.echo()
     print_text(

@@ -3,8 +3,8 @@
 INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), folders of these, globs, or - for JSON Lines on standard
 input. Every document needs a date and a parse; `corefsample score` writes both when it reads news.
 
-The work is divided into parts, which are kept in FOLDER/parts. After an interruption the same command computes the
-missing ones; with more INPUTS it computes those and counts all.
+The work is divided into parts, which are stored in FOLDER/parts. After an interruption, the same command computes
+only the missing parts; with additional INPUTS, it computes only their parts and counts all documents.
 
 Examples
 --------
@@ -37,30 +37,31 @@ if TYPE_CHECKING:
 
 __all__ = ["EventsOptions", "EventsResult", "print_counts_of_run", "print_events", "run_events"]
 
-_MERGED = 0.01  # a probability of merged actors that is printed
+_MERGED = 0.01  # a larger probability of merged actors is printed
 
 
 def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> EventsResult:
-    """Count events in pre-scored mention files and write the run's folder.
+    """Count events in files of scored mentions, and write the folder of the run.
 
-    The inputs are divided into parts, which are kept in the folder. An interrupted run leaves the complete ones, and
-    the same call continues; a call with more inputs computes those and counts all. The files do not depend on the
-    parts, the processes, or the order of the documents. See docs/parts.md.
+    The inputs are divided into parts, which are stored in the folder. After an interruption, the same call computes
+    only the missing parts; a call with additional inputs computes only their parts and counts all documents. The files
+    of the run do not depend on the parts, the processes, or the order of the documents. See docs/parts.md.
 
     Parameters
     ----------
     inputs
-        Files, URLs, globs, or "-" for JSON Lines on standard input; every document with a date and tokens.
+        Paths of files, URLs, globs, or "-" for JSON Lines on standard input. Documents must have a date and tokens.
     options
-        What to count, and the folder of the run.
+        Options of counting, and the folder of the run.
     on_progress
-        Function called after each batch with the bytes read, the bytes of all files, and the documents counted.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+        documents counted.
 
     Raises
     ------
     ParameterError, InputError, OutputError
-        If an option, a document, a rule or a lexicon is invalid, if the folder cannot be used or written, or if another
-        run works in it; then the folder is as it was, but the complete parts stay.
+        If an option, a document, a rule or a lexicon is invalid, the folder cannot be used or written, or another run
+        is using it. The folder is then unchanged, except for complete parts.
     """
     _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
@@ -73,7 +74,7 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
 
 
 def print_events(summary: EventsResult) -> None:
-    """Print what a run found."""
+    """Print the result of a run."""
     if not summary.n_computed:
         print_text("Every part was complete; nothing was computed again.")
     elif summary.n_computed < summary.n_parts:
@@ -83,7 +84,7 @@ def print_events(summary: EventsResult) -> None:
 
 
 def print_counts_of_run(summary: EventsResult) -> None:
-    """Print the highest counts, and where the files are."""
+    """Print the highest counts of a run, its warnings, and the paths of its files."""
     from corefsample._extras import can_report, install_hint
     from corefsample.files._contents import read_json
     from corefsample.files._paths import is_file, joined
@@ -96,7 +97,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
         f"{summary.n_sampled:,} could contain an event and were sampled, {summary.n_with_events:,} do with P > 0."
     )
     if summary.n_undated:
-        print_text(f'{counted(summary.n_undated, "document")} without a date in no period: rows "undated".')
+        print_text(f'{counted(summary.n_undated, "document")} without a date, counted in rows "undated".')
     if summary.n_not_selected:
         click.echo(f"{counted(summary.n_not_selected, 'document')} left out by --where.")
     for text in warnings_of_run(summary):
@@ -132,7 +133,7 @@ def print_counts_of_run(summary: EventsResult) -> None:
 
 
 def warnings_of_run(summary: EventsResult) -> Iterator[str]:
-    """What is wrong with the documents of a run: those set aside, now and when they were scored, dates, and samples."""
+    """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._contents import read_json
     from corefsample.files._paths import joined
     from events.counting._notes import CountNotes
@@ -149,9 +150,9 @@ def warnings_of_run(summary: EventsResult) -> Iterator[str]:
 
 
 def _print_highest(counts: pd.DataFrame) -> None:
-    """Print the rows with the highest means, in at most 80 columns even with weeks and pairs of actors.
+    """Print the rows with the highest means, in at most 80 columns.
 
-    Events without a named actor come last, because users mostly ask who did it.
+    Rows without a named actor are last, because most users want to know who did it.
     """
     from events.counting._tables import RULE_ENDS, Columns
 
@@ -167,7 +168,7 @@ def _print_highest(counts: pd.DataFrame) -> None:
     roles = [name for name in columns if counts[name].astype(bool).any()]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
     table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
-    if max(map(len, table.splitlines())) > COLUMNS:  # weeks and two roles: the start of a week names it
+    if max(map(len, table.splitlines())) > COLUMNS:  # with two roles, weeks are named by their first day
         head = head.assign(period=head["period"].str.split("/").str[0])
         table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     click.echo(table)

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from events.commands._explaining import EventShare, Explained
     from events.rules._rules import Rule
 
-_DEFAULT_SAMPLE = 20  # triggers
-_SCREEN = 40  # lines about a document with several parses
-_MATCHES = 4  # of a trigger in several parses
-# What the outcome of a trigger means, after its name.
+_DEFAULT_SAMPLE = 20  # number of triggers that are shown
+_SCREEN = 40  # number of lines about a document with several parses
+_MATCHES = 4  # number of different matches of a trigger that are listed
+# Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
     "counted": "an event",
     "excluded": "no event: a condition excludes it",
@@ -58,7 +58,7 @@ _OUTCOMES = {
 
 @declared
 class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
-    """Which triggers to explain.
+    """Options that select triggers to explain.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
 
 @dataclass(frozen=True, slots=True)
 class ExplainResult(CommandResult):
-    """Triggers of a corpus with what became of them.
+    """Triggers of a corpus with their outcomes.
 
     Attributes
     ----------
@@ -100,16 +100,16 @@ class ExplainResult(CommandResult):
     n_documents
         Number of documents read.
     n_with_event, n_by_actor, n_by_nobody
-        Number of documents with a trigger that makes an event without the help of coreference: in all, by an actor of
-        the lexicon, and with an optional role that no name of the lexicon fills.
+        Number of documents with a trigger that makes an event without coreference; number of those with an event by an
+        actor of the lexicon; and number of those with an event whose optional role no name of the lexicon fills.
     n_triggers
         Number of triggers that the options select.
     outcomes
         Number of these triggers by outcome.
     shown
-        Triggers that were drawn to be shown, in the order of the corpus.
+        Triggers that were drawn at random to be shown, in the order of the corpus.
     all_parses
-        True if all parses of a trigger are shown, as in the options.
+        True if all parses of a trigger are shown.
     """
 
     rule: str
@@ -128,24 +128,25 @@ class ExplainResult(CommandResult):
 def run_explain(
     inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
 ) -> ExplainResult:
-    """Trace the triggers of a rule in scored documents, and choose some to show with the events of their documents.
+    """Trace the triggers of a rule in scored documents, and draw some to show with the events of their documents.
 
-    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome of those
-    parses that are likeliest together.
+    In a document with several parses, a trigger is traced in each of them. It counts once, with the outcome that has
+    the largest share of the parses.
 
     Parameters
     ----------
     inputs
-        Files of scored mentions, globs, or "-" for JSON Lines on standard input; every document with tokens.
+        Paths of files of scored mentions, globs, or "-" for JSON Lines on standard input. Documents must have tokens.
     options
-        Which triggers to explain, and how many of them to show.
+        Options that select the triggers, and the number of triggers that are shown.
     on_progress
-        Function called after each batch with bytes read, bytes in all, and documents.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If no trigger of the rule has the lemma of `trigger`, or no document has the name of `doc_id`.
+        If no trigger of the rule has the lemma `trigger`, or no document has the doc_id `doc_id`.
     InputError
         If a rule, a lexicon or a document is invalid.
     """
@@ -168,10 +169,10 @@ def run_explain(
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, options.seed)
     lemma = _wanted_lemma(rules, options.trigger)
     limit = options.sample or (math.inf if options.doc_id is not None else _DEFAULT_SAMPLE)
-    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # a heap by minus the random rank
+    sampled: list[tuple[int, int, Explained, DocumentBatch, int]] = []  # heap by minus the random rank
     outcomes: Counter[str] = Counter()
     n_documents = n_triggers = n_by_actor = n_by_nobody = n_with_event = 0
-    is_found = options.doc_id is None
+    has_document = options.doc_id is None
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
@@ -180,55 +181,55 @@ def run_explain(
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
-    for batch, row in ((each, row) for each, _ in accepted for row in range(len(each))):
+    for batch, row in ((trigger, row) for trigger, _ in accepted for row in range(len(trigger))):
         n_documents += 1
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue
-        is_found = True
+        has_document = True
         has_event = {True: False, False: False}  # by whether actors of the lexicon fill all roles
-        for each in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
-            if lemma is not None and not _has_lemma(each, lemma):
+        for trigger in (named for rule in rules for named in _named(explained(batch, row, rule, screen), rules, rule)):
+            if lemma is not None and not _has_lemma(trigger, lemma):
                 continue
             n_triggers += 1
-            outcomes[each.trace.outcome] += 1
-            has_event[each.trace.is_named] |= each.trace.outcome == COUNTED
-            rank = -_rank(options.seed, each.doc_id, each.trace.token)
-            heapq.heappush(sampled, (rank, n_triggers, each, batch, row))
+            outcomes[trigger.trace.outcome] += 1
+            has_event[trigger.trace.is_named] |= trigger.trace.outcome == COUNTED
+            rank = -_rank(options.seed, trigger.doc_id, trigger.trace.token)
+            heapq.heappush(sampled, (rank, n_triggers, trigger, batch, row))
             if len(sampled) > limit:
                 heapq.heappop(sampled)
         n_by_actor += has_event[True]
         n_by_nobody += has_event[False]
         n_with_event += any(has_event.values())
-    if not is_found:
+    if not has_document:
         raise ParameterError(f"must be the doc_id of a document, got {options.doc_id!r}", parameter="doc_id")
     events: dict[str, tuple[EventShare, ...] | None] = {}
-    for _, _, each, batch, row in sampled:
-        if each.doc_id not in events:
-            events[each.doc_id] = document_events(batch, row, finder, recalibration)
+    for _, _, trigger, batch, row in sampled:
+        if trigger.doc_id not in events:
+            events[trigger.doc_id] = document_events(batch, row, finder, recalibration)
     ordered = sorted(sampled, key=lambda item: item[1])
-    shown = tuple(dataclasses.replace(each, events=events[each.doc_id]) for _, _, each, *_ in ordered)
+    shown = tuple(dataclasses.replace(trigger, events=events[trigger.doc_id]) for _, _, trigger, *_ in ordered)
     sums = n_documents, n_with_event, n_by_actor, n_by_nobody, n_triggers, dict(outcomes)
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
     return ExplainResult(names, presets, definitions.lexicon.source, *sums, shown, options.all_parses)
 
 
 def _named(triggers: Iterable[Explained], rules: Sequence[Rule], rule: Rule) -> Iterator[Explained]:
-    """Triggers of a rule; where there are several rules, their frames are named RULE.FRAME."""
-    for each in triggers:
+    """Yield the triggers of a rule; if there are several rules, frames are named RULE.FRAME."""
+    for trigger in triggers:
         if len(rules) == 1:
-            yield each
+            yield trigger
             continue
         readings = [
             dataclasses.replace(
                 reading, trace=dataclasses.replace(reading.trace, frame=f"{rule.name}.{reading.trace.frame}")
             )
-            for reading in (each, *each.alternatives)
+            for reading in (trigger, *trigger.alternatives)
         ]
         yield dataclasses.replace(readings[0], alternatives=tuple(readings[1:]))
 
 
 def _wanted_lemma(rules: Sequence[Rule], trigger: str | None) -> str | None:
-    """The lemma in lower case, if a trigger of a rule has it."""
+    """Return a trigger in lower case, or raise ParameterError if no rule has such a trigger."""
     if trigger is None:
         return None
     words = {word for rule in rules for frame in rule.frames for word in frame.words}
@@ -249,7 +250,7 @@ def _rank(seed: int, doc_id: str, token: int) -> int:
 
 
 def print_explain(run: ExplainResult) -> None:
-    """Print the triggers that were chosen, and what they are."""
+    """Print the numbers of triggers by outcome, and the triggers that were drawn."""
     outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(run.outcomes.items()))
     print_text(
         f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
@@ -260,63 +261,63 @@ def print_explain(run: ExplainResult) -> None:
             f"Without coreference, {counted(run.n_with_event, 'document')} with the event: {run.n_by_actor:,} by an "
             f"actor, {run.n_by_nobody:,} by nobody whom the lexicon names."
         )
-    for _, shown in groupby(run.shown, key=lambda each: each.doc_id):  # the triggers of a document follow each other
+    for _, shown in groupby(run.shown, key=lambda trigger: trigger.doc_id):  # triggers of a document are adjacent
         _print_document([*shown], all_parses=run.all_parses)
 
 
 def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
-    """Print the triggers of a document; with several parses at most a screen of lines, unless all are wanted."""
-    is_limited = not all_parses and any(each.has_several for each in shown)
+    """Print the triggers of a document; with several parses at most 40 lines, unless `all_parses` is true."""
+    is_limited = not all_parses and any(trigger.has_several for trigger in shown)
     n_lines = 0
-    for number, each in enumerate(shown):
-        pairs = _pairs(each, all_parses=all_parses)
+    for number, trigger in enumerate(shown):
+        pairs = _pairs(trigger, all_parses=all_parses)
         if not number:
-            pairs.append(("P(event)", _shares(each)))
-        lines = ["", *pair_lines(_place(each), pairs)]
+            pairs.append(("P(event)", _shares(trigger)))
+        lines = ["", *pair_lines(_heading(trigger), pairs)]
         n_lines += len(lines)
-        if is_limited and number and n_lines > _SCREEN - 2:  # lines of what is left out
-            outcomes = Counter(other.trace.outcome for other in shown[number:])
+        if is_limited and number and n_lines > _SCREEN - 2:  # two lines summarise the other triggers
+            outcomes = Counter(hidden.trace.outcome for hidden in shown[number:])
             more = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
             click.echo()
             print_text(
-                f"{_place(each)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
+                f"{_heading(trigger)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
             )
             return
         for line in lines:
             click.echo(line)
 
 
-def _shares(each: Explained) -> str:
-    """Events of the document of a trigger."""
+def _shares(trigger: Explained) -> str:
+    """Text with the events of a trigger's document and their probabilities."""
     from events.commands._explaining import N_SAMPLES
 
-    if each.events is None:
+    if trigger.events is None:
         return "none: the labels fit several schemes, which give different events"
-    shares = ", ".join(map(str, each.events)) or "0"
+    shares = ", ".join(map(str, trigger.events)) or "0"
     return f"{shares}, of the document in {N_SAMPLES:,} samples"
 
 
-def _place(each: Explained) -> str:
-    return each.doc_id if each.date is None else f"{each.doc_id}, {each.date}"
+def _heading(trigger: Explained) -> str:
+    return trigger.doc_id if trigger.date is None else f"{trigger.doc_id}, {trigger.date}"
 
 
-def _pairs(each: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
-    """Lines about one trigger; the trigger is in brackets in its sentence."""
-    words, place = list(each.words), each.trace.token - each.start
-    words[place] = f"[{words[place]}]"
+def _pairs(trigger: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
+    """Pairs of name and value about a trigger, which is in brackets in its sentence."""
+    words, position = list(trigger.words), trigger.trace.token - trigger.start
+    words[position] = f"[{words[position]}]"
     pairs = [("sentence", " ".join(words))]
-    if all_parses or not each.has_several:
-        for reading in (each, *each.alternatives):
+    if all_parses or not trigger.has_several:
+        for reading in (trigger, *trigger.alternatives):
             share = f"{reading.share:.3f} of them:"
-            pairs += [("parses", share), *_reading(reading)] if each.has_several else _reading(reading)
-        if each.share_without:
-            pairs.append(("parses", f"{each.share_without:.3f} of them: no trigger"))
+            pairs += [("parses", share), *_reading(reading)] if trigger.has_several else _reading(reading)
+        if trigger.share_without:
+            pairs.append(("parses", f"{trigger.share_without:.3f} of them: no trigger"))
         return pairs
     matches: dict[str, float] = {}
-    for reading in (each, *each.alternatives):
+    for reading in (trigger, *trigger.alternatives):
         matches[reading.match()] = matches.get(reading.match(), 0.0) + reading.share
-    if each.share_without:
-        matches["no trigger"] = each.share_without
+    if trigger.share_without:
+        matches["no trigger"] = trigger.share_without
     ordered = sorted(matches.items(), key=lambda item: -item[1])
     few = [f"{share:.3f} {match}" for match, share in ordered[:_MATCHES]]
     if len(ordered) > _MATCHES:
@@ -324,16 +325,16 @@ def _pairs(each: Explained, *, all_parses: bool) -> list[tuple[str, str]]:
     return [
         *pairs,
         ("parses", "; ".join(few)),
-        ("likeliest", f"{each.share:.3f} of them, for example:"),
-        *_reading(each),
+        ("likeliest", f"{trigger.share:.3f} of them, for example:"),
+        *_reading(trigger),
     ]
 
 
-def _reading(each: Explained) -> list[tuple[str, str]]:
-    """Lines about what a trigger is in some or all parses."""
-    trace = each.trace
+def _reading(reading: Explained) -> list[tuple[str, str]]:
+    """Pairs of name and value about the trace of a trigger in some parses or in all."""
+    trace = reading.trace
     pairs = [("trigger", f"{trace.trigger} (frame {trace.frame})")]
-    remark = " by nobody whom the lexicon names" if each.is_by_nobody else ""
+    remark = " by nobody whom the lexicon names" if reading.is_by_nobody else ""
     pairs.append(("outcome", f"{trace.outcome} ({_OUTCOMES[trace.outcome]}{remark})"))
     if trace.conditions:
         words = zip(trace.conditions, trace.condition_words, strict=True)

@@ -45,7 +45,7 @@ RECORD_SUFFIX = ".recalibration.json"
 
 @declared
 class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
-    """What to fit, and how.
+    """Options of a recalibration.
 
     Attributes
     ----------
@@ -80,25 +80,25 @@ class RecalibrateResult(CommandResult):
     Attributes
     ----------
     out, record
-        Path of the file of recalibrated documents, and of the record of the fit beside it.
+        Path of the file of recalibrated documents, and path of the record of the fit beside it.
     fit
-        Recalibration fitted to all documents with gold.
+        Recalibration that was fitted to all documents with gold.
     cross_fit
-        Recalibrations fitted without one fold of the documents; their scores are on that fold.
+        Recalibrations that were each fitted without one fold of the documents, with their scores on this fold.
     draws
-        Recalibrations refitted to bootstrapped documents.
+        Recalibrations that were refitted to bootstrapped documents.
     applied
         Recalibration of the written documents: the fit, or the fit shrunk towards no change.
     domain_effect
-        How much the recalibration differs between domains; None if the domains are not known or not used.
+        Difference of the recalibration between domains; None if the domains are unknown or not used.
     n_without_gold
         Number of documents of the gold inputs that were left out because they have no gold.
     n_documents
         Number of documents written.
     n_also_fitted
-        Number of written documents that the fit also used.
+        Number of written documents that were also used in the fit.
     n_quarantined
-        Number of bad documents set aside, of both inputs.
+        Number of invalid documents of both inputs that were set aside.
     seconds
         Wall time in seconds.
     """
@@ -143,15 +143,15 @@ def run_recalibrate(
     Parameters
     ----------
     gold
-        Files, globs, or "-": documents to fit on. Those without gold are counted and left out.
+        Paths, globs, or "-" of the documents for the fit. Documents without gold are counted and left out.
     apply
-        Files, globs, or "-": documents whose scores are to be recalibrated; they may be the same files.
+        Paths, globs, or "-" of the documents whose scores are recalibrated; they may be the same files.
     options
-        What to fit, and the new file: .jsonl, .jsonl.gz or .parquet. The record of the fit is written beside it, to the
-        name with .recalibration.json added, and bad documents to the name with .quarantine.jsonl added.
+        Options of the fit, and the new file (.jsonl, .jsonl.gz or .parquet). The record of the fit is written to its
+        name with .recalibration.json added, and invalid documents to its name with .quarantine.jsonl added.
     on_progress
-        Function called as documents are read, with bytes read, bytes in all, and documents; first for `gold`, then for
-        `apply`.
+        Function that is called as documents are read with the bytes read, the bytes of all files, and the number of
+        documents; first for `gold`, then for `apply`.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def run_recalibrate(
         If an output exists and `overwrite` is false, there are more folds than documents, or gold does not determine
         a recalibration.
     InputError
-        If a document is bad and is not set aside, or if no document of `gold` has gold.
+        If a document is invalid and is not set aside, or if no document of `gold` has gold.
     OutputError
         If a file cannot be written.
     """
@@ -174,11 +174,11 @@ def run_recalibrate(
 
     started = time.time()
     if "-" in path_list(gold) and "-" in path_list(apply):
-        raise ParameterError("must not be standard input where gold is, got - twice", parameter="apply")
+        raise ParameterError("must not be standard input if gold is, got - twice", parameter="apply")
     require_suffix(options.out, SUFFIXES, ParameterError)
     record = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
     with quarantine_file(options.out, **options.subset("on_error", "overwrite")) as on_rejected:
-        apply_paths = DocumentStream(apply).paths  # so that a missing file raises before the fit
+        apply_paths = DocumentStream(apply).paths  # raises for a missing file before the fit
         gold_inputs = gold_documents(
             gold,
             "the fit",
@@ -249,12 +249,12 @@ def _fitted(
 
 
 def _fit_language(gold: GoldDocuments) -> str | None:
-    """Language of the documents of a fit, None if they do not say it.
+    """Language that the documents of a fit declare; None if no document declares one.
 
     Raises
     ------
     InputError
-        If the documents are of several languages, or the model that scored them was trained on some of them.
+        If the documents are in several languages, or some of them were in the training of the model that scored them.
     """
     from corefsample.languages._language import declared_language
     from corefsample.scorers._scoring import SEEN_FIELD
@@ -272,7 +272,7 @@ def _fit_language(gold: GoldDocuments) -> str | None:
 
 
 def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str | Fault]:
-    """Rows that cannot be recalibrated: of other scores or another language than the fit, or infinite results."""
+    """Faults by row: scores or language that differ from those of the fit, and scores that become infinite."""
     from corefsample.documents._faults import Fault
     from corefsample.languages._language import declared_language, differ
     from corefsample.recalibration._model import Recalibration
@@ -286,7 +286,7 @@ def _faults(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int
                 wrong[row] = Fault(f"scores {uncertain.other_scores(applied)}", hint)
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
-                wrong[row] = f"must be of the language of the fit ({uncertain.language}), got {language}"
+                wrong[row] = f"must be in the language of the fit ({uncertain.language}), got {language}"
             uncertain.recalibration.scores(batch.antecedents(row).scores)
         except ParameterError as error:
             wrong[row] = str(error)

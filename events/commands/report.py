@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @declared
 class PictureOptions(Options):
-    """What is drawn for a paper, and how.
+    """Options of a picture for a paper.
 
     Attributes
     ----------
@@ -65,15 +65,15 @@ class PictureOptions(Options):
         for label in self.labels:
             if not label.partition("=")[2]:
                 raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
-        for name, each in fields_of(PictureOptions).items():
-            if self.picture is None and getattr(self, name) != each.default:
-                hint = ParameterHint("picture", "names it")
-                raise ParameterError("needs the file of a picture, got none", parameter=name, hint=hint)
+        for name, field in fields_of(PictureOptions).items():
+            if self.picture is None and getattr(self, name) != field.default:
+                hint = ParameterHint("picture", "names the file of the picture")
+                raise ParameterError("can only be used for a picture, got none", parameter=name, hint=hint)
 
 
 @declared
 class ReportOptions(PictureOptions, shared.Overwrite):
-    """What the page contains.
+    """Options of the page of a run.
 
     Attributes
     ----------
@@ -101,12 +101,12 @@ class ReportOptions(PictureOptions, shared.Overwrite):
 
 @dataclass(frozen=True, slots=True)
 class PictureResult(CommandResult):
-    """A picture of counts.
+    """A picture of counts that was drawn.
 
     Attributes
     ----------
     out
-        Path of the picture.
+        Path of the file of the picture.
     event
         Name of the rule whose counts are drawn.
     n_bytes
@@ -119,7 +119,15 @@ class PictureResult(CommandResult):
 
 
 def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult | PictureResult:
-    """Write the page of a finished events run (see `write_report`), or a picture of its counts."""
+    """Write the page of a finished run of `events` (see `write_report`), or a picture of its counts.
+
+    Parameters
+    ----------
+    folder
+        Path of the folder of the run.
+    options
+        Options of the page or of the picture; by default, those of the command line.
+    """
     options = options or ReportOptions()
     if options.picture is not None:
         return _drawn(folder, options, options.picture)
@@ -151,7 +159,7 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult
 
 
 def print_report(summary: ReportResult | PictureResult) -> None:
-    """Print what the page contains."""
+    """Print the path and the contents of the page, or the path of the picture."""
     if isinstance(summary, PictureResult):
         click.echo(f"Picture  {summary.out}")
         return

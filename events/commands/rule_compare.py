@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @declared
 class RuleCompareOptions(shared.Seed):
-    """How to compare.
+    """Options of a comparison.
 
     Attributes
     ----------
@@ -55,23 +55,23 @@ class RuleCompareOptions(shared.Seed):
 
 @dataclass(frozen=True, slots=True)
 class RuleCompareResult(CommandResult):
-    """Comparison of the P of two runs with labels.
+    """Comparison of the probabilities of two runs with labels.
 
     Attributes
     ----------
     first, second
-        Folders of the runs.
+        Paths of the folders of the runs.
     level
         Confidence level of the intervals, in (0, 1).
     n_labels, n_positive
-        Number of labels that are yes or no, and of those that are yes.
+        Number of labels that are yes or no, and number of labels that are yes.
     n_moved
-        Number of labels for which the P of the two runs are on different sides of one half.
+        Number of labels for which the probabilities of the two runs are on different sides of one half.
     differences
-        Mapping with measure, first, second, difference, lower and upper for each measure: see
+        For each measure a mapping with measure, first, second, difference, lower and upper: see
         `events.audit._quality.Difference`.
     verdict
-        better, worse or undecided: by the interval of the Brier score, which is finite where P is 0 or 1.
+        "better", "worse" or "undecided", by the interval of the difference of Brier scores.
     """
 
     first: str
@@ -87,24 +87,24 @@ class RuleCompareResult(CommandResult):
 def run_rule_compare(
     first: PathLike, second: PathLike, sheets: Sequence[PathLike], options: RuleCompareOptions | None = None
 ) -> RuleCompareResult:
-    """Compare P of two runs on labelled documents.
+    """Compare the probabilities of two runs on labelled documents.
 
     Parameters
     ----------
     first
-        Folder of the finished events run that the audit's plan was drawn from.
+        Path of the folder of the run from which the audit's plan was drawn.
     second
-        Folder of a finished events run of the same documents, with another rule, preset or lexicon.
+        Path of the folder of a run of the same documents with another rule, preset or lexicon.
     sheets
-        Labelled sheets of the audit, at least one.
+        Paths of labelled sheets of the audit, at least one.
     options
-        Level and resamples of the intervals, their seed, and the folder of the audit.
+        Level, resamples and seed of the intervals, and the folder of the audit; by default, those of the command line.
 
     Raises
     ------
     ParameterError, InputError
-        If an option is invalid, if the second run lacks rules or documents of the plan, or if a run or a sheet is
-        missing or damaged.
+        If an option is invalid, the second run lacks rules or documents of the plan, or a run or a sheet is missing or
+        damaged.
     """
     from events.audit._quality import THRESHOLD, labelled_cells, paired_differences
     from events.commands._audit_files import labelled_plan
@@ -129,7 +129,7 @@ def run_rule_compare(
 
 
 def _probabilities(run: PathLike, plan: AuditPlan) -> Floats:
-    """P of the plan's targets in its sample by a run: float64 (n_sampled, n_targets)."""
+    """Probabilities of the plan's targets in its sampled documents by a run: float64 (n_sampled, n_targets)."""
     from corefsample.files._contents import read_parquet
     from events.audit._documents import ALL_DOCUMENTS, RULES, run_record
     from events.audit._quality import target_keys, target_probabilities
@@ -165,9 +165,9 @@ def print_rule_compare(result: RuleCompareResult) -> None:
     moved = f"the runs are on different sides of P = 1/2 for {result.n_moved:,}"
     print_text(f"{labels}; {moved}.")
     click.echo(f"\n{'':<18}{'first':>8}{'second':>8}{'change':>8}  {100 * result.level:g}% interval")
-    for each in result.differences:
-        values = "".join(f"{each[name]:>8.3f}" for name in ("first", "second", "difference"))
-        click.echo(f"{each['measure'].replace('_', ' '):<18}{values}  {each['lower']:.3f} to {each['upper']:.3f}")
+    for row in result.differences:
+        values = "".join(f"{row[name]:>8.3f}" for name in ("first", "second", "difference"))
+        click.echo(f"{row['measure'].replace('_', ' '):<18}{values}  {row['lower']:.3f} to {row['upper']:.3f}")
     click.echo()
     print_text(_VERDICTS[result.verdict])
 

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @declared
 class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
-    """What the rule is made from.
+    """Options of a new rule file.
 
     Attributes
     ----------
     example
         Sentence that reports the event; repeatable.
     pipeline
-        spaCy pipeline with a parser, or its folder.
+        Name or folder of a spaCy pipeline with a parser.
     trigger
         Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
         [default: its only verb]
@@ -47,7 +47,7 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     out
         File of the rule. [default: NAME.yaml]
     lexicon
-        countries, police, or a YAML file of your own actors. [default: countries]
+        Names of the actors: countries, police, or a YAML file of your own. [default: countries]
     """
 
     example: tuple[str, ...] = option(metavar="TEXT")
@@ -70,8 +70,8 @@ class RuleNewResult(CommandResult):
     scheme
         Dependency scheme of the pipeline.
     examples
-        For each example its text, the trigger, the actor with the mention that names it, the path from the trigger to
-        it, and what each preset finds.
+        For each example its text, the trigger, the actor with its mention, the path from the trigger to this mention,
+        and the events that each preset finds.
     """
 
     out: str
@@ -89,13 +89,13 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
         Name of the rule.
     options
         Example sentences, their triggers and actors, pipeline, lexicon and output. A single `trigger` or `actor`
-        applies to all examples; several are one for each.
+        applies to all examples; several must be one for each example.
 
     Raises
     ------
     ParameterError
-        If there is no example, if an example is not one sentence, if its trigger or its actor is neither given nor
-        unique in the sentence, or if the rule does not find the event in it.
+        If there is no example, an example is not one sentence, its trigger or its actor is neither named nor unique in
+        the sentence, or the rule does not find the event in it.
     """
     from corefsample.files._atomic import require_free, write_bytes
     from corefsample.spacy_bridge.documents import tokens_of_doc
@@ -158,32 +158,32 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
 
 
 def _parsed_in_lower_case(pipeline: Any, text: str) -> Tokens:
-    """The parse of a sentence whose first letter is in lower case, so that its first word is not tagged as a name."""
+    """Parse a sentence with its first letter in lower case, so that its first word is not tagged as a name."""
     from corefsample.spacy_bridge.documents import tokens_of_doc
 
     return tokens_of_doc(pipeline(text[:1].lower() + text[1:]))
 
 
 def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
-    """The trigger or the actor of each example."""
-    given: tuple[str, ...] = getattr(options, name)
+    """Trigger or actor of each example, None for examples without one."""
+    values: tuple[str, ...] = getattr(options, name)
     n_examples = len(options.example)
-    if len(given) not in (0, 1, n_examples):
+    if len(values) not in (0, 1, n_examples):
         raise ParameterError(
-            f"must be one for all examples, or one for each of {n_examples}, got {len(given)}", parameter=name
+            f"must be one for all examples, or one for each of {n_examples}, got {len(values)}", parameter=name
         )
-    return given if len(given) == n_examples else (given or (None,)) * n_examples
+    return values if len(values) == n_examples else (values or (None,)) * n_examples
 
 
 def print_rule_new(result: RuleNewResult) -> None:
-    """Print the parts of each example, and the next step."""
-    for each in result.examples:
-        print_text(each["text"])
-        click.echo(f"  trigger   {each['trigger']}")
-        at = f", at {each['mention']!r} by {each['path']}" if each["mention"] else ": nobody named"
-        click.echo(f"  actor     {each['actor']}{at}")
+    """Print the trigger and the actor of each example, and the next step."""
+    for example in result.examples:
+        print_text(example["text"])
+        click.echo(f"  trigger   {example['trigger']}")
+        at = f", at {example['mention']!r} by {example['path']}" if example["mention"] else ": nobody named"
+        click.echo(f"  actor     {example['actor']}{at}")
         for preset in ("extended", "asserted"):
-            click.echo(f"  {preset}  {each[preset] or 'nothing'}")
+            click.echo(f"  {preset}  {example[preset] or 'nothing'}")
     click.echo(f"\nRule     {result.out} ({result.scheme})")
     click.echo(f"Then     corefsample rule test {result.out}")
 

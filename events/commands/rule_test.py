@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @declared
 class RuleTestOptions(shared.LexiconOption):
-    """What rules are checked against.
+    """Options of a check of rules.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class RuleTestResult:
     Attributes
     ----------
     reports
-        Report on each file, like those of `doctor`.
+        Report on each file: see `events.commands.doctor`.
     """
 
     reports: tuple[FileReport, ...]
 
     def to_json(self) -> Any:
-        """The fields of each report, and its examples."""
+        """JSON values of each report with its examples."""
         return [{**report.to_json(), "examples": _examples(report)} for report in self.reports]
 
 
@@ -66,9 +66,9 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     Parameters
     ----------
     files
-        YAML files of rules, and names of shipped rules.
+        Paths of YAML files of rules, or names of shipped rules.
     options
-        Lexicon and dependency scheme that the rules are checked against.
+        Lexicon and dependency scheme of the check; by default, those of the command line.
 
     Raises
     ------
@@ -99,21 +99,21 @@ def _examples(report: FileReport) -> list[dict[str, Any]]:
     ]
 
 
-def print_rule_test(result: RuleTestResult) -> None:
-    """Print each report, and what is found in each example."""
-    for report in result.reports:
+def print_rule_test(outcome: RuleTestResult) -> None:
+    """Print each report, and the events that each preset finds in each example."""
+    for report in outcome.reports:
         print_pairs(report.title, report.lines())
         by_example: dict[int, list[ExampleResult]] = {}
-        for each in report.examples:
-            by_example.setdefault(each.number, []).append(each)
-        for number, several in sorted(by_example.items()):
-            first = several[0]
+        for result in report.examples:
+            by_example.setdefault(result.number, []).append(result)
+        for number, results in sorted(by_example.items()):
+            first = results[0]
             click.echo()
             print_text(f"examples[{number}], {first.example.scheme}: {first.text}")
-            for each in several:
-                found = ", ".join(each.events) or "nothing"
-                wrong = "" if each.fault is None else f", and must be {', '.join(each.expected) or 'nothing'}"
-                click.echo(f"  {each.preset:<10} {found}{wrong}")
+            for result in results:
+                names = ", ".join(result.events) or "nothing"
+                wrong = "" if result.fault is None else f", and must be {', '.join(result.expected) or 'nothing'}"
+                click.echo(f"  {result.preset:<10} {names}{wrong}")
 
 
 command = Command(

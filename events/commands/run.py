@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @declared
 class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions, shared.EngineOptions):
-    """What to read and to count, and where to write it.
+    """Options of reading, scoring and counting, and the folder of the run.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class RunResult(CommandResult):
     scored
         Path of the file of scored documents.
     report
-        Path of the page; None if the libraries of the extra "report" are missing, or memory for its charts.
+        Path of the page; None if the libraries of the extra "report" are missing or memory for its charts is limited.
     events
-        Summary of the counts.
+        Result of counting.
     """
 
     scored: str
@@ -64,21 +64,22 @@ class RunResult(CommandResult):
     events: EventsResult
 
     def to_json(self) -> dict[str, Any]:
-        """The summary of the counts, with the names of the other files."""
+        """JSON values of the result of counting, with the paths of the other files."""
         return {"scored": self.scored, "report": self.report, **self.events.to_json()}
 
 
 def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> RunResult:
-    """Score documents, count their events and write the report, as the three commands do.
+    """Score documents, count their events and write the report, as the commands score, events and report do.
 
     Parameters
     ----------
     inputs
-        Files, folders of news, globs, or "-", to be scored: see `events.commands.run_score`.
+        Paths of files and of folders of news, globs, or "-" for standard input: see `events.commands.run_score`.
     options
-        What to read and to count, and the folder of the run.
+        Options of reading, scoring and counting, and the folder of the run.
     on_progress
-        Function called while documents are scored and counted, with bytes read, bytes in all, and documents.
+        Function that is called while documents are scored and counted with the bytes read, the bytes of all files, and
+        the number of documents.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.runs.scoring._run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
-    # These raise before hours of work: for a folder in use, and for what cannot be counted.
+    # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
     Counting.of(counting)
@@ -109,7 +110,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
 
 
 def print_run(result: RunResult) -> None:
-    """Print what `events` prints, and the file of scored documents."""
+    """Print the result of counting, and the path of the scored documents."""
     print_events(result.events)
     click.echo(f"Scored   {result.scored}")
 

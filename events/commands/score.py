@@ -39,29 +39,31 @@ __all__ = ["ScoreOptions", "print_score", "run_score"]
 def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
     """Score documents with an antecedent model.
 
-    The bytes of the output depend on the documents, the model, the pipeline and the options alone: not on the number
-    of processes, nor on whether the run was interrupted. While it runs, finished parts are kept in the folder
-    `out`.parts (of a URL, in the current folder). An interrupted run leaves them there, and the same call continues.
+    The bytes of the output depend only on the documents, the model, the pipeline and the options, not on the number of
+    processes or on interruptions. During the run, finished parts are stored in the folder `out`.parts (in the current
+    folder if `out` is a URL). An interrupted run leaves them there, and the same call continues it.
 
     Parameters
     ----------
     inputs
-        Files, folders of news, globs, or "-": annotated corpora (CoNLL-U, CoNLL-2012), scored mentions, or dated news
-        (with `ScoreOptions.pipeline`, as documents without a parse). Annotated entities, dates and metadata are kept.
+        Paths of files and of folders of news, globs, or "-" for standard input: annotated corpora (CoNLL-U,
+        CoNLL-2012), scored mentions, or dated news. News and documents without a parse require `ScoreOptions.pipeline`.
+        Annotated entities, dates and metadata are kept.
     options
-        How to score, and the new file: .jsonl, .jsonl.gz or .parquet. The record is written beside it, to the name with
-        .scoring.json added, and bad documents, if any, to the name with .quarantine.jsonl added. The clustering that
-        `ScoreOptions.clusters` chooses, such as binder, is written to the name with its ending replaced by
-        .binder.conllu.
+        Options of scoring, and the new file (.jsonl, .jsonl.gz or .parquet). The record is written to its name with
+        .scoring.json added, and invalid documents to its name with .quarantine.jsonl added. A clustering of
+        `ScoreOptions.clusters`, such as binder, is written to its name with the ending replaced by .binder.conllu.
     on_progress
-        Function called after some documents, with bytes read, bytes in all, and number of documents.
+        Function that is called after some documents with the bytes read, the bytes of all files, and the number of
+        documents.
 
     Raises
     ------
     ParameterError
-        If the pipeline does not parse, or an output exists and `overwrite` is false; before the first document.
+        If the pipeline cannot parse, or an output exists and `overwrite` is false. No document is then read.
     InputError
-        If the model is of another version, a document is bad, or there is no document.
+        If the model was written by another version, a document is invalid and is not set aside, or the inputs have no
+        document.
     OutputError
         If a file cannot be written.
     """
@@ -76,7 +78,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
 
 
 def print_score(run: ScoreResult) -> None:
-    """Print what was scored, and what is wrong with the texts."""
+    """Print the numbers of scored documents and mentions, and the faults of texts."""
     from corefsample.recalibration._shipped import SHIPPED
     from corefsample.scorers._scoring import few_known_words
 
@@ -90,8 +92,8 @@ def print_score(run: ScoreResult) -> None:
         "on average."
     )
     if run.recalibration is not None:
-        whose = SHIPPED.get(run.recalibration, run.recalibration)
-        print_text(f"Recalibrated ({whose}); --recalibration none leaves the scores as they are.")
+        name = SHIPPED.get(run.recalibration, run.recalibration)
+        print_text(f"Recalibrated ({name}); --recalibration none leaves the scores as they are.")
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
     if run.skipped:
@@ -100,8 +102,8 @@ def print_score(run: ScoreResult) -> None:
         print_text(f"Words: {few_known}.")
     if tally.n_seen:
         print_text(
-            f"{counted(tally.n_seen, 'document')} were in the training of the model, whose scores of them are too good "
-            "to fit or test anything: --folds 5 scores documents with gold by models that have not seen them."
+            f"{counted(tally.n_seen, 'document')} were in the training of the model, so their scores must not be used "
+            "for fits or tests: --folds 5 scores documents with gold by models that were trained without them."
         )
     for notice in run.texts.notices():
         print_text(notice)

@@ -44,7 +44,7 @@ RECORD_SUFFIX = ".training.json"
 
 @declared
 class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
-    """Which documents to train on, and how.
+    """Options of a training.
 
     Attributes
     ----------
@@ -125,25 +125,25 @@ class TrainResult(CommandResult):
     Attributes
     ----------
     out, record
-        Path of the model file, and of the record of its training beside it.
+        Path of the model file, and path of the record of the training beside it.
     model
         Trained model.
     reports
-        Reports of each pass with each penalty, in order; with `refit`, those of the last training have no held-out
-        figures.
+        Reports of each pass with each penalty, in order; with `refit`, reports of the last training have no held-out
+        losses.
     l2, epoch
-        Penalty and number of passes that the held-out documents chose.
+        Penalty and number of passes with the lowest loss on held-out documents.
     n_documents, n_mentions
-        Number of documents trained on, and of their annotated mentions.
+        Number of documents in the training, and number of their annotated mentions.
     n_held_out
-        Number of documents held out; with `refit` the final model is trained on them, too.
+        Number of held-out documents; with `refit`, the final model is trained on them too.
     n_without_gold, n_not_selected
-        Number of documents left out because they have no annotated entities, and because they do not meet the
-        conditions `where`.
+        Number of documents left out because they have no annotated entities, and number of documents left out because
+        they do not meet the conditions `where`.
     n_quarantined
-        Number of bad documents.
+        Number of invalid documents that were set aside.
     skipped
-        Number of mentions of the corpora that are in no document, by reason.
+        Number of mentions of the corpora that could not be read, by reason.
     seconds
         Wall time in seconds.
     """
@@ -164,14 +164,14 @@ class TrainResult(CommandResult):
     seconds: float
 
     @property
-    def chosen(self) -> EpochReport:
-        """Report of the chosen pass."""
+    def best_pass(self) -> EpochReport:
+        """Report of the pass `epoch` with the penalty `l2`."""
         return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
 
     def _more(self) -> dict[str, Any]:
-        found = self.chosen.held_out
+        losses = self.best_pass.held_out
         return {
-            "held_out": None if found is None else dataclasses.asdict(found),
+            "held_out": None if losses is None else dataclasses.asdict(losses),
             "passes": [_report_row(report) for report in self.reports],
         }
 
@@ -196,23 +196,26 @@ def run_train(
     Parameters
     ----------
     corpora
-        Files, globs, or "-": CoNLL-U, CoNLL-2012, scored mentions with gold. Documents without annotated entities are
-        counted and left out; each file must have a document with annotated entities.
+        Paths or globs of files in CoNLL-U or CoNLL-2012, or of scored mentions with gold, or "-" for standard input.
+        Documents without annotated entities are counted and left out; each file must have a document with annotated
+        entities.
     options
-        Which documents to train on, how, and the new file for the model. The record is written beside it, to the name
-        with .training.json added, and bad documents, if any, to the name with .quarantine.jsonl added. Without
-        `held_out`, a share of the documents is held out, chosen by their names and the seed.
+        Options of the training, and the new file for the model. The record is written to its name with .training.json
+        added, and invalid documents to its name with .quarantine.jsonl added. Without `held_out`, a share of the
+        documents is held out, drawn by their doc_ids and the seed.
     on_progress
-        Function called after each document, with bytes read, bytes in all, and number of documents.
+        Function that is called after each document with the bytes read, the bytes of all files, and the number of
+        documents.
     on_epoch
-        Function called with the report of each pass, after it.
+        Function that is called with the report of each pass after this pass.
 
     Raises
     ------
     ParameterError
         If an output exists and `overwrite` is false.
     InputError
-        If a document is bad, a file has no gold, no document is left to train on, or a document is in both corpora.
+        If a document is invalid and is not set aside, a file has no gold, no document remains for training, or a
+        document is both in `corpora` and in `held_out`.
     OutputError
         If a file cannot be written.
     """
@@ -260,7 +263,7 @@ def run_train(
             skipped=dict(corpus.skipped + held_out.skipped),
             seconds=round(time.time() - started, 3),
         )
-        content = run_record(
+        record_content = run_record(
             options.recorded(),
             [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
             started,
@@ -268,7 +271,7 @@ def run_train(
             documents=[document.doc_id for document in documents],
             held_out=[document.doc_id for document in held_out_documents],
         )
-        write_json(run.record, content)
+        write_json(run.record, record_content)
     return run
 
 
@@ -279,7 +282,7 @@ def _provenance(
     documents: Sequence[MentionDocument],
     n_held_out: int,
 ) -> dict[str, Any]:
-    """Describe the origin of a model, without folders and times, so that the same command gives the same bytes."""
+    """Describe the origin of a model without folders and times, so that the same command gives the same bytes."""
     texts = {"attribution": options.attribution, "note": options.note}
     doc_ids = "\n".join(document.doc_id for document in documents).encode("utf-8", "surrogatepass")
     return {
@@ -304,7 +307,7 @@ def load_templates(path: PathLike) -> Any:
     Raises
     ------
     InputError
-        If the file cannot be read, has other content, or has a template that breaks its rules.
+        If the file cannot be read, does not have these lists, or has an invalid template.
     """
     from corefsample.scorers._loading import feature_templates
     from events._yaml_file import file_bytes, read_yaml, typed
@@ -318,24 +321,24 @@ def load_templates(path: PathLike) -> Any:
 
 
 def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
-    """Choose documents to hold out.
+    """Draw documents to hold out.
 
-    Documents are ranked by a hash of the seed and their name, so the choice does not depend on their order.
+    Documents are ranked by a hash of the seed and their doc_id, so the result does not depend on their order.
 
     Parameters
     ----------
     doc_ids
-        Distinct names of the documents.
+        Distinct identifiers of the documents.
     share
         Share of the documents to hold out, in (0, 1). The number is rounded up, and must leave at least one document to
         train on.
     seed
-        Seed of the choice, in [0, 2**64).
+        Seed of the draw, in [0, 2**64).
 
     Raises
     ------
     ParameterError
-        If no document is left to train on.
+        If no document remains for training.
     """
     n_held_out = math.ceil(share * len(doc_ids))
     if n_held_out >= len(doc_ids):
@@ -355,30 +358,30 @@ _AS_GIVEN = frozenset(
     {"learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows", "start"}
 )
 _L2_GRID = (0.02, 0.05)
-_L2_DEFAULT = (0.02,)  # without documents to choose on
+_L2_DEFAULT = (0.02,)  # without held-out documents
 
 
 def split_documents(
-    corpus: Corpus, others: Corpus, options: Any
+    corpus: Corpus, held_out_corpus: Corpus, options: Any
 ) -> tuple[list[MentionDocument], list[MentionDocument]]:
-    """Return the documents to train on and the held-out ones: those of `others`, or else a share of the corpus.
+    """Return the documents for training, and those of `held_out_corpus`, or a share of the corpus if it has no files.
 
     Raises
     ------
     InputError
-        If a document is in both.
+        If a document is in both corpora.
     ParameterError
-        If no document is left to train on.
+        If no document remains for training.
     """
     doc_ids = [document.doc_id for document in corpus.documents]
-    if not others.paths:
+    if not held_out_corpus.paths:
         held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
         documents = [document for document in corpus.documents if document.doc_id not in held_out]
         return documents, [document for document in corpus.documents if document.doc_id in held_out]
-    for repeated in (document for document in others.documents if document.doc_id in set(doc_ids)):
-        location = f"{', '.join(others.paths)}: doc_id {repeated.doc_id!r}"
+    for repeated in (document for document in held_out_corpus.documents if document.doc_id in set(doc_ids)):
+        location = f"{', '.join(held_out_corpus.paths)}: doc_id {repeated.doc_id!r}"
         raise InputError("a document must be trained on or held out, got it in both", place=location)
-    return corpus.documents, others.documents
+    return corpus.documents, held_out_corpus.documents
 
 
 def fit_model(
@@ -391,12 +394,12 @@ def fit_model(
     provenance: Mapping[str, Any],
     on_epoch: Callable[[EpochReport], None] | None,
 ) -> tuple[AntecedentScorer, tuple[EpochReport, ...]]:
-    """Train a model, and with `options.refit` once more on all documents with the chosen penalty and passes.
+    """Train a model; with `options.refit`, train it again on all documents with the best penalty and number of passes.
 
     Returns
     -------
     AntecedentScorer
-        The model; its provenance has the chosen penalty and number of passes.
+        The model, whose provenance has the best penalty and number of passes.
     tuple of EpochReport
         Reports of all passes.
     """
@@ -421,16 +424,16 @@ def fit_model(
     penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
     model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
     if options.refit and held_out:
-        chosen = model.provenance
-        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **chosen["held_out"]}
+        choice = model.provenance
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
         every = [*documents, *held_out]
         more = {**provenance, "chosen_on": figures}
-        model = trained(every, l2=(chosen["l2"],), epochs=chosen["epoch"], provenance=more)
+        model = trained(every, l2=(choice["l2"],), epochs=choice["epoch"], provenance=more)
     return model, tuple(reports)
 
 
 def print_train(run: TrainResult) -> None:
-    """Print how many documents were used, the losses of each pass, and where the model is."""
+    """Print the numbers of documents, the losses of each pass, and the path of the model."""
     from corefsample.files._paths import total_size
 
     click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
@@ -449,7 +452,7 @@ def print_train(run: TrainResult) -> None:
     for report in run.reports:
         held_out = report.held_out
         losses = f"{'-':>9} {'-':>9}" if held_out is None else f"{held_out.loss:>9.4f} {held_out.link_loss:>9.4f}"
-        mark = " chosen" if report is run.chosen and held_out is not None else ""
+        mark = " chosen" if report is run.best_pass and held_out is not None else ""
         click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {losses}{mark}")
     print_text(
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."

@@ -27,12 +27,12 @@ _DOCUMENTS, _SAMPLES = 5, 100
 
 @declared
 class WarmUpOptions(Options):
-    """Options of `warm-up`, which has none of its own."""
+    """Options of `warm-up`, which has only those of every command."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUpResult(CommandResult):
-    """What was compiled, and where it is.
+    """Compiled kernels, and their folders.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class WarmUpResult(CommandResult):
 
 
 def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
-    """Score simulated news and count their events, so that the kernels of both are in numba's cache.
+    """Score simulated news and count their events, which compiles the kernels of both and stores them.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
 
     if not cache_folders(kernels_of("events.counting")):
         rule = "a folder for compiled kernels must be writable, and NUMBA_DISABLE_JIT unset"
-        raise CorefsampleError(f"{rule}, got no such folder; NUMBA_CACHE_DIR can name one")
+        raise CorefsampleError(f"{rule}, got no such folder; NUMBA_CACHE_DIR can name a folder")
     started = time.time()
     with tempfile.TemporaryDirectory() as name:
         news, scored = (Path(name) / f"{each}.parquet" for each in ("news", "scored"))
@@ -79,7 +79,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
 
 
 def print_warm_up(run: WarmUpResult) -> None:
-    """Print which kernels are compiled, and where they are."""
+    """Print the number of compiled kernels, and their folders."""
     click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
     for folder in run.folders:
         click.echo(f"  {folder}")

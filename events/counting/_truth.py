@@ -134,10 +134,17 @@ class TrueEvents(HtmlTable):
         method to `events.simulate_documents` as `apart` to simulate documents for which counts of the rule are
         calibrated.
 
+        Parameters
+        ----------
+        document
+            Document with a date and tokens; it needs no gold, and is not added.
+
         Raises
         ------
-        ParameterError, InputError
-            In the cases in which `add` raises them, but gold is not required. The document is not added.
+        ParameterError
+            If `document` is not a ScoredDocument.
+        InputError
+            If the document has no date or no tokens, or its labels fit no scheme.
         """
         self._require(document)
         matches = self._matches(document)

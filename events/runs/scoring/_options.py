@@ -72,7 +72,7 @@ class ReadingOptions(Options):
             require_repair()
         for name in ("fix_text", "parses"):
             if getattr(self, name) and self.pipeline is None:
-                raise ParameterError("can only be used with a pipeline that parses text", parameter=name)
+                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter=name)
         if self.parse_temperature is not None and self.parses is None:
             raise ParameterError("can only be used with a number of parses", parameter="parse_temperature")
 

@@ -185,7 +185,7 @@ def test_a_recalibration_is_for_documents_of_its_language(
     call.good("recalibrate", gold, gold, "--out", tmp_path / "r.jsonl", *fit)
     assert json.loads((tmp_path / "r.jsonl.recalibration.json").read_text())["language"] == "es"
     line = call.refused("recalibrate", gold, tmp_path / "o.jsonl", "--out", tmp_path / "x.jsonl", *fit)
-    assert "must be of the language of the fit (es), got ru" in line
+    assert "must be in the language of the fit (es), got ru" in line
 
 
 # --- rules and lexicons ------------------------------------------------------------------------------------

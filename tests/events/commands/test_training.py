@@ -52,7 +52,7 @@ def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -
     assert found.templates == DEFAULT_TEMPLATES
     assert (run.n_documents, run.n_held_out) == (12, 0)
     assert run.n_mentions == sum(document.n_mentions for document in read_corefud(corpus))
-    assert run.chosen.held_out is None
+    assert run.best_pass.held_out is None
 
 
 def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
@@ -152,8 +152,8 @@ def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_
     expected = train(every, l2=plain.l2, epochs=plain.epoch, bits=8, min_count=2)
     assert np.array_equal(run.model.weights, expected.weights)
     assert (run.l2, run.epoch) == (plain.l2, plain.epoch)
-    assert run.chosen.held_out == plain.chosen.held_out
-    assert run.model.provenance["chosen_on"]["loss"] == plain.chosen.held_out.loss  # type: ignore[union-attr]
+    assert run.best_pass.held_out == plain.best_pass.held_out
+    assert run.model.provenance["chosen_on"]["loss"] == plain.best_pass.held_out.loss  # type: ignore[union-attr]
 
 
 # --- provenance --------------------------------------------------------------------------------
