@@ -244,7 +244,7 @@ def estimate_counts(
     level, method = checked_interval(level, method)
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))
-    _require_labels(plan, labels)
+    require_labels(plan, labels)
     if labels.chosen:
         logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.chosen))
     counts: list[AuditCount] = []
@@ -269,7 +269,7 @@ def estimate_counts(
     return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed, totals)
 
 
-def _require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
+def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
     """Raise if no document of a stratum has a label."""
     given = (labels.labels != MISSING).any(axis=1)
     n_given = np.bincount(plan.stratum_of[plan.sample[given]], minlength=len(plan.strata))

@@ -397,7 +397,7 @@ def difference_total(
     Cochran (1977), "Sampling Techniques", section 7.10 and Eq. 5.6 (difference estimator, by stratum); Breidt & Opsomer
     (2017), "Model-assisted survey estimation with modern prediction techniques", Statistical Science 32, section 4.
     """
-    found = _StratumErrors(strata, rows, y, p, half)
+    found = StratumErrors(strata, rows, y, p, half)
     n_positive, n_documents = float(y.sum()), len(strata)
     most = n_documents - (len(rows) - n_positive)  # each other document is positive
     estimate = float(np.clip(found.estimate.sum(), n_positive, most))
@@ -437,7 +437,7 @@ def total_draws(
     -------
     int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
     """
-    found = _StratumErrors(strata, rows, y, p)
+    found = StratumErrors(strata, rows, y, p)
     drawn = list(unlabelled_yes)
     found.estimate[drawn], found.variance[drawn] = found.yes[drawn], 0.0
     varies = found.variance > 0.0
@@ -459,7 +459,7 @@ def total_draws(
     return np.asarray(np.minimum(counts, found.size - (found.n - found.yes)))
 
 
-class _StratumErrors:
+class StratumErrors:
     """The difference estimator by stratum; strata without a document are 0 throughout.
 
     Attributes
@@ -468,6 +468,8 @@ class _StratumErrors:
         int64 (n_strata,): documents, labels, and labels of yes.
     estimate, variance
         float64 (n_strata,): of the number of positive documents; without a label the sum of P, and 0.
+    added_variance
+        float64 (n_strata,): the share of the variance that comes from the `half` labels of either kind.
     """
 
     def __init__(self, strata: Ints, rows: Ints, y: Floats, p: Floats, half: float = HALF) -> None:
@@ -480,10 +482,11 @@ class _StratumErrors:
         squares = np.bincount(of_sample, error**2, n_strata) - self.n * mean**2
         sums = np.bincount(strata, p, n_strata)
         share = sums / documents
-        spread = (squares + half * ((1.0 - share) ** 2 + share**2)) / (labels - 1.0 + 2.0 * half)
+        added = half * ((1.0 - share) ** 2 + share**2)
         self.estimate: Floats = sums + self.size * mean
-        without_all = self.size**2 * (1.0 - self.n / documents) * spread / labels
-        self.variance: Floats = np.where(self.n > 0, without_all, 0.0)
+        factor = self.size**2 * (1.0 - self.n / documents) / labels / (labels - 1.0 + 2.0 * half)
+        self.variance: Floats = np.where(self.n > 0, factor * (squares + added), 0.0)
+        self.added_variance: Floats = np.where(self.n > 0, factor * added, 0.0)
 
     def beyond_labels(self, u: Floats) -> Floats:
         """Quantiles of the total less the positive labels: lower limits for u below one half, upper limits above."""

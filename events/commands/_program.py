@@ -45,6 +45,7 @@ _COMMANDS = {
         "plan": "Draw the documents to label, and write the sheet.",
         "estimate": "Counts with intervals, from a labelled sheet.",
         "learn": "P that a reader says yes, for every document.",
+        "regress": "Coefficients of counts on covariates, from labels and P.",
     },
     prefix="audit_",
 )
@@ -60,6 +61,7 @@ def audit() -> None:
       corefsample audit plan run --labels 200 --out audit
       corefsample audit estimate run audit/sheet.csv
       corefsample audit learn run audit/sheet.csv --out learned
+      corefsample audit regress run audit/sheet.csv --table quarters.csv
     """
 
 

@@ -54,7 +54,7 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     Attributes
     ----------
     pipeline
-        spaCy pipeline with a transition parser, or its folder.
+        Name or folder of a spaCy pipeline with a transition parser.
     fit
         Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
     fit_by

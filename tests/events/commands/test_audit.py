@@ -21,6 +21,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import simulate_documents
+from events.audit import read_sheets, regress_counts
 from events.audit._documents import read_run_documents, read_scores
 from events.commands import (
     AuditEstimateOptions,
@@ -30,6 +31,7 @@ from events.commands import (
 )
 from events.commands._audit_files import read_plan
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
+from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
 from events.rule_error._table import read_reference
 
@@ -406,6 +408,26 @@ def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp
             )
     with error(ParameterError, "cluster"):
         run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
+
+
+def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: Path, labelled: Path) -> None:
+    periods = sorted(set(pd.read_csv(run / "counts.csv")["period"]))
+    table = pd.DataFrame({"period": periods, "time": np.arange(len(periods)) / 4})
+    path, sheet = labelled / "quarters.csv", labelled / "sheet.csv"
+    table.to_csv(path, index=False)
+    result = run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
+    plan = read_plan(labelled, run)
+    expected = regress_counts(plan, read_sheets(plan, [sheet]), table)
+    assert [row["estimate"] for row in result.coefficients] == [c.estimate for c in expected.coefficients]
+    units = pd.read_csv(labelled / "regression-units.csv")
+    assert units.columns.tolist() == ["period", "n_docs", "estimate", "run_mean", "time"]
+    assert units["n_docs"].sum() == len(plan.frame)
+    assert len(pd.read_csv(labelled / "regression.csv")) == 2
+    status, output, _ = call("audit", "regress", run, sheet, "--table", path)
+    assert (status, "time" in output) == (0, True)
+    table.assign(time="soon").to_csv(path, index=False)
+    with error(InputError, place="quarters.csv"):
+        run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
 
 
 # --- pages -------------------------------------------------------------------------------------------------
