@@ -164,7 +164,7 @@ def test_a_temporary_file_that_is_removed_makes_no_file(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of files that end with a process")
 def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
     code = "import sys, time; from corefsample.files._atomic import new_file\n"
-    code += "with new_file(sys.argv[1], overwrite=False): print(flush=True); time.sleep(99)"
+    code += "with new_file(sys.argv[1], overwrite=False): print(flush=True); time.sleep(9)"
     with subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
