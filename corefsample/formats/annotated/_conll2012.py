@@ -40,10 +40,10 @@ from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import (
     ON_CROSSING,
     Bracket,
+    BracketPosition,
     DocumentFaultError,
     MentionCollector,
     OnCrossing,
-    BracketPosition,
 )
 from corefsample.formats.annotated._stream import (
     AnnotatedStream,

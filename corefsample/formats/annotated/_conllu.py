@@ -15,7 +15,7 @@ from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import EMPTY_COLUMN, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
-from corefsample.formats.annotated._brackets import DocumentFaultError, BracketPosition
+from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
 from corefsample.formats.annotated._stream import Lines
 
 META = "meta::"

@@ -16,11 +16,11 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import (
     Bracket,
+    BracketPosition,
     DocumentFaultError,
     MatchedMention,
     MentionCollector,
     OnCrossing,
-    BracketPosition,
 )
 from corefsample.formats.annotated._conllu import (
     COMMENT,
