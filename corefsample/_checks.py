@@ -17,7 +17,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.errors import ParameterError
 
-MAX_SAMPLES = 10**8  # the error of a share is then at most 0.00005
+MAX_SAMPLES = 10**8  # with so many samples, the error of a share is at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
 READS = "read_documents(path) reads those of a file"
 _SHOWN = 60
@@ -88,8 +88,8 @@ def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
     return narrow
 
 
-def each(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
-    """Raise for the first value of an array that is not good, with its place: ``name[i][k] must rule, got value``."""
+def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+    """Raise for the first value of an array that is not good, with its index: ``name[i][k] must rule, got value``."""
     if not good.all():
         index = np.unravel_index(np.argmin(good), good.shape)
         raise ParameterError(f"must {rule}, got {values[index]}", parameter=name + "".join(f"[{c}]" for c in index))
@@ -187,7 +187,7 @@ def path(name: str, value: object) -> str:
 
 
 def elements(name: str, values: Iterable[T], *kinds: type, hint: str | None = None) -> Iterator[T]:
-    """Yield the elements of an iterable; raise if there is no iterable, or at the first element of another class."""
+    """Yield the elements of an iterable; raise if `values` is no iterable, or at the first element of another class."""
     rule = f"must be a list (or other iterable) of {' or '.join(kind.__name__ for kind in kinds)}"
     if isinstance(values, (str, os.PathLike)) or not isinstance(values, Iterable):
         hint = "put it into a list" if isinstance(values, kinds) else hint
@@ -199,18 +199,18 @@ def elements(name: str, values: Iterable[T], *kinds: type, hint: str | None = No
 
 
 def instance(name: str, value: object, kind: type, hint: str | None = None) -> None:
-    """Raise unless a value is of a class; the hint says how to get one."""
+    """Raise if a value is not an instance of a class; `hint` tells the user how to get an instance."""
     if not isinstance(value, kind):
         rule = f"must be {kind.__name__}, got {type(value).__name__}"
         raise ParameterError(rule, parameter=name, hint=hint)
 
 
-_LONGEST = 80  # characters of a path in a message
+_LONGEST = 80  # largest number of characters of a path in a message
 
 
-def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
-    """Path and value of the first number in JSON-like content that is NaN or infinite."""
-    stack = [(path, content)]  # no recursion: content may be deeper than Python's stack
+def non_finite(tree: Any, root: str = "") -> tuple[str, float] | None:
+    """Path and value of the first number in a JSON-like tree that is NaN or infinite; None if all are finite."""
+    stack = [(root, tree)]  # no recursion: content may be deeper than Python's stack
     while stack:
         location, value = stack.pop()
         if isinstance(value, float) and not math.isfinite(value):
@@ -222,27 +222,27 @@ def non_finite(content: Any, path: str = "") -> tuple[str, float] | None:
     return None
 
 
-def require_json(name: str, content: Mapping[str, Any], place: str) -> None:
-    """Raise if content cannot be written as JSON, or would be written as null.
+def require_json(name: str, fields: Mapping[str, Any], location: str) -> None:
+    """Raise if fields cannot be written as JSON, or if a number in them would be written as null.
 
     Raises
     ------
     ParameterError
-        If a value of the content cannot be written as JSON; the message has the path of the value.
+        If a value in `fields` cannot be written as JSON; the message has the path of the value.
     """
     import msgspec
 
-    non_finite_value = non_finite(content, name)
+    non_finite_value = non_finite(fields, name)
     if non_finite_value is not None:
-        raise ParameterError(f"{non_finite_value[0]} must be finite, got {non_finite_value[1]}", place=place)
+        raise ParameterError(f"{non_finite_value[0]} must be finite, got {non_finite_value[1]}", place=location)
     try:
-        msgspec.json.encode(dict(content))
+        msgspec.json.encode(dict(fields))
     except (TypeError, ValueError, RecursionError) as error:
         rule = f"{name} must be what JSON can represent"
-        raise ParameterError(f"{rule}, got {shown(content)}: {error}", place=place) from None
+        raise ParameterError(f"{rule}, got {shown(fields)}: {error}", place=location) from None
 
 
 def spacy_doc(doc: object) -> None:
-    """Raise unless given a spaCy Doc."""
+    """Raise if `doc` is not a spaCy Doc."""
     if not hasattr(doc, "has_annotation"):
         raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")

@@ -13,32 +13,32 @@ from corefsample.errors import ParameterError
 
 _PACKAGE = "corefsample"
 REPORT_LIBRARIES = ("altair", "vl_convert")
-_FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras
+_FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras that users do not need
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
 
 def requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Requirements, like ``numpy>=1.26``: those of every installation, and those of each extra for users."""
-    needed: list[str] = []
+    """Requirements, such as ``numpy>=1.26``, of every installation, and of each extra for users by its name."""
+    required: list[str] = []
     extras: dict[str, list[str]] = {}
     try:
-        stated = metadata.requires(_PACKAGE) or []
+        requirement_texts = metadata.requires(_PACKAGE) or []
     except metadata.PackageNotFoundError:  # the source tree on the path, not installed
-        return needed, extras
-    for each in stated:
-        requirement, _, marker = (part.strip() for part in each.partition(";"))
+        return required, extras
+    for requirement_text in requirement_texts:
+        requirement, _, marker = (part.strip() for part in requirement_text.partition(";"))
         if requirement.startswith(_PACKAGE):  # one extra that has another
             continue
-        marked = _EXTRA.search(marker)
-        if marked is None:
-            needed.append(requirement)
-        elif marked[1] not in _FOR_DEVELOPERS:
-            extras.setdefault(marked[1], []).append(requirement)
-    return needed, extras
+        extra = _EXTRA.search(marker)
+        if extra is None:
+            required.append(requirement)
+        elif extra[1] not in _FOR_DEVELOPERS:
+            extras.setdefault(extra[1], []).append(requirement)
+    return required, extras
 
 
 def install_hint(extra: str) -> str:
-    """The name of an extra and the command that installs its packages, wherever corefsample itself came from."""
+    """Name of an extra, and the command that installs its packages, however corefsample was installed."""
     packages = requirements()[1].get(extra)
     if packages is None:
         return f"install the packages of the extra {extra!r}"

@@ -28,10 +28,10 @@ R = TypeVar("R")
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _FUSED = {"nnan", "nsz", "contract"}
-_SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # how the names of files end that decide machine code
+_SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # endings of the files that determine machine code
 
 _log = logger("kernels")
-_kernels: list[Any] = []  # of all modules that are loaded
+_kernels: list[Any] = []  # kernels of all modules that are loaded
 
 
 class _KernelIndex(IndexDataCacheFile):
@@ -48,8 +48,8 @@ class _KernelCache(FunctionCache):
     """Numba's cache of one function on disk, with two differences.
 
     It becomes invalid when any source of kernels changes: a kernel contains the kernels and constants of other modules
-    that it uses, but numba compares only the module in which it is defined. And it loads a kernel without loading all
-    that a compiler needs, which takes longer than the kernels.
+    that it uses, but numba compares only the module in which it is defined. It also loads a kernel without loading the
+    compiler, which takes longer than the kernels.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -62,17 +62,17 @@ class _KernelCache(FunctionCache):
         """Load numba's memory manager, and a compiled kernel from the cache; log if the kernel is not in the cache."""
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            loaded = self._load_overload(signature, target_context)
-        if loaded is None:
+            overload = self._load_overload(signature, target_context)
+        if overload is None:
             _announce()
-        return loaded
+        return overload
 
 
 @cache
 def _sources_hash(package: str) -> str:
-    """SHA-256 of all sources of a package that decide the machine code of any of its kernels."""
+    """SHA-256 of all sources of a package that determine the machine code of its kernels."""
     folder = os.path.dirname(str(sys.modules[package].__file__))
-    names = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    names = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     sources = [Path(name).read_bytes() for name in sorted(names) if name.endswith(_SOURCES)]
     return hashlib.sha256(b"\0".join(sources)).hexdigest()
 
@@ -111,8 +111,7 @@ def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
 def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile as `kernel_without_nan` does; a product and a sum may be rounded once instead of twice.
 
-    The last bits then depend on the processor, so this is for sums of rounded figures and not for what is compared
-    exactly.
+    The last bits then depend on the processor, so results must be rounded before they are compared.
     """
     return _compiled(function, {**_OPTIONS, "fastmath": _FUSED})
 
@@ -155,25 +154,25 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def kernels_of(package: str) -> list[Callable[..., Any]]:
-    """All kernels of a package, whose modules are loaded for it."""
+    """All kernels of a package; loads its modules."""
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
         if module.name.endswith("kernels"):
             importlib.import_module(module.name)
-    return [each for each in _kernels if each.__module__.startswith(f"{package}.")]
+    return [kernel for kernel in _kernels if kernel.__module__.startswith(f"{package}.")]
 
 
 def compiled_kernels() -> list[Callable[..., Any]]:
-    """Kernels that are compiled for some types, in this process or loaded from a folder."""
-    return [each for each in _kernels if each.signatures]
+    """Kernels that were compiled in this process or loaded from a cache folder."""
+    return [kernel for kernel in _kernels if kernel.signatures]
 
 
 def is_cached(kernel: Callable[..., Any]) -> bool:
-    """Whether a kernel of these sources is in its folder."""
-    kept = getattr(kernel, "_cache", None)
-    return isinstance(kept, _KernelCache) and bool(kept._cache_file._load_index())
+    """Whether the cache folder of a kernel has its machine code for the current sources."""
+    kernel_cache = getattr(kernel, "_cache", None)
+    return isinstance(kernel_cache, _KernelCache) and bool(kernel_cache._cache_file._load_index())
 
 
 def cache_folders(kernels: Iterable[Callable[..., Any]]) -> list[str]:
     """Folders in which kernels are cached."""
-    caches = [getattr(each, "_cache", None) for each in kernels]
-    return sorted({str(each.cache_path) for each in caches if isinstance(each, _KernelCache)})
+    caches = [getattr(kernel, "_cache", None) for kernel in kernels]
+    return sorted({str(kernel.cache_path) for kernel in caches if isinstance(kernel, _KernelCache)})

@@ -1,4 +1,4 @@
-"""Names of packages that load at their first use, and what is missing where only the engine is installed."""
+"""Names that load at their first use, and errors that name the package to install if one is missing."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import lazy_loader
 
 __all__ = ["attached", "explained", "needed", "pd"]
 
-_PACKAGES = {"yaml": "pyyaml"}  # of modules with another name
+_PACKAGES = {"yaml": "pyyaml"}  # packages whose module has another name, by the module
 
 
 def attached(
     name: str, file: str, needs: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by its ``__init__.pyi``.
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package, from its ``__init__.pyi``.
 
-    The error of a name that another package of ours exports says which one.
+    If another package of ours exports a missing name, the error names this package.
 
     Parameters
     ----------
     name, file
         ``__name__`` and ``__file__`` of the package.
     needs
-        Modules without which none of its names is of use, although they load.
+        Modules that must be installed for the names of the package to be of use. By default, no module.
     """
     load, names, public = lazy_loader.attach_stub(name, file)
 
     def loaded(attribute: str) -> Any:
         try:
-            found = load(attribute)
+            value = load(attribute)
         except ModuleNotFoundError as error:
             raise explained(error, name) from None
         except AttributeError:
@@ -46,13 +46,13 @@ def attached(
         for module in needs:
             if find_spec(module) is None:
                 raise explained(ModuleNotFoundError(name=module), name)
-        return found
+        return value
 
     return loaded, names, public
 
 
 def _exporting(attribute: str) -> str:
-    """The package that exports a name, or nothing."""
+    """Name of the package that exports a name; "" if no package of ours does."""
     for top in ("corefsample", "events"):
         spec = find_spec(top)
         for folder in [] if spec is None else spec.submodule_search_locations or []:
@@ -62,8 +62,8 @@ def _exporting(attribute: str) -> str:
     return ""
 
 
-def explained(error: ModuleNotFoundError, whose: str) -> ModuleNotFoundError:
-    """The same error with what to install, if a plain installation has the module."""
+def explained(error: ModuleNotFoundError, dependent: str) -> ModuleNotFoundError:
+    """The error with a command that installs the module, if a plain installation of corefsample has it."""
     from corefsample._extras import requirements
 
     module = (error.name or "").partition(".")[0]
@@ -71,7 +71,7 @@ def explained(error: ModuleNotFoundError, whose: str) -> ModuleNotFoundError:
     requirement = next((each for each in requirements()[0] if each.startswith(package) and module), None)
     if requirement is None:
         return error
-    rule = f"{whose} needs {package}, which is not installed (python -m pip install '{requirement}')"
+    rule = f"{dependent} needs {package}, which is not installed (python -m pip install '{requirement}')"
     return ModuleNotFoundError(rule, name=error.name)
 
 
@@ -86,7 +86,7 @@ class _Later:
 
 
 def needed(module: str) -> Any:
-    """Import a module of a plain installation, or raise with what to install where the engine alone is installed."""
+    """Import a module of a plain installation, or raise with the command that installs it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -9,9 +9,9 @@ STEPS = "steps"
 
 
 def logger(name: str = "") -> logging.Logger:
-    """Logger of a part of the library, below the logger `corefsample`, or that itself.
+    """Logger below the logger `corefsample`, by default this logger itself.
 
-    Levels: DEBUG for single files and kernels; INFO for progress and what takes long; WARNING for what may be wrong.
+    Levels: DEBUG for single files and kernels; INFO for progress and long steps; WARNING for possible mistakes.
     """
     root = logging.getLogger(ROOT)
     # Without a handler, the standard library prints warnings to standard error.
@@ -21,5 +21,5 @@ def logger(name: str = "") -> logging.Logger:
 
 
 def log_step(message: str, *values: object) -> None:
-    """Log one of many steps of long work, to the logger `steps` as INFO; programs show one every so often."""
+    """Log a step of long work to the logger `steps` as INFO; programs show only some of these steps."""
     logger(STEPS).info(message, *values)

@@ -21,25 +21,25 @@ def processors() -> int:
 
 @contextmanager
 def one_processor_left() -> Iterator[None]:
-    """Keep Arrow from using all processors while its tables are used as they are read.
+    """Leave one processor free of Arrow's threads, for the thread that uses its tables while they are read.
 
-    Its threads would take turns with the one that uses the tables, and both would take longer.
+    Otherwise the threads would take turns, and both reading and using would take longer.
     """
     import pyarrow as pa
 
-    before = pa.cpu_count()
-    pa.set_cpu_count(max(1, min(before, processors() - 1)))
+    n_processors = pa.cpu_count()
+    pa.set_cpu_count(max(1, min(n_processors, processors() - 1)))
     try:
         yield
     finally:
-        pa.set_cpu_count(before)
+        pa.set_cpu_count(n_processors)
 
 
-_SMALL = 2**28  # bytes; smaller arrays are not checked, as most calls are short
+_SMALL = 2**28  # bytes; smaller arrays are not checked, which keeps short calls short
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still use: those of the machine, or of its control group; None if not known."""
+    """Bytes of memory that are free for this process on the machine and in its control group; None if unknown."""
     limits = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
@@ -55,28 +55,28 @@ def available_memory() -> int | None:
     return min(limits, default=None)
 
 
-def require_memory(n_bytes: int, *, parameter: str, what: str, hint: str | None = None) -> None:
+def require_memory(n_bytes: int, *, parameter: str, contents: str, hint: str | None = None) -> None:
     """Raise if an array does not fit into memory.
 
     Raises
     ------
     ParameterError
-        If the array does not fit; the message has its size and the memory that is available.
+        If the array does not fit into free memory; the message has its `contents`, its size and the free memory.
     """
     available = available_memory() if n_bytes >= _SMALL else None
     if available is not None and n_bytes > available:
         sizes = f"{n_bytes / 2**30:.1f} GiB, got {max(available, 0) / 2**30:.1f} GiB of free memory"
-        raise ParameterError(f"must fit into memory: {what} takes {sizes}", parameter=parameter, hint=hint)
+        raise ParameterError(f"must fit into memory: {contents} takes {sizes}", parameter=parameter, hint=hint)
 
 
 _PARENT_GONE = 1
 
 
 def begin_worker() -> None:
-    """Prepare a worker process: it ends when its parent does, and leaves interrupts to the parent.
+    """Prepare a worker process: it ends when its parent ends, and ignores interrupts, which the parent handles.
 
     Call it first in the initializer of a pool of spawned processes. A parent that is killed cannot stop its workers,
-    which would otherwise work on, and keep its terminal and its files open.
+    which would otherwise continue, and keep the terminal and the files of the parent open.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

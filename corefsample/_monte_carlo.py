@@ -18,7 +18,7 @@ def agreement_bound(n_samples: float) -> float:
 
 
 def share_error(share: float, n_samples: int) -> float:
-    """Standard error of a share of samples; of 0 and 1, which have none, `agreement_bound`."""
+    """Standard error of a share of samples; for the shares 0 and 1, whose standard error is 0, `agreement_bound`."""
     if share in (0.0, 1.0):
         return agreement_bound(n_samples)
     return math.sqrt(share * (1.0 - share) / n_samples)
@@ -33,11 +33,12 @@ def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int, inefficiency: floa
     Parameters
     ----------
     n_hits
-        int, any shape, in [0, n_samples]: number of samples in which something holds.
+        int, any shape, in [0, n_samples]: number of positive samples.
     n_samples
         Number of samples, at least 1.
     inefficiency
-        Number of samples that are worth one independent sample, at least 1: the autocorrelation time of a chain.
+        Number of samples that are worth one independent sample, at least 1: the autocorrelation time of a chain. By
+        default samples are independent.
     """
     n_independent = n_samples / inefficiency
     hits = np.asarray(n_hits)

@@ -30,6 +30,6 @@ def document_key(seed: int, doc_id: str) -> int:
 def document_draws(seed: int, doc_id: str, n_samples: int) -> Floats:
     """A uniform draw in [0, 1) for each sample of a document, independent of its clusterings.
 
-    The generator is Philox, with the document's key, so the first draws are the same whatever `n_samples` is.
+    The generator is Philox, with the document's key, so the first draws do not depend on `n_samples`.
     """
     return np.random.Generator(np.random.Philox(key=document_key(seed, doc_id))).random(n_samples)

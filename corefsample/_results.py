@@ -1,4 +1,4 @@
-"""What results share: read-only arrays, a short repr, tables in notebooks, and equality by value."""
+"""Base classes of results: read-only arrays, a short repr, tables in notebooks, and equality by value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = 10
 
 
 class ShortRepr:
-    """Base of frozen dataclasses: their repr has four digits of numbers, and of arrays type and shape only."""
+    """Base of frozen dataclasses whose repr shows numbers with four digits, and arrays by type and shape only."""
 
     __slots__ = ()
 
@@ -31,16 +31,16 @@ class ShortRepr:
 
 
 class HtmlTable(ShortRepr):
-    """Base of results: in a notebook their description, and the first rows of their table if they have one."""
+    """Base of results; a notebook shows their repr, and the first rows of their table if they have a table."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        made: Any = self
+        result: Any = self
         description = f"<pre>{escape(repr(self))}</pre>"
-        if not hasattr(made, "to_frame") or find_spec("pandas") is None:
+        if not hasattr(result, "to_frame") or find_spec("pandas") is None:
             return description
-        table = made.to_frame()
+        table = result.to_frame()
         rows = table.head(_ROWS).to_html(index=False, border=0, float_format="{:.4g}".format, na_rep="")
         n_more = len(table) - _ROWS
         more = f"<p>and {n_more:,} more rows of <code>to_frame()</code></p>" if n_more > 0 else ""
@@ -64,7 +64,7 @@ class Result(HtmlTable):
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:
-    """Attributes of a value by their names, for a row of a table; None for those that it does not have."""
+    """Attributes of a value by name, for a row of a table; None for attributes that the value does not have."""
     return {name: getattr(value, name, None) for name in names}
 
 
@@ -90,9 +90,9 @@ class ByValue:
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 
     def __hash__(self) -> int:
-        # Of arrays and lists the length alone, because equal ones can differ in type.
+        # Only the length of arrays and lists enters the hash, because equal ones can differ in type.
         values = [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
-        return hash(tuple(len(each) if hasattr(each, "__len__") else None for each in values))
+        return hash(tuple(len(value) if hasattr(value, "__len__") else None for value in values))
 
 
 def _same(first: Any, second: Any) -> bool:

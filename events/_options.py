@@ -1,6 +1,6 @@
 """Options declared once: type, range, default and docstring of a field serve Python and the command line.
 
-The module also has the base of results of commands, which all become JSON in the same way.
+The module also has the base class of the results of commands, which converts them to JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from corefsample._results import HtmlTable
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
 
-Progress = Callable[[int, int, int], None]  # bytes read, bytes in all, documents
+Progress = Callable[[int, int, int], None]  # called with bytes read, bytes in all, documents read
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,10 +40,14 @@ class Declared:
 
     Attributes
     ----------
-    name, help
-        Name of the field, and what it means, as in the docstring of its class.
-    type, choices
-        Type of one value: bool, int, float or str; and the values that a text may have, empty if all are allowed.
+    name
+        Name of the field.
+    help
+        Description of the field in the docstring of its class.
+    type
+        Type of one value: bool, int, float or str.
+    choices
+        Values that a text may have; empty if every text is allowed.
     n_values
         Number of values that the field has: usually 1, more for a tuple of that length, 0 for any number.
     is_optional
@@ -56,7 +60,7 @@ class Declared:
     at_least, above, at_most, below
         Bounds of a number, inclusive (`at_least`, `at_most`) or exclusive (`above`, `below`); None without a bound.
     is_recorded
-        True if records of runs have the field, because results depend on it.
+        True if records of runs contain the field, because results depend on it.
     """
 
     name: str
@@ -75,7 +79,7 @@ class Declared:
     is_recorded: bool = True
 
     def check(self, value: Any) -> None:
-        """Raise ParameterError unless a value has the field's type and lies in its range."""
+        """Raise ParameterError if a value does not have the field's type or does not lie in its range."""
         from corefsample import _checks
         from corefsample.errors import ParameterError
 
@@ -84,34 +88,34 @@ class Declared:
         values = value if isinstance(value, (tuple, list)) else (value,)
         if self.n_values > 1 and len(values) != self.n_values:
             raise ParameterError(f"must be {self.n_values} values, got {len(values)}", parameter=self.name)
-        for item in values:
+        for element in values:
             if self.choices:
-                _checks.choice(self.name, item, self.choices)
+                _checks.choice(self.name, element, self.choices)
             elif self.type is int:
-                number = _checks.whole(self.name, item, int(self.at_least or 0))
+                number = _checks.whole(self.name, element, int(self.at_least or 0))
                 if self.at_most is not None:
                     _checks.at_most(self.name, number, int(self.at_most))
             elif self.type is not float:
-                _checks.instance(self.name, item, self.type)
+                _checks.instance(self.name, element, self.type)
             elif self.at_most is not None or self.below is not None:
                 _checks.probability(
-                    self.name, item, below_one=self.below is not None, above_zero=self.above is not None
+                    self.name, element, below_one=self.below is not None, above_zero=self.above is not None
                 )
             else:
-                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, item)
+                (_checks.at_least_zero if self.above is None else _checks.above_zero)(self.name, element)
 
 
 def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
-    """A field of options, with the last attributes of `Declared`: flag, metavar, bounds and is_recorded.
+    """A field of options; the keywords are attributes of `Declared`: flag, metavar, bounds and is_recorded.
 
-    The range of numbers with an upper bound is within 0 and 1 if they are not whole.
+    Floating-point numbers with an upper bound must be probabilities.
     """
     return dataclasses.field(default=default, metadata=rule)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
-    """Make a frozen dataclass of options; its docstring says what each option is, and lists inherited ones too."""
+    """Make a frozen dataclass of options, whose docstring describes all its options, including inherited ones."""
     summary, _, rows = inspect.cleandoc(docstring_of(cls)).partition(_ATTRIBUTES)
     new_class: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
     described = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
@@ -123,7 +127,7 @@ def declared(cls: _Class) -> _Class:
 
 
 def docstring_of(owner: type | ModuleType | Callable[..., Any]) -> str:
-    """Docstring of a class, a function or a module; from its source where Python drops docstrings (``-OO``)."""
+    """Docstring of a class, a function or a module, read from the source if Python drops docstrings (``-OO``)."""
     if owner.__doc__ is not None:
         return owner.__doc__
     tree: Any = ast.parse(textwrap.dedent(inspect.getsource(owner)))
@@ -131,12 +135,12 @@ def docstring_of(owner: type | ModuleType | Callable[..., Any]) -> str:
 
 
 class Options:
-    """Base of options, each of which is checked by its declaration.
+    """Base class of options, which checks the value of each field by its declaration.
 
     Attributes
     ----------
     help_of
-        Meaning of each option, by name.
+        Description of each option, by name.
     """
 
     help_of: ClassVar[dict[str, str]] = {}
@@ -155,9 +159,9 @@ class Options:
         """Raise ParameterError if options exclude each other."""
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Options from the JSON of a record; other fields of the record are ignored."""
-        values = {name: content[name] for name in fields_of(cls) if name in content}
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Options from the JSON of a record, whose other fields are ignored."""
+        values = {name: record[name] for name in fields_of(cls) if name in record}
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
     def recorded(self) -> dict[str, Any]:
@@ -170,7 +174,7 @@ class Options:
 
 
 def _shown(value: Any) -> Any:
-    """The value, without the credentials if it is a URL."""
+    """A value, without credentials if it is a URL."""
     if not isinstance(value, str) or "://" not in value:
         return value
     from corefsample.files._remote import without_credentials
@@ -179,35 +183,35 @@ def _shown(value: Any) -> Any:
 
 
 def fields_of(cls: type[Options]) -> dict[str, Declared]:
-    """Fields of a class by name: its own fields, then inherited ones, and last the fields that are not recorded."""
+    """Fields of a class by name: fields of the class, then inherited ones, and last those that are not recorded."""
     hints = get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     declarations = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
         text = cls.help_of[field.name].replace(" [default:", "  [default:")
-        of_type = _kind(hints[field.name])
-        declarations.append(Declared(name=field.name, help=text, **of_type, default=field.default, **field.metadata))
+        rule = {**_kind(hints[field.name]), **field.metadata}
+        declarations.append(Declared(name=field.name, help=text, default=field.default, **rule))
     return {each.name: each for each in sorted(declarations, key=lambda each: not each.is_recorded)}
 
 
 def _kind(hint: Any) -> dict[str, Any]:
-    """Type of one value, its choices, the number of values, and whether None is allowed."""
+    """Attributes of `Declared` that follow from a type: type, choices, n_values and is_optional."""
     members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
-    item, n_values = next(each for each in members if each is not NoneType), 1
-    for inner in (get_args(each) for each in members if get_origin(each) is tuple):
-        item, n_values = inner[0], 0 if inner[-1] is ... else len(inner)
-    choices = get_args(item) if get_origin(item) is Literal else ()
-    kind = str if choices else item
+    item_type, n_values = next(each for each in members if each is not NoneType), 1
+    for inner_types in (get_args(each) for each in members if get_origin(each) is tuple):
+        item_type, n_values = inner_types[0], 0 if inner_types[-1] is ... else len(inner_types)
+    choices = get_args(item_type) if get_origin(item_type) is Literal else ()
+    kind = str if choices else item_type
     return {"type": kind, "choices": choices, "n_values": n_values, "is_optional": NoneType in members}
 
 
 class CommandResult(HtmlTable):
-    """Base of what a command returns, a frozen dataclass."""
+    """Base class of the results of commands, which are frozen dataclasses."""
 
     __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Fields that take part in comparisons, by name, and values that replace fields that JSON cannot represent."""
+        """Fields by name, except those that comparisons ignore, as values that JSON can represent."""
         fields = [field.name for field in dataclasses.fields(self) if field.compare]  # type: ignore[arg-type]
         values = {name: getattr(self, name) for name in fields}
         return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
@@ -218,16 +222,16 @@ class CommandResult(HtmlTable):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class FolderResult(CommandResult):
-    """Base of the results of commands that can write into a folder.
+    """Base class of the results of commands that can write into a folder.
 
     Attributes
     ----------
     out
         Path of the folder, or None if nothing was written.
     n_quarantined
-        Number of bad documents set aside.
+        Number of bad documents that were set aside.
     seconds
-        Wall time in seconds.
+        Wall time of the command in seconds.
     """
 
     out: str | None

@@ -1,4 +1,4 @@
-"""Selection of the documents of a corpus by their names and metadata."""
+"""Selection of the documents of a corpus by doc_id and metadata."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Selection:
     conditions
         Conditions of the form "key=value" or "key=value,value": the document's metadata `key` must match one of the
         values, in which *, ? and [...] are wildcards; if the metadata is a list, one item must match. `doc_id` is a key
-        too. A document without that metadata is not selected.
+        too. A document without metadata of this key is not selected. By default, every document is selected.
 
     Raises
     ------
     ParameterError
-        If a condition has another form.
+        If a condition is not of the form "key=value" or "key=value,value".
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Selection:
     """
 
     def __init__(self, conditions: Sequence[str] = ()) -> None:
-        self.n_not_selected = 0  # documents that calls left out
+        self.n_not_selected = 0  # number of documents that calls did not select
         self._conditions: list[tuple[str, list[str]]] = []
         for condition in conditions:
             key, sign, values = condition.partition("=")
@@ -62,12 +62,12 @@ class Selection:
         return is_included
 
     def require_known_names(self, names: Iterable[str]) -> None:
-        """Raise if the key of a condition is neither `doc_id` nor one of these names of metadata.
+        """Check the keys of the conditions against the names of metadata that documents have.
 
         Raises
         ------
         ParameterError
-            If there is such a key.
+            If the key of a condition is neither `doc_id` nor one of the `names`.
         """
         names_of_metadata = {"doc_id", *(name.removeprefix(_META) for name in names)}
         for key, _ in self._conditions:

@@ -1,4 +1,4 @@
-"""Options that several commands have, each with one name, one default and one text."""
+"""Options that several commands share, so that each has the same name, default and description in all of them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _FEWEST_DOMAINS = 3
 
 
 def samples(default: int, at_least: int = 1) -> Any:
-    """A number of samples."""
+    """Field for a number of samples."""
     return option(default=default, at_least=at_least, at_most=_MOST_SAMPLES)
 
 
 @declared
 class Seed(Options):
-    """A seed of 64 bits.
+    """The seed of random draws.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class LexiconOption(Options):
     ----------
     lexicon
         Names of the actors: countries, police, forces (police and army of each country), leaders, capitals, governments
-        (leaders and capitals), or a YAML file of your own. [default: countries]
+        (leaders and capitals), or a YAML file of your own actors. [default: countries]
     """
 
     lexicon: str | None = option(default=None, metavar="FILE")
@@ -116,7 +116,7 @@ class OutFolder(Options):
     Attributes
     ----------
     out
-        Folder for tables and pictures. [default: print the table only]
+        Folder into which tables and pictures are written. [default: print the table only]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")
@@ -142,7 +142,7 @@ class Pictures(Options):
     Attributes
     ----------
     pictures
-        Draw the bands as PNG and SVG.
+        Draw pictures as PNG and SVG.
     """
 
     pictures: bool = option(default=True, is_recorded=False)
@@ -163,13 +163,13 @@ class OnError(Options):
 
 @declared
 class Quarantine(OnError):  # noqa: N818, no exception
-    """What happens with bad documents, and how many there may be.
+    """What happens with bad documents, and the number of them that is accepted.
 
     Attributes
     ----------
     max_quarantined
-        Largest number of bad documents that may be set aside, or below 1 their largest share; more of them stop the
-        command. [default: any number]
+        Largest number of bad documents that may be set aside, or, if below 1, largest share of all documents; more bad
+        documents are an error. [default: any number]
     """
 
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
@@ -230,7 +230,7 @@ class ThreadsOption(Options):
     Attributes
     ----------
     threads
-        Number of threads of a process; the results do not depend on it. [default: all processors]
+        Number of threads in each process; the results do not depend on it. [default: one for each processor]
     """
 
     threads: int | None = option(default=None, at_least=1)
@@ -238,7 +238,7 @@ class ThreadsOption(Options):
 
 @declared
 class EngineOptions(Options):
-    """Where work in parts is computed; no result depends on these options.
+    """Engine that computes the parts of a corpus; no result depends on these options.
 
     Attributes
     ----------
@@ -260,20 +260,21 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
     Attributes
     ----------
     form
-        Form of the recalibration: global, a temperature and a NEW bias; kinds, also offsets by kind of mention and of
-        antecedent.
+        Form of the recalibration. global: a temperature and a NEW bias; kinds: also offsets for each kind of mention
+        and of antecedent.
     domains
         Metadata field with each document's kind of text, for --form kinds: the fit then estimates how much kinds of
         text differ. [default: genre, if all documents have it]
     n_folds
-        Number of folds for the cross-validated scores.
+        Number of folds of the cross-validation, at least 2.
     n_samples
         Number of sampled clusterings per document.
     missing
         Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
         instead.
     role
-        Role of the pronoun at the verb, in entity queries.
+        Role of the pronoun at the verb in entity queries, as in "an entity with a name has a pronoun that is subject of
+        say".
     seed
         Seed of the random draws: the same seed gives the same folds, refits and samples.
     """
@@ -291,12 +292,12 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
             raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
 
     def domains_of(self, documents: Sequence[ScoredDocument], place: str) -> dict[str, str] | None:
-        """Domain of each document by doc_id; None if domains are not used, or if too few are known.
+        """Domain of each document by doc_id; None if the form is not "kinds", or if there are fewer than 3 domains.
 
         Raises
         ------
         InputError
-            If `domains` names a field that a document lacks.
+            If `domains` names a metadata field that a document lacks; `place` is the place that the error names.
         """
         from corefsample.recalibration._uncertain import DOMAIN_FIELD
 

@@ -11,12 +11,12 @@ from corefsample.files._contents import read_whole
 from corefsample.files._paths import PathLike
 
 T = TypeVar("T")
-_MOST_MIB = 8  # of a file; its content takes a hundred times that, and the countries of the world 50 kB
+_MOST_MIB = 8  # limit of a file's size; parsed YAML takes a hundred times more memory, and a lexicon has 50 kB
 _BOOLEANS = "YAML reads NO, OFF, YES and ON as booleans: quote them"
 
 
 def file_bytes(path: PathLike) -> bytes:
-    """Content of a YAML file that a user names; raise InputError if it cannot be read or is too large."""
+    """Bytes of a YAML file of a user; raises InputError if the file cannot be read or is larger than 8 MiB."""
     return read_whole(path, _MOST_MIB)
 
 
@@ -33,12 +33,13 @@ def read_yaml(source: str, data: bytes) -> object:
     Raises
     ------
     InputError
-        If the content is not YAML in UTF-8, or if a key appears twice; the error names the file and the line.
+        If the content is not YAML in UTF-8, or if a key appears twice in a mapping; the error's place is the file and,
+        if known, the line.
     """
     import yaml
 
     def mapping(loader: Any, node: Any) -> object:
-        # YAML keeps the last of two equal keys and would silently lose the content of the other.
+        # YAML keeps the last of two equal keys, and the value of the first key would be lost silently.
         keys = [getattr(key, "value", None) for key, _ in node.value]
         for i, (key, _) in enumerate(node.value):
             if keys[i] in keys[:i]:
@@ -60,17 +61,17 @@ def _one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def typed(source: str, content: object, kind: type[T]) -> T:
+def typed(source: str, tree: object, kind: type[T]) -> T:
     """Convert the content of a YAML file to a typed structure.
 
     Raises
     ------
     InputError
-        If a value has another type; the error has the message of msgspec, the file, and the path to the value, in which
-        ``[...]`` stands for a key.
+        If a value has another type than `kind` requires; the error has the message of msgspec, and as place the file
+        and the path to the value, in which ``[...]`` stands for a key.
     """
     try:
-        return msgspec.convert(content, kind)
+        return msgspec.convert(tree, kind)
     except msgspec.ValidationError as error:
         rule, _, path = str(error).partition(" - at ")
         location = path.replace("`", "").removeprefix("$").lstrip(".") or "file"

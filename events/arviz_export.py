@@ -17,7 +17,7 @@ __all__ = ["to_arviz"]
 
 
 def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
-    """Convert count samples for ArviZ.
+    """Convert samples of counts to a tree of datasets for ArviZ.
 
     The draws are independent, not the steps of a Markov chain, so there is one chain. Effective sample sizes equal the
     number of draws up to noise, and R-hat is not informative.
@@ -30,7 +30,7 @@ def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
     samples
         Joint samples of counts, from `events.count_samples`.
     level
-        Probability that ArviZ's intervals have from now on, in (0, 1). None leaves ArviZ's setting as it is.
+        Probability that ArviZ's intervals have from this call on, in (0, 1). None does not change ArviZ's setting.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def to_arviz(samples: CountSamples, *, level: float | None = 0.95) -> DataTree:
     Raises
     ------
     ParameterError
-        If the package arviz-base is not installed, or `level` is outside its range.
+        If the package arviz-base is not installed, `samples` are no `CountSamples`, or `level` is not in (0, 1).
 
     References
     ----------

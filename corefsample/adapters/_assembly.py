@@ -1,4 +1,4 @@
-"""A document from what a system gives: its candidate links, spans and tokens, brought into the order of the format."""
+"""A scored document from the links, spans and tokens of a system, in the order that the format requires."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ def _host_array(name: str, value: Any) -> npt.NDArray[Any]:
     return _checks.regular_array(name, value)
 
 
-def _array(name: str, value: Any, kinds: str, content: str) -> npt.NDArray[Any]:
+def _array(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any]:
     try:
         array = _host_array(name, value)
     except (TypeError, ValueError):
-        raise ParameterError(f"must be an array of {content}, got {_checks.shown(value)}", parameter=name) from None
+        raise ParameterError(f"must be an array of {elements}, got {_checks.shown(value)}", parameter=name) from None
     if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
         array = array[0]
     if array.ndim != 2 or (array.dtype.kind not in kinds and array.size):
-        rule = f"must be {content} of one document in 2 dimensions"
+        rule = f"must be {elements} of one document in 2 dimensions"
         raise ParameterError(f"{rule}, got {array.dtype} of shape {array.shape}", parameter=name)
     return array
 
 
 def float_matrix(name: str, value: Any) -> Floats:
-    """Scores of one document as float64, in two dimensions; raises for NaN and +inf, keeps masks."""
+    """Scores of one document as float64 in two dimensions; masks are allowed, NaN and +inf raise ParameterError."""
     scores = _array(name, value, "fiu", "numbers").astype(np.float64)
-    _checks.each(name, scores, scores < np.inf, "be finite or a mask")
+    _checks.require_all(name, scores, scores < np.inf, "be finite or a mask")
     return scores
 
 
@@ -81,7 +81,7 @@ def row_bounds(rows: Ints, n_rows: int) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Links from mentions to mentions before them, ascending by mention, without the masked ones.
+    """Links from mentions to earlier mentions, ascending by mention, without masked links.
 
     Attributes
     ----------
@@ -111,15 +111,15 @@ class Links:
             (n_mentions,): score of NEW, on the same scale.
         """
         n_mentions = scores.shape[0]
-        scored = ~is_masked(scores)
-        wrong = np.argwhere(scored & ((antecedents < 0) | (antecedents >= np.arange(n_mentions)[:, None])))
-        if wrong.size:
-            i, k = wrong[0]
+        is_scored = ~is_masked(scores)
+        invalid = np.argwhere(is_scored & ((antecedents < 0) | (antecedents >= np.arange(n_mentions)[:, None])))
+        if invalid.size:
+            i, k = invalid[0]
             raise ParameterError(
                 f"{antecedents_name}[{i}][{k}] must be a mention before {i}, unless masked, got {antecedents[i, k]}"
             )
-        relative = relative_to_new(name, scores, new, scored)
-        mentions, columns = np.nonzero(scored)
+        relative = relative_to_new(name, scores, new, is_scored)
+        mentions, columns = np.nonzero(is_scored)
         candidates = antecedents[mentions, columns]
         _require_distinct(antecedents_name, mentions, candidates)
         return cls(n_mentions, mentions.astype(np.int64), candidates, relative[mentions, columns])
@@ -128,18 +128,18 @@ class Links:
     def from_new_first(
         cls, scores: Any, antecedents: Any, n_rows: int, row: str, *, n_new: tuple[int, ...] = (1,)
     ) -> Self:
-        """Links of unsorted top antecedents, with the columns of NEW before theirs.
+        """Links of unsorted top antecedents; the columns for NEW come before the columns of antecedents.
 
         Parameters
         ----------
         scores
             (n_rows, number of columns for NEW + k); several columns for NEW are summed as probabilities.
         antecedents
-            (n_rows, k): index of the candidate in each column after those of NEW.
+            (n_rows, k): index of the candidate in each column after the columns for NEW.
         n_rows, row
-            Number of rows of the scores, and the name of a row in error messages.
+            Expected number of rows of the scores, and the name of a row in error messages.
         n_new
-            Numbers of columns for NEW that are allowed.
+            Numbers of columns for NEW that are allowed; by default only one.
         """
         values, indices = float_matrix("scores", scores), int_matrix("antecedents", antecedents)
         if values.shape[0] != n_rows or indices.shape[0] != n_rows:
@@ -157,7 +157,7 @@ class Links:
 
     @classmethod
     def from_square(cls, name: str, scores: Floats, new: Floats) -> Self:
-        """Links with a score for each pair: (n_mentions, n_mentions), of which the strict lower triangle is used."""
+        """Links of a square of scores, (n_mentions, n_mentions), of which the strict lower triangle is used."""
         n_mentions = scores.shape[0]
         earlier = np.where(np.tri(n_mentions, k=-1, dtype=bool), scores, -np.inf)
         columns = np.broadcast_to(np.arange(n_mentions), scores.shape)
@@ -188,7 +188,7 @@ def _require_distinct(name: str, mentions: Ints, antecedents: Ints) -> None:
         raise ParameterError(f"{name}[{mentions[link]}] must be distinct, got {antecedents[link]} twice")
 
 
-METADATA = "adapter"  # the key of a document's metadata under which an adapter reports what it left out
+METADATA = "adapter"  # key of a document's metadata under which an adapter reports rows and links that it left out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +200,7 @@ class Spans:
     starts, ends
         int64 (n_mentions,): first token of each mention, and the token past its last.
     heads
-        int64 (n_mentions,): head token of each mention. If None, heads are found in the parse.
+        int64 (n_mentions,): head token of each mention. If None, the parse determines the heads.
     valid
         bool (n_mentions,): False for rows of scores without a span (padding, special tokens). If None, all rows have a
         span.
@@ -212,11 +212,11 @@ class Spans:
     valid: Bools | None = None
 
     @classmethod
-    def of_words(cls, n_tokens: int, known: Mapping[int, tuple[int, int]] | None) -> Self:
-        """Span of each word: that of the mention it heads if it is known, otherwise the word itself."""
+    def of_words(cls, n_tokens: int, spans_of_heads: Mapping[int, tuple[int, int]] | None) -> Self:
+        """Span of each word: the span of the mention that it heads, if `spans_of_heads` has one, otherwise the word."""
         heads = np.arange(n_tokens, dtype=np.int64)
         starts, ends = heads.copy(), heads + 1
-        for head, (start, end) in (known or {}).items():
+        for head, (start, end) in (spans_of_heads or {}).items():
             if not 0 <= start <= head < end <= n_tokens:
                 rule = f"contain its head {head} and end by the last token ({n_tokens})"
                 raise ParameterError(f"spans[{head}] must {rule}, got {start} to {end} (exclusive)")
@@ -242,29 +242,29 @@ def assemble(
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
-    """Build the document: mentions by start, then longest first, and the links that still point backwards.
+    """Build the document: mentions sorted by start, then longest first, and the links that still point backwards.
 
-    Links to rows without a span, and those that the new order reverses, are left out, and the remaining candidates of
-    their mention are renormalised. The metadata counts them, under "adapter".
+    Links to rows without a span, and links that the new order reverses, are left out, and the remaining candidates of
+    their mention are renormalised. The metadata reports their number under "adapter".
     """
     rows = np.arange(links.n_mentions) if spans.valid is None else np.flatnonzero(spans.valid)
     starts, ends = spans.starts[rows], spans.ends[rows]
     _require_spans(rows, starts, ends, tokens)
     heads = parse_heads(starts, ends, tokens) if spans.heads is None else spans.heads[rows]
     order = np.lexsort((-ends, starts))
-    places = np.full(links.n_mentions, -1, np.int64)
-    places[rows[order]] = np.arange(rows.shape[0])
-    mentions, antecedents = places[links.mentions], places[links.antecedents]
+    new_indices = np.full(links.n_mentions, -1, np.int64)
+    new_indices[rows[order]] = np.arange(rows.shape[0])
+    mentions, antecedents = new_indices[links.mentions], new_indices[links.antecedents]
     has_spans = (mentions >= 0) & (antecedents >= 0)
-    valid = has_spans & (antecedents < mentions)
-    left_out = ~valid & (mentions >= 0)
-    left_out_mass = np.bincount(links.mentions[left_out], links.probabilities()[left_out], links.n_mentions)
-    by_mention = np.flatnonzero(valid)[np.argsort(mentions[valid], kind="stable")]
+    is_valid = has_spans & (antecedents < mentions)
+    is_left_out = ~is_valid & (mentions >= 0)
+    left_out_mass = np.bincount(links.mentions[is_left_out], links.probabilities()[is_left_out], links.n_mentions)
+    by_mention = np.flatnonzero(is_valid)[np.argsort(mentions[is_valid], kind="stable")]
     summary = {
         "system": system,
         "rows_without_span": links.n_mentions - rows.shape[0],
         "links_without_span": int((~has_spans & (mentions >= 0)).sum()),
-        "links_reversed": int((has_spans & ~valid).sum()),
+        "links_reversed": int((has_spans & ~is_valid).sum()),
         "left_out_mass": float(left_out_mass.sum()),
         "largest_left_out_mass": float(left_out_mass.max(initial=0.0)),
     }
@@ -272,7 +272,7 @@ def assemble(
         doc_id=doc_id,
         mentions=np.stack((starts, ends, heads), axis=1)[order].astype(np.int32),
         antecedents=AntecedentDistribution.from_csr(
-            row_bounds(mentions[valid], rows.shape[0]), antecedents[by_mention], links.scores[by_mention]
+            row_bounds(mentions[is_valid], rows.shape[0]), antecedents[by_mention], links.scores[by_mention]
         ),
         date=date,
         tokens=tokens,
@@ -283,10 +283,10 @@ def assemble(
 def _require_spans(rows: Ints, starts: Ints, ends: Ints, tokens: Tokens | None) -> None:
     """Raise for an invalid span, by its row in the system's order."""
     limit = np.iinfo(np.int32).max if tokens is None else len(tokens)
-    bad = np.flatnonzero((starts < 0) | (ends <= starts) | (ends > limit))
-    if bad.size:
+    invalid = np.flatnonzero((starts < 0) | (ends <= starts) | (ends > limit))
+    if invalid.size:
         rule = "0 <= start < end" if tokens is None else f"0 <= start < end <= number of tokens ({limit})"
-        m = bad[0]
+        m = invalid[0]
         raise ParameterError(f"spans[{rows[m]}] must have {rule}, got start {starts[m]} and end {ends[m]} (exclusive)")
 
 
@@ -387,16 +387,17 @@ def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
 def drop_unlinked(document: ScoredDocument, *, min_prob: float) -> ScoredDocument:
     """Remove the mentions that are linked to any other with a probability below `min_prob`.
 
-    For systems that score every word or span, where NEW may mean "not a mention". The result is exactly the
-    distribution of the other mentions, given that the removed ones are alone. So no probability of an event changes by
-    more than the probability that a removed mention is linked, which is at most their number times `min_prob`.
+    It is meant for systems that score every word or span, where NEW may mean "not a mention". The result is exactly the
+    distribution of the other mentions, given that the removed mentions are alone. So no probability of an event changes
+    by more than the probability that a removed mention is linked, which is at most the number of removed mentions times
+    `min_prob`.
 
     Parameters
     ----------
     document
-        The document. Gold entities of the removed mentions are removed, too.
+        Scored document. Gold entities of the removed mentions are removed, too.
     min_prob
-        Least probability of being linked that a remaining mention has, in [0, 1). With 0, all mentions remain.
+        Smallest probability of being linked with which a mention remains, in [0, 1). With 0, all mentions remain.
 
     Returns
     -------
@@ -412,16 +413,16 @@ def drop_unlinked(document: ScoredDocument, *, min_prob: float) -> ScoredDocumen
         raise ParameterError(f"must be a ScoredDocument, got {type(document).__name__}", parameter="document")
     _checks.probability("min_prob", min_prob, below_one=True)
     antecedents = document.antecedents
-    linked = linked_probabilities(antecedents) >= min_prob
+    is_linked = linked_probabilities(antecedents) >= min_prob
     rows = np.repeat(np.arange(antecedents.n_mentions), np.diff(antecedents.indptr))
-    links = linked[rows] & linked[antecedents.antecedents]
-    places = np.cumsum(linked) - 1
-    bounds = row_bounds(places[rows[links]], int(linked.sum()))
+    is_kept = is_linked[rows] & is_linked[antecedents.antecedents]
+    new_indices = np.cumsum(is_linked) - 1
+    bounds = row_bounds(new_indices[rows[is_kept]], int(is_linked.sum()))
     return dataclasses.replace(
         document,
-        mentions=document.mentions[linked],
+        mentions=document.mentions[is_linked],
         antecedents=AntecedentDistribution.from_csr(
-            bounds, places[antecedents.antecedents[links]], antecedents.scores[links]
+            bounds, new_indices[antecedents.antecedents[is_kept]], antecedents.scores[is_kept]
         ),
-        gold=None if document.gold is None else list(itertools.compress(document.gold, linked)),
+        gold=None if document.gold is None else list(itertools.compress(document.gold, is_linked)),
     )

@@ -34,9 +34,9 @@ def from_berkeley(
     Parameters
     ----------
     chart
-        One row per mention: i + 1 values, for the mentions before mention i and then for itself, which is NEW; or the
-        same in a square, whose upper triangle is ignored. Pruned links are -inf, or 0 among probabilities. NEW may
-        be pruned too.
+        One row per mention: row i has i + 1 values, for the mentions before mention i and then for NEW. A square is
+        accepted too; its upper triangle is ignored. Pruned links are -inf, or 0 among probabilities. NEW may be pruned
+        too.
     mentions
         int (n_mentions, 3), in the chart's order (the system sorts by head): first token of each mention, the token
         past its last, and its head. All are offsets in the document: add the length of the earlier sentences to
@@ -44,14 +44,15 @@ def from_berkeley(
     doc_id
         Id of the document, not empty.
     values
-        "scores": natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``). "probabilities": the result of
-        ``computeMarginals``, or a chart of scores after decoding, which normalises it in place.
+        Kind of the chart's values: "scores" for natural-log scores (``featurizeIndexAndScoreNonPrunedUseCache``),
+        "probabilities" for the result of ``computeMarginals``, or for a chart of scores after decoding, which
+        normalises it in place.
     tokens
         Words of the document and their parse. By default, the document has none.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------
@@ -61,8 +62,8 @@ def from_berkeley(
     Raises
     ------
     ParameterError
-        If the chart has another shape or is not finite, its rows are not what `values` names, or a mention is
-        invalid.
+        If the chart has another shape or is not finite, its values are not of the kind `values`, or the span of a
+        mention is invalid.
 
     References
     ----------
@@ -78,27 +79,27 @@ def from_berkeley(
     square = _square(chart)
     n_mentions = square.shape[0]
     shares = np.where(is_masked(square), 0.0, square)
-    off = np.abs(shares.sum(axis=1) - 1) > _SUM_TOLERANCE
+    is_off = np.abs(shares.sum(axis=1) - 1) > _SUM_TOLERANCE
     if values == "probabilities":
-        _checks.each("chart", shares, (shares >= 0) & (shares <= 1 + _SUM_TOLERANCE), "be a probability")
-        if off.any():
-            i = int(np.argmax(off))
+        _checks.require_all("chart", shares, (shares >= 0) & (shares <= 1 + _SUM_TOLERANCE), "be a probability")
+        if is_off.any():
+            i = int(np.argmax(is_off))
             raise ParameterError(f"chart[{i}] must add up to one, got {shares[i].sum():.6g}")
         with np.errstate(divide="ignore"):
             square = np.log(shares)
-    elif n_mentions > 1 and not off.any() and (shares >= 0).all():
+    elif n_mentions > 1 and not is_off.any() and (shares >= 0).all():
         raise ParameterError(
             "must contain scores, got rows that each add up to one, as decoding leaves them",
             parameter="chart",
             hint=ParameterHint("values", "= 'probabilities' accepts them"),
         )
     links = Links.from_square("chart", square, np.diagonal(square).copy())
-    places = int_matrix("mentions", mentions, 3)
-    if places.shape[0] != n_mentions:
+    bounds = int_matrix("mentions", mentions, 3)
+    if bounds.shape[0] != n_mentions:
         raise ParameterError(
-            f"must have one row for each of the chart ({n_mentions}), got {places.shape[0]}", parameter="mentions"
+            f"must have one row for each of the chart ({n_mentions}), got {bounds.shape[0]}", parameter="mentions"
         )
-    spans = Spans(places[:, 0], places[:, 1], places[:, 2])
+    spans = Spans(bounds[:, 0], bounds[:, 1], bounds[:, 2])
     return assemble("berkeley", links, spans, doc_id=doc_id, tokens=tokens, date=date, metadata=metadata)
 
 

@@ -55,12 +55,12 @@ def from_corpipe(
         is (1 - e) of the probability, plus e / n. The conversion undoes this: probabilities become proportional to
         max(p - e / n, 0). With 0, the scores are used unchanged.
     tokens
-        Words of the document and their parse, in which the heads of mentions are found. By default, or without a
+        Words of the document and their parse, which determines the heads of mentions. By default, or without a
         parse, the head of a mention is its last token.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------
@@ -122,9 +122,9 @@ def _without_smoothing(square: Floats, new: Floats, amount: float) -> tuple[Floa
     if not amount:
         return square, new
     table = np.column_stack([square, new])
-    scored = ~is_masked(table)
-    table = np.where(scored, table, -np.inf)
+    is_scored = ~is_masked(table)
+    table = np.where(is_scored, table, -np.inf)
     probs = np.exp(table - np.logaddexp.reduce(table, axis=1, keepdims=True))
     with np.errstate(divide="ignore"):
-        scores = np.log(np.maximum(probs - amount / scored.sum(axis=1, keepdims=True), 0.0))
+        scores = np.log(np.maximum(probs - amount / is_scored.sum(axis=1, keepdims=True), 0.0))
     return scores[:, :-1], scores[:, -1]

@@ -45,7 +45,7 @@ def from_e2e(
     doc_id
         Id of the document, not empty.
     tokens
-        Words of the document and their parse, in which the heads of mentions are found. By default, or without a
+        Words of the document and their parse, which determines the heads of mentions. By default, or without a
         parse, the head of a mention is its last token.
     piece_tokens
         For spans of word pieces: the token of each piece, in ascending order (``subtoken_map``). A span that begins or
@@ -53,7 +53,7 @@ def from_e2e(
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------
@@ -89,5 +89,5 @@ def _whole_tokens(pieces: Ints, piece_tokens: Ints) -> Ints:
         p = falling[0] + 1
         raise ParameterError(f"piece_tokens[{p}] must not decrease, got {piece_tokens[p]} after {piece_tokens[p - 1]}")
     inside = (pieces >= 0) & (pieces < piece_tokens.shape[0])
-    _checks.each("spans", pieces, inside, f"be a word piece (0 to {piece_tokens.shape[0] - 1})")
+    _checks.require_all("spans", pieces, inside, f"be a word piece (0 to {piece_tokens.shape[0] - 1})")
     return piece_tokens[pieces]

@@ -48,7 +48,7 @@ def from_fastcoref(
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def _token_spans(text: Any, tokens: Any, offsets: Any, characters: Ints) -> tupl
     return tokens, np.stack(_assembly.align(characters, bounds), axis=1)
 
 
-def _require_same(what: str, read: Any, given: Any) -> None:
-    if read != given:
-        rule = f"must be of the {what} that fastcoref read ({shown(read)})"
-        raise ParameterError(f"{rule}, got {shown(given)}", parameter="tokens")
+def _require_same(unit: str, model_input: Any, tokens: Any) -> None:
+    if model_input != tokens:
+        rule = f"must be of the {unit} that fastcoref read ({shown(model_input)})"
+        raise ParameterError(f"{rule}, got {shown(tokens)}", parameter="tokens")

@@ -43,7 +43,7 @@ def from_spacy_experimental(
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
-        Further fields of the document. By default, there are none.
+        Further fields of the document. By default, the document has no further fields.
 
     Returns
     -------

@@ -16,8 +16,8 @@ from corefsample.calibration._bins import STRATEGIES, BlockBins, ReliabilityBins
 from corefsample.errors import ParameterError
 
 DEFAULT_BIN_SIZE = 5000
-SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # of the default for small data
-FEWEST_BINS = 10  # an error from fewer hides what cancels within them
+SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # least size and number of bins by default for small data
+FEWEST_BINS = 10  # with fewer bins, errors of opposite sign cancel within bins
 DEFAULT_N_BINS = 15  # of equal width
 MAX_BINS = 10_000_000
 
@@ -228,7 +228,7 @@ def _sorted_words(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
 
 
 def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
-    """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is wrong."""
+    """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is invalid."""
     words = _sorted_words(q, y)
     return (words >> np.uint64(1)).view(np.float64), (words & np.uint64(1)).astype(np.uint8)
 

@@ -99,10 +99,10 @@ class BlockBins(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per block and bin that has pairs: block, bin, n, mean_q, mean_y."""
-        block, place = np.nonzero(self.n)
-        n = self.n[block, place]
-        means = {"mean_q": self.sum_q[block, place] / n, "mean_y": self.sum_y[block, place] / n}
-        return pd.DataFrame({"block": block, "bin": place, "n": n.astype(np.int64), **means})
+        block, bin_index = np.nonzero(self.n)
+        n = self.n[block, bin_index]
+        means = {"mean_q": self.sum_q[block, bin_index] / n, "mean_y": self.sum_y[block, bin_index] / n}
+        return pd.DataFrame({"block": block, "bin": bin_index, "n": n.astype(np.int64), **means})
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -25,10 +25,10 @@ from corefsample.calibration._bins import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
 from corefsample.errors import ParameterError
 
-# Numbers in one array of a chunk: half a MiB, which stays in the processor's caches.
+# Numbers in one array of a chunk: half a MiB, which fits into the processor's caches.
 CHUNK = 2**16
-# The same for matrix products: the threads of a product wait for each other at its end, so on a busy machine many small
-# products take several times as long as a few large ones.
+# Numbers in a chunk of a matrix product: the threads of a product wait for each other at its end, so on a busy machine
+# many small products take several times as long as a few large ones.
 PRODUCT_CHUNK = 2**20
 # From this variance on, a bin's sum of labels is drawn from a normal distribution: its fourth cumulant is then within
 # 2% of the square of its variance, and the distribution of the error, a sum over bins, is even closer to normal.
@@ -129,9 +129,9 @@ def simulated_draws(
     mean_q, mean_y = bins.sum_q / n, bins.sum_y / n
     weights = n / n.sum()
     scale = np.sqrt(np.maximum(mean_y * (1.0 - mean_y), 0.0) / n)
-    moves = scale > 0.0  # bins with one label only have no spread, so they need no draws
-    constant = errors_of_gaps((mean_y - mean_q)[None, ~moves], weights[~moves], norm)
-    share, prediction, spread, weight = (values[moves] for values in (mean_y, mean_q, scale, weights))
+    varies = scale > 0.0  # bins with one label only have no spread, so they need no draws
+    constant = errors_of_gaps((mean_y - mean_q)[None, ~varies], weights[~varies], norm)
+    share, prediction, spread, weight = (values[varies] for values in (mean_y, mean_q, scale, weights))
     errors, noise = np.empty(n_resamples), np.empty(n_resamples)
     for rows in _chunks(n_resamples, share.size, CHUNK):
         gaps = rng.standard_normal((rows.stop - rows.start, share.size))
@@ -170,8 +170,12 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int =
     ----------
     blocks
         Pairs summed by block and bin; at least 2 blocks have pairs.
-    norm, n_resamples, seed
-        Norm of the error, number of errors drawn and seed: see `simulated_draws`.
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max".
+    n_resamples
+        Number of errors drawn, at least 2.
+    seed
+        Seed of the random generator (Philox), in [0, 2^64); more draws extend the same sequence.
 
     Raises
     ------
@@ -180,15 +184,15 @@ def bootstrap_draws(blocks: BlockBins, *, norm: Norm = "rms", n_resamples: int =
     """
     n_resamples, norm, rng = _checks.whole("n_resamples", n_resamples, 2), checked_norm(norm), generator(seed)
     require_blocks(blocks)
-    filled = blocks.n.any(axis=1)
-    n, residual = blocks.n[filled], blocks.sum_q[filled] - blocks.sum_y[filled]
+    has_pairs = blocks.n.any(axis=1)
+    n, residual = blocks.n[has_pairs], blocks.sum_q[has_pairs] - blocks.sum_y[has_pairs]
     n_blocks, n_bins = n.shape
     mean_residual = residual.sum(axis=0) / n.sum(axis=0)
-    beside = np.hstack((n, residual))
+    block_sums = np.hstack((n, residual))
     errors, noise = np.empty(n_resamples), np.empty(n_resamples)
     for rows, times in multiplicities(n_blocks, n_resamples, max(n_blocks, n_bins), rng):
         count = rows.stop - rows.start
-        sums = times @ beside
+        sums = times @ block_sums
         for chunk in _chunks(count, n_bins, CHUNK):
             drawn_n, drawn = sums[chunk, :n_bins], sums[chunk, n_bins:]
             noise[rows][chunk] = errors_of_sums(drawn_n, drawn - drawn_n * mean_residual, norm)
@@ -242,17 +246,17 @@ def calibrated(
     """Errors of labels that are Bernoulli(q): a bin's sum of labels has mean sum_q and variance sum_q - sum_q2."""
     weights = n / n.sum()
     variance = np.maximum(sum_q - sum_q2, 0.0)
-    normal = variance >= NORMAL_FROM
+    is_normal = variance >= NORMAL_FROM
     errors = np.empty(n_resamples)
-    for rows in _chunks(n_resamples, int(normal.sum()), CHUNK):
-        gaps = rng.standard_normal((rows.stop - rows.start, int(normal.sum())))
-        gaps *= (np.sqrt(variance) / n)[normal]
-        errors[rows] = errors_of_gaps(gaps, weights[normal], norm)
+    for rows in _chunks(n_resamples, int(is_normal.sum()), CHUNK):
+        gaps = rng.standard_normal((rows.stop - rows.start, int(is_normal.sum())))
+        gaps *= (np.sqrt(variance) / n)[is_normal]
+        errors[rows] = errors_of_gaps(gaps, weights[is_normal], norm)
     # A bin near 1 is drawn as its mirror image near 0, which has the same error.
     flipped = sum_q > n / 2.0
     mean = np.where(flipped, n - sum_q, sum_q)
-    few = np.flatnonzero(~normal & (variance > 0.0) & (mean > 0.0))
-    for bins_of_chunk in np.array_split(few, max(1, -(-few.size * n_resamples // (4 * CHUNK)))):
+    few_label_bins = np.flatnonzero(~is_normal & (variance > 0.0) & (mean > 0.0))
+    for bins_of_chunk in np.array_split(few_label_bins, max(1, -(-few_label_bins.size * n_resamples // (4 * CHUNK)))):
         sums = matched_sums(mean[bins_of_chunk], variance[bins_of_chunk], n_resamples, rng)
         sums -= mean[bins_of_chunk, None]
         sums /= n[bins_of_chunk, None]

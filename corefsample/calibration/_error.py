@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._results import Result
+from corefsample._results import Result, fields_of
 from corefsample.calibration._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
 from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
 from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
@@ -121,6 +122,11 @@ class CalibrationError(Result):
     def n_bins(self) -> int:
         """Number of bins."""
         return self.bins.n_bins
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of one row: estimate, lower, upper, level, interval, norm, debiased, n_pairs, n_bins."""
+        names = ("estimate", "lower", "upper", "level", "interval", "norm", "debiased", "n_pairs", "n_bins")
+        return pd.DataFrame([fields_of(self, *names)])
 
 
 def calibration_error(

@@ -47,9 +47,15 @@ def simulated_interval(
 
     Parameters
     ----------
-    bins, norm, n_resamples, seed
-        Pairs summed by bin, norm of the error, number of draws and seed: see `simulated_draws`. The norms "l1" and
-        "max" have no inverted interval, and none that keeps its level.
+    bins
+        Pairs summed by bin.
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval, and no method keeps
+        its level for them.
+    n_resamples
+        Number of simulated errors, at least 2.
+    seed
+        Seed of the random generator (Philox), in [0, 2^64).
     level
         Nominal share of intervals that contain the true error, in (0, 1).
     method
@@ -101,9 +107,13 @@ def bootstrap_interval(
     ----------
     blocks
         Pairs summed by block and bin; at least 2 blocks have pairs. The level is reliable from about 50 blocks on.
-    norm, n_resamples, seed
-        Norm of the error, number of resamples and seed: see `simulated_draws`. The norms "l1" and "max" have no
-        inverted interval. The pivotal interval keeps its level for "l1" in large bins only, and for "max" not at all.
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval. The pivotal interval
+        keeps its level for "l1" in large bins only, and for "max" not at all.
+    n_resamples
+        Number of resamples, at least 2.
+    seed
+        Seed of the random generator (Philox), in [0, 2^64).
     level
         Nominal share of intervals that contain the true error, in (0, 1).
     method

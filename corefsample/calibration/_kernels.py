@@ -39,12 +39,12 @@ def _q_of(word):  # type: ignore[no-untyped-def]
 @kernel
 def pack(q: Floats, y: Labels, words: Words) -> bool:
     """Pack pairs into words; False if a q or a y breaks its rule."""
-    good = True
+    is_valid = True
     for i in range(q.shape[0]):
         p, label = q[i], y[i]
-        good &= (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        is_valid &= (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
         words[i] = (np.float64(p).view(np.uint64) << U1) | np.uint64(label == 1)
-    return good
+    return is_valid
 
 
 # --- bins of sorted words ----------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def sorted_sums(
     begin = 0
     for b in range(ends.shape[0]):
         q1, q2, qy = 0.0, 0.0, 0.0
-        ones = 0
+        n_positive = 0
         for i in range(begin, ends[b]):
             word = words[i]
             label = word & U1
@@ -100,20 +100,20 @@ def sorted_sums(
             q1 += p
             q2 += p * p
             qy += p * float(label)
-            ones += int(label)
+            n_positive += int(label)
         n[b] = ends[b] - begin
-        sum_q[b], sum_q2[b], sum_y[b], sum_qy[b] = q1, q2, ones, qy
+        sum_q[b], sum_q2[b], sum_y[b], sum_qy[b] = q1, q2, n_positive, qy
         begin = ends[b]
 
 
 @kernel
 def words_by_block(words: Words, codes: Ints32, indptr: Ints, grouped: Words) -> None:
     """Group words by block: those of block t go to grouped[indptr[t]:indptr[t + 1]]."""
-    places = indptr[:-1].copy()
+    positions = indptr[:-1].copy()
     for i in range(words.shape[0]):
         t = codes[i]
-        grouped[places[t]] = words[i]
-        places[t] += 1
+        grouped[positions[t]] = words[i]
+        positions[t] += 1
 
 
 @kernel
@@ -135,11 +135,11 @@ def block_sums(grouped: Words, indptr: Ints, last: Words, n: Floats, sum_q: Floa
 
 @inlined
 def _level_cell(q, label, n_samples, tolerance):  # type: ignore[no-untyped-def]
-    """Place of a pair among 2 * k + y, or -1 if its q or its y breaks the rule."""
-    fine = (q >= 0.0) & (q <= 1.0) & ((label == 0) | (label == 1))
-    k = np.int64(q * n_samples + 0.5) if fine else 0
-    fine &= abs(q - k / n_samples) <= tolerance
-    return 2 * k + np.int64(label == 1) if fine else -1
+    """Index 2 * k + y of a pair, or -1 if its q or its y breaks the rule."""
+    is_valid = (q >= 0.0) & (q <= 1.0) & ((label == 0) | (label == 1))
+    k = np.int64(q * n_samples + 0.5) if is_valid else 0
+    is_valid &= abs(q - k / n_samples) <= tolerance
+    return 2 * k + np.int64(label == 1) if is_valid else -1
 
 
 @kernel
@@ -148,19 +148,19 @@ def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, count
 
     `cells` receives 2 * k + y of each pair, if it is not empty.
     """
-    good = True
+    is_valid = True
     for i in range(q.shape[0]):
         cell = _level_cell(q[i], y[i], n_samples, tolerance)
-        good &= cell >= 0
+        is_valid &= cell >= 0
         counts[max(cell, 0)] += 1
         if cells.shape[0] > 0:
             cells[i] = max(cell, 0)
-    return good
+    return is_valid
 
 
 U52 = np.uint64(52)
 MANTISSA = np.uint64((1 << 52) - 1)
-HALF = 1022  # exponent field of 0.5, the largest x there is
+HALF = 1022  # exponent field of 0.5, the largest possible x
 
 # Leading bits of the mantissa that define a cell, by exponent field: an octave has 2 ** LEADING_BITS cells. Cells are
 # fine where pairs are frequent, and coarse below 2 ** -64, where a difference cannot affect any error.
@@ -186,23 +186,23 @@ def fine_bin(q):  # type: ignore[no-untyped-def]
 @kernel
 def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
     """Cell of each pair; False if a q or a y breaks its rule."""
-    good = True
+    is_valid = True
     for i in range(q.shape[0]):
         p, label = q[i], y[i]
-        fine = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
-        good &= fine
-        p = p + 0.0 if fine else 0.0  # -0.0 becomes 0.0
+        is_pair = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        is_valid &= is_pair
+        p = p + 0.0 if is_pair else 0.0  # -0.0 becomes 0.0
         cells[i] = fine_bin(p)
-    return good
+    return is_valid
 
 
 @kernel
-def add_pairs(places: Ints, q: Floats, y: Labels, sums: Floats) -> None:
-    """Add 1, q, q^2, y and q y of each pair to the row of `sums` at its place."""
+def add_pairs(rows: Ints, q: Floats, y: Labels, sums: Floats) -> None:
+    """Add 1, q, q^2, y and q y of each pair to its row of `sums`."""
     for i in range(q.shape[0]):
-        row, p, label = sums[places[i]], q[i], float(y[i])
-        row[0] += 1.0
-        row[1] += p
-        row[2] += p * p
-        row[3] += label
-        row[4] += p * label
+        sums_row, p, label = sums[rows[i]], q[i], float(y[i])
+        sums_row[0] += 1.0
+        sums_row[1] += p
+        sums_row[2] += p * p
+        sums_row[3] += label
+        sums_row[4] += p * label

@@ -18,7 +18,7 @@ from corefsample.calibration._draws import require_blocks, rooted
 from corefsample.calibration._validation import Norm
 from corefsample.errors import ParameterError
 
-LEAST_PROBABILITY = 1e-6  # in log scores: candidates left out have probability 0, and some of them are right
+LEAST_PROBABILITY = 1e-6  # lower limit in log scores: omitted candidates have probability 0, and some are right
 MEASURES = ("calibration error", "log score", "refinement")
 
 
@@ -44,8 +44,8 @@ class PairedDifference(ShortRepr):
     Attributes
     ----------
     measure
-        "calibration error" (without the part that chance adds), "log score" (mean of -log of the probability of the
-        observed label, in nats) or "refinement".
+        Name of the measure: "calibration error" (without the part that chance adds), "log score" (mean of -log of the
+        probability of the observed label, in nats) or "refinement".
     first, second
         Value of the measure for the first and for the second scorer.
     difference
@@ -99,7 +99,7 @@ class PairedComparison(HtmlTable):
 
 
 def log_losses(q: Floats, y: npt.ArrayLike) -> Floats:
-    """-log of the probability of each observed label, at least `LEAST_PROBABILITY`."""
+    """Minus the logarithm of the probability of each observed label, which is at least `LEAST_PROBABILITY`."""
     clipped = np.clip(q, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.asarray(-np.log(np.where(np.asarray(y) == 1, clipped, 1.0 - clipped)))
 
@@ -146,13 +146,13 @@ def compare_blocks(
     level = _validation.checked_level(level)
     norm = _validation.checked_norm(norm, squared_for="for a paired comparison")
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
-    scorers = [_Scorer.of(require_blocks(each.blocks), each.losses) for each in (first, second)]
+    scorers = [_Scorer.of(require_blocks(scorer.blocks), scorer.losses) for scorer in (first, second)]
     if not scorers[0].has_pairs_of(scorers[1]):
         raise ParameterError("must be sums over the pairs of first, got those of other pairs", parameter="second")
     n_blocks = scorers[0].sums.shape[0]
-    estimates = [each.measures(np.ones((1, n_blocks)), norm, 1)[0] for each in scorers]
+    estimates = [scorer.measures(np.ones((1, n_blocks)), norm, 1)[0] for scorer in scorers]
     draws = np.empty((n_resamples, len(MEASURES)))
-    width = max(n_blocks, *(each.sums.shape[1] for each in scorers))
+    width = max(n_blocks, *(scorer.sums.shape[1] for scorer in scorers))
     for rows, times in _draws.multiplicities(n_blocks, n_resamples, width, _validation.generator(seed)):
         draws[rows] = scorers[1].measures(times, norm, 2) - scorers[0].measures(times, norm, 2)
     differences = tuple(
@@ -184,17 +184,17 @@ class _Scorer(NamedTuple):
     @classmethod
     def of(cls, blocks: BlockBins, losses: Floats) -> _Scorer:
         """Sums of the blocks that have pairs."""
-        filled = blocks.n.any(axis=1)
-        n, residual = blocks.n[filled], (blocks.sum_q - blocks.sum_y)[filled]
+        has_pairs = blocks.n.any(axis=1)
+        n, residual = blocks.n[has_pairs], (blocks.sum_q - blocks.sum_y)[has_pairs]
         total = n.sum(axis=0)
         deviations = residual - n * (residual.sum(axis=0) / total)
         noise = float((np.square(deviations).sum(axis=0) / total).sum() / total.sum())
-        sums = np.hstack((n, residual, blocks.sum_y[filled], losses[filled, None]))
+        sums = np.hstack((n, residual, blocks.sum_y[has_pairs], losses[has_pairs, None]))
         return cls(sums, blocks.bins.n_bins, noise)
 
-    def has_pairs_of(self, other: _Scorer) -> bool:
+    def has_pairs_of(self, scorer: _Scorer) -> bool:
         """True if every block has as many pairs and positive labels as the same block of another scorer."""
-        counts, other_counts = self._pairs_and_labels(), other._pairs_and_labels()
+        counts, other_counts = self._pairs_and_labels(), scorer._pairs_and_labels()
         return counts.shape == other_counts.shape and np.array_equal(counts, other_counts)
 
     def _pairs_and_labels(self) -> Floats:
@@ -202,7 +202,7 @@ class _Scorer(NamedTuple):
         return np.stack((self.sums[:, :b].sum(axis=1), self.sums[:, 2 * b : 3 * b].sum(axis=1)))
 
     def measures(self, times: Floats, norm: Norm, n_noises: int) -> Floats:
-        """The measures of resamples with these multiplicities of blocks: (n_rows, n_measures).
+        """Measures of resamples with these multiplicities of blocks: (n_rows, n_measures).
 
         The noise is subtracted `n_noises` times from the squared calibration error: all blocks have it once, resamples
         twice.

@@ -1,4 +1,4 @@
-"""Calibration of numbers: the place of each true value in its distribution, and whether these places are uniform.
+"""Calibration of numbers: the quantile of each true value in its distribution (PIT), and a test of uniformity.
 
 The probability integral transform (PIT) of a number with ties, such as a count, is randomised: it is uniform between
 P(value < true) and P(value <= true). Instead of one random number its distribution is used, so that ties need no seed.
@@ -22,7 +22,7 @@ from corefsample.errors import ParameterError
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QuantileCalibration(Result):
-    """Histogram of the places of true values in their distributions, and a test that these are right.
+    """Histogram of the quantiles of true values in their distributions, and a test of these distributions.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def quantile_calibration(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> QuantileCalibration:
-    """Compare true numbers with samples of their posteriors, counts or any others.
+    """Compare true numbers, such as counts, with samples of their posteriors.
 
     If the posteriors are right, a true value and its samples are exchangeable: its rank among them is uniform.
 
@@ -99,37 +99,37 @@ def quantile_calibration(
     >>> quantile_calibration([1.0, 4.0], [[0.0, 2.0, 3.0], [1.0, 2.0, 3.0]], n_bins=2).shares
     array([0.5, 0.5])
     """
-    true = _checks.floats("truths", truths)
-    if not true.size:
+    truth = _checks.floats("truths", truths)
+    if not truth.size:
         raise ParameterError("must have at least one value, got none", parameter="truths")
-    rule = f"must be a row of samples for each of {len(true)} values"
+    rule = f"must be a row of samples for each of {len(truth)} values"
     try:
         array: npt.NDArray[Any] = np.asarray(samples)
     except ValueError:
         raise ParameterError(f"{rule}, got rows of different lengths", parameter="samples") from None
-    if array.ndim != 2 or len(array) != len(true) or not array.shape[1]:
+    if array.ndim != 2 or len(array) != len(truth) or not array.shape[1]:
         raise ParameterError(f"{rule}, got shape {array.shape}", parameter="samples")
-    drawn = _checks.floats("samples", array.ravel()).reshape(array.shape)
-    for name, values in (("truths", true), ("samples", drawn)):
-        _checks.each(name, values, np.isfinite(values), "be finite")
+    draws = _checks.floats("samples", array.ravel()).reshape(array.shape)
+    for name, values in (("truths", truth), ("samples", draws)):
+        _checks.require_all(name, values, np.isfinite(values), "be finite")
     _checks.whole("n_bins", n_bins, 2)
     _checks.whole("n_resamples", n_resamples, 19)
-    of_documents = np.arange(len(true)) if documents is None else coded("documents", documents, len(true), "truths")[0]
+    codes = np.arange(len(truth)) if documents is None else coded("documents", documents, len(truth), "truths")[0]
     n = array.shape[1] + 1
-    null_samples = generator(seed).integers(n, size=(n_resamples, int(of_documents.max()) + 1))
+    null_samples = generator(seed).integers(n, size=(n_resamples, int(codes.max()) + 1))
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     total = np.zeros((1 + n_resamples, n_bins + 1))
-    for value, row, document in zip(true, drawn, of_documents, strict=True):
+    for value, row, document in zip(truth, draws, codes, strict=True):
         pool = np.append(value, row)
         ranked = np.sort(pool)
         lower, upper = (np.searchsorted(ranked, pool, side) / n for side in ("left", "right"))
         indices = np.append(0, null_samples[:, document])
-        total += place(lower[indices], upper[indices], edges)
-    return of_places(total, len(true), edges)
+        total += uniform_cdfs(lower[indices], upper[indices], edges)
+    return calibration_of_cdfs(total, len(truth), edges)
 
 
-def of_places(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
-    """Result from summed distribution functions of places, (1 + n_draws, n_edges); row 0 is observed, others are null.
+def calibration_of_cdfs(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
+    """Result from summed distribution functions of PIT values, (1 + n_draws, n_edges); rows after row 0 are null draws.
 
     The statistic of the test is the mean squared distance of the mean distribution function from the diagonal.
     """
@@ -141,10 +141,10 @@ def of_places(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
     return QuantileCalibration(n, edges, shares[0], lower, upper, p_value)
 
 
-def place(lower: Floats, upper: Floats, edges: Floats) -> Floats:
-    """Distribution function, (n, n_edges), of a uniform number between two ends, which may be equal, for each pair."""
+def uniform_cdfs(lower: Floats, upper: Floats, edges: Floats) -> Floats:
+    """Distribution function, (n, n_edges), of a uniform number between `lower` and `upper`, which may be equal."""
     width = (upper - lower)[:, None]
     inside = (edges - lower[:, None]) / np.where(width > 0.0, width, 1.0)
     function: Floats = np.where(width > 0.0, np.clip(inside, 0.0, 1.0), edges >= lower[:, None])
-    function[:, 0], function[:, -1] = 0.0, 1.0  # a place at 0 or 1 belongs to the first or last bin
+    function[:, 0], function[:, -1] = 0.0, 1.0  # values 0 and 1 belong to the first and the last bin
     return function

@@ -1,4 +1,4 @@
-"""Recalibrators of predictions: isotonic regression, Platt scaling and beta calibration, and what they share."""
+"""Recalibrators of predictions (isotonic regression, Platt scaling, beta calibration) and their base class."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Recalibrator(ABC):
         return self._predict(predictions("q", _one_column(q)))
 
     def transform(self, q: npt.ArrayLike) -> Floats:
-        """Recalibrate predictions as `predict` does, in the shape given: (n,), or the (n, 1) of a pipeline's step."""
+        """Recalibrate predictions as `predict` does, and keep their shape, (n,) or (n, 1)."""
         return self.predict(q).reshape(np.shape(q))
 
     def fit_transform(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Floats:
@@ -115,12 +115,12 @@ class Recalibrator(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Recalibrator:
-        """Load a fit from the text of `to_json`; the base class loads those of all recalibrators.
+        """Load a fit from the text of `to_json`; the base class loads fits of every recalibrator.
 
         Raises
         ------
         ParameterError
-            If the text is not a fit of such a recalibrator.
+            If the text is not the JSON of a fitted recalibrator of this class, or has another format version.
         """
         try:
             record = json.loads(text)
@@ -165,7 +165,7 @@ class Recalibrator(ABC):
         return all(hasattr(self, name) for name in self._fitted_names())
 
     def __sklearn_tags__(self) -> Any:
-        """Properties of the model that scikit-learn asks for."""
+        """Properties of the model, in the form that scikit-learn requires."""
         from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -203,8 +203,8 @@ class IsotonicRecalibration(Recalibrator):
     """The non-decreasing function of the prediction with the least squared error, interpolated linearly.
 
     Pairs of equal prediction are pooled, so the order of rows cannot change the result. Between two fitted predictions
-    the value is interpolated linearly (as by Kranzlein, Liu & Schneider); outside
-    them it is that of the nearest one, never NaN.
+    the value is interpolated linearly (as by Kranzlein, Liu & Schneider). Outside the fitted predictions it is the
+    value of the nearest one, never NaN.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class IsotonicRecalibration(Recalibrator):
         return np.asarray(np.interp(q, self.q_, self.values_))
 
 
-_LEAST = 1e-12  # predictions are clipped to it and to 1 minus it, so that their logarithms are finite
+_LEAST = 1e-12  # predictions are clipped to [_LEAST, 1 - _LEAST], so that their logarithms are finite
 
 
 class PlattScaling(Recalibrator):
@@ -330,14 +330,14 @@ class BetaCalibration(Recalibrator):
 
     def _fit(self, ties: Ties) -> None:
         features = np.stack([*_logarithms(ties.q), np.ones_like(ties.q)])
-        # The likelihood is concave: its maximum where a, b >= 0 is the best of the maxima in which some of the two are
-        # 0 and the others come out positive.
-        found = []
-        for kept in ([0, 1, 2], [0, 2], [1, 2], [2]):
-            theta, loss = _likeliest(features[kept], ties, [float(k < 2) for k in kept])
-            if all(value >= 0.0 for k, value in zip(kept, theta, strict=True) if k < 2):
-                found.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(kept, theta, strict=True))}))
-        best = min(found, key=lambda each: each[0])[1]
+        # The likelihood is concave: its maximum for a, b >= 0 is the best of the maxima in which some of the two are
+        # fixed at 0 and the others are positive.
+        fits = []
+        for free in ([0, 1, 2], [0, 2], [1, 2], [2]):
+            theta, loss = _likeliest(features[free], ties, [float(k < 2) for k in free])
+            if all(value >= 0.0 for k, value in zip(free, theta, strict=True) if k < 2):
+                fits.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(free, theta, strict=True))}))
+        best = min(fits, key=lambda fit: fit[0])[1]
         self.a_, self.b_, self.c_ = best[0], best[1], best[2]
 
     def _predict(self, q: Floats) -> Floats:

@@ -1,9 +1,9 @@
 """Smooth reliability curves: local likelihood on the scale of log-odds, with an approximate band.
 
 Legend of dimensions and names
-    c : cell of predictions (equal steps of log-odds)     g : place at which the curve is computed
+    c : cell of predictions (equal steps of log-odds)     g : point at which the curve is computed
     k : fold of the cross-validation     d : row of a bootstrap weight (a document; or a cell and a label)
-    x : log-odds of a prediction     shift, tilt : log-odds of a label less x, and its slope, near a place
+    x : log-odds of a prediction     shift, tilt : log-odds of a label less x, and its slope, near a point
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from corefsample.calibration._binning import bin_pairs
 from corefsample.calibration._validation import checked_level, coded, generator, pair_arrays, require_pairs
 from corefsample.errors import ParameterError
 
-_CLIP = 1e-6  # predictions nearer to 0 or 1 count as this far away
+_CLIP = 1e-6  # predictions are clipped to this distance from 0 and 1
 _STEP = 0.1  # width of a cell, in log-odds
 _BANDWIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # in log-odds; the last one is almost one regression for all pairs
 _BIN_SIZES = tuple(round(10 ** (1 + k / 4)) for k in range(21))  # 10 to 1,000,000
-_N_FOLDS, _N_PLACES, _N_DRAWS = 5, 101, 1000
+_N_FOLDS, _N_POINTS, _N_DRAWS = 5, 101, 1000
 _MOST_BLOCKS = 5000  # more blocks are joined, which bounds memory; joined blocks are independent too
 _MOST_STEPS, _PRECISION = 50, 1e-8
 _PRIOR = np.array([5.0**-2, 1.0])  # inverse variances of a weak normal prior of shift and tilt, around 0
@@ -36,24 +36,24 @@ _PRIOR = np.array([5.0**-2, 1.0])  # inverse variances of a weak normal prior of
 class SmoothCurve(Result):
     """Share of positive labels as a smooth function of the prediction, with an approximate band.
 
-    At each place a logistic regression on the log-odds of the predictions is fitted to the pairs nearby, weighted by a
+    At each point a logistic regression on the log-odds of the predictions is fitted to the pairs nearby, weighted by a
     normal kernel. Calibrated predictions, and those that a temperature or a constant would recalibrate, are fitted
     without bias at every bandwidth.
 
     Attributes
     ----------
     q, share
-        float64 (n_places,) in [0, 1], ascending q: prediction, and share of positive labels.
+        float64 (n_points,) in [0, 1], ascending q: prediction, and share of positive labels.
     lower, upper
-        float64 (n_places,) in [0, 1]: ends of the band. It is centred on the curve with half the bandwidth, whose bias
+        float64 (n_points,) in [0, 1]: ends of the band. It is centred on the curve with half the bandwidth, whose bias
         is smaller.
     level
-        Nominal level of the band, in (0, 1). At .95 it contains the true share at 94% to 99% of the places on average,
+        Nominal level of the band, in (0, 1). At .95 it contains the true share at 94% to 99% of the points on average,
         and the whole true curve in 62% to 97% of sets of pairs (docs/calibration-studies.md).
     bandwidth
-        Standard deviation of the kernel, in log-odds, with the best held-out log score.
+        Standard deviation of the kernel, in log-odds; the one with the best held-out log score.
     bin_size
-        Pairs per bin of the binned curve with the best held-out log score.
+        Number of pairs per bin of the binned curve; the one with the best held-out log score.
     by_block
         True if band and cross-validation allow for dependence between pairs of one block (a document).
     scores
@@ -71,7 +71,7 @@ class SmoothCurve(Result):
     scores: dict[str, dict[float, float]] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per place: q, share, lower, upper, level."""
+        """Tidy table, one row per point: q, share, lower, upper, level."""
         return self._columns("q", "share", "lower", "upper").assign(level=self.level)
 
 
@@ -109,19 +109,19 @@ def smooth_curve(
     pairs = _Pairs.of(predictions, np.asarray(labels, np.float64), codes)
     rng = generator(seed)
     folds = _folds(pairs, rng)
-    by_bandwidth = {each: _held_out(pairs, folds, each) for each in _BANDWIDTHS}
+    by_bandwidth = {width: _held_out(pairs, folds, width) for width in _BANDWIDTHS}
     by_size = _bin_scores(pairs, folds)
     bandwidth = max(by_bandwidth, key=by_bandwidth.__getitem__)
-    places = _places(pairs)
-    fit = _fitted(pairs.x, *pairs.sums(), places, bandwidth)
+    points = _points(pairs)
+    fit = _fitted(pairs.x, *pairs.sums(), points, bandwidth)
     # At the bandwidth with the best score, bias is as large as the spread; at half of it, it is small.
-    rough = _fitted(pairs.x, *pairs.sums(), places, 0.5 * bandwidth)
-    half = _half_widths(pairs, rough, places, 0.5 * bandwidth, checked_level(level), rng)
+    rough = _fitted(pairs.x, *pairs.sums(), points, 0.5 * bandwidth)
+    half = _half_widths(pairs, rough, points, 0.5 * bandwidth, checked_level(level), rng)
     return SmoothCurve(
-        q=_share(places),
-        share=_share(places + fit.shift),
-        lower=_share(places + rough.shift - half),
-        upper=_share(places + rough.shift + half),
+        q=_share(points),
+        share=_share(points + fit.shift),
+        lower=_share(points + rough.shift - half),
+        upper=_share(points + rough.shift + half),
         level=level,
         bandwidth=bandwidth,
         bin_size=int(max(by_size, key=by_size.__getitem__)),
@@ -154,8 +154,8 @@ class _Pairs:
 
     @classmethod
     def of(cls, q: Floats, y: Floats, blocks: npt.NDArray[np.int32] | None) -> _Pairs:
-        places = np.rint(_log_odds(q) / _STEP).astype(np.int64)
-        _, cells = np.unique(places, return_inverse=True)
+        points = np.rint(_log_odds(q) / _STEP).astype(np.int64)
+        _, cells = np.unique(points, return_inverse=True)
         return cls(q, y, _log_odds(np.bincount(cells, q) / np.bincount(cells)), cells, blocks)
 
     def sums(self, rows: Ints | None = None, n_rows: int = 1) -> tuple[Floats, Floats]:
@@ -181,10 +181,10 @@ def _folds(pairs: _Pairs, rng: np.random.Generator) -> Ints:
     return np.asarray(folds if pairs.blocks is None else folds[pairs.blocks], np.int64)
 
 
-def _places(pairs: _Pairs) -> Floats:
+def _points(pairs: _Pairs) -> Floats:
     """Log-odds at which the curve is computed: closer together near 0 and 1, between the extreme predictions."""
     low, high = pairs.x[0], pairs.x[-1]
-    inner = _log_odds(np.sin(0.5 * np.pi * np.linspace(0.0, 1.0, _N_PLACES)) ** 2)
+    inner = _log_odds(np.sin(0.5 * np.pi * np.linspace(0.0, 1.0, _N_POINTS)) ** 2)
     return np.unique(np.concatenate(([low], inner[(inner > low) & (inner < high)], [high])))
 
 
@@ -192,53 +192,53 @@ def _places(pairs: _Pairs) -> Floats:
 
 
 class _Fit(NamedTuple):
-    """Shift and tilt at each place (n_places,), and the inverse information about both (n_places, 2, 2)."""
+    """Shift and tilt at each point (n_points,), and the inverse information about both (n_points, 2, 2)."""
 
     shift: Floats
     tilt: Floats
     inverse: Floats
 
 
-def _kernel(x: Floats, places: Floats, bandwidth: float) -> tuple[Floats, Floats]:
-    """Weight of each cell at each place, and its distance: (n_places, n_cells)."""
-    distance = x[None] - places[:, None]
+def _kernel(x: Floats, points: Floats, bandwidth: float) -> tuple[Floats, Floats]:
+    """Weight of each cell at each point, and its distance: (n_points, n_cells)."""
+    distance = x[None] - points[:, None]
     return np.exp(-0.5 * (distance / bandwidth) ** 2), distance
 
 
-def _fitted(x: Floats, n: Floats, positive: Floats, places: Floats, bandwidth: float) -> _Fit:
-    """Maximise the local likelihood at each place by Newton's method with halved steps.
+def _fitted(x: Floats, n: Floats, positive: Floats, points: Floats, bandwidth: float) -> _Fit:
+    """Maximise the local likelihood at each point by Newton's method with halved steps.
 
     A weak prior keeps the maximum finite where all labels agree.
     """
-    weights, distance = _kernel(x, places, bandwidth)
+    weights, distance = _kernel(x, points, bandwidth)
     trials, hits = weights * n, weights * positive
 
-    def shares(found: Floats) -> tuple[Floats, Floats]:
+    def shares(parameters: Floats) -> tuple[Floats, Floats]:
         """Share of each cell, and the value to maximise."""
-        log_odds = x[None] + found[0][:, None] + found[1][:, None] * distance
+        log_odds = x[None] + parameters[0][:, None] + parameters[1][:, None] * distance
         likelihood = (hits * log_odds - trials * np.logaddexp(0.0, log_odds)).sum(axis=1)
-        return _share(log_odds), likelihood - 0.5 * _PRIOR @ found**2
+        return _share(log_odds), likelihood - 0.5 * _PRIOR @ parameters**2
 
-    found = np.zeros((2, places.shape[0]))
-    share, value = shares(found)
+    parameters = np.zeros((2, points.shape[0]))
+    share, value = shares(parameters)
     for _ in range(_MOST_STEPS):
         gap, curvature = hits - trials * share, trials * share * (1.0 - share)
-        slope = np.stack((gap.sum(1), (gap * distance).sum(1))) - _PRIOR[:, None] * found
+        slope = np.stack((gap.sum(1), (gap * distance).sum(1))) - _PRIOR[:, None] * parameters
         off = (curvature * distance).sum(1)
         rows = [[curvature.sum(1) + _PRIOR[0], off], [off, (curvature * distance**2).sum(1) + _PRIOR[1]]]
         inverse = np.linalg.inv(np.moveaxis(np.array(rows), 2, 0))
         step = np.einsum("gij,jg->ig", inverse, slope)
         if np.einsum("ig,ig->g", step, slope).max() < _PRECISION:
             break
-        size = np.ones_like(places)
+        size = np.ones_like(points)
         while size.max() > 1e-6:
-            share, new = shares(found + size * step)
-            worse = new < value - 1e-9
+            share, new_value = shares(parameters + size * step)
+            worse = new_value < value - 1e-9
             if not worse.any():
                 break
             size = np.where(worse, 0.5 * size, size)
-        found, value = found + size * step, new
-    return _Fit(found[0], found[1], inverse)
+        parameters, value = parameters + size * step, new_value
+    return _Fit(parameters[0], parameters[1], inverse)
 
 
 def _held_out(pairs: _Pairs, folds: Ints, bandwidth: float) -> float:
@@ -271,8 +271,8 @@ def _bin_scores(pairs: _Pairs, folds: Ints) -> dict[float, float]:
             # The bins of the fold are as many as those of all pairs.
             bins = bin_pairs(train_q, train_y, bin_size=max(round(size * (1.0 - 1.0 / _N_FOLDS)), 1))
             share = (bins.sum_y + 0.5) / (bins.n + 1.0)
-            places = np.minimum(np.searchsorted(bins.q_max, test_q), bins.n_bins - 1)
-            scores[size] += _log_score(*_counts(places, test_y, bins.n_bins), share) / total
+            points = np.minimum(np.searchsorted(bins.q_max, test_q), bins.n_bins - 1)
+            scores[size] += _log_score(*_counts(points, test_y, bins.n_bins), share) / total
     return scores
 
 
@@ -280,35 +280,35 @@ def _bin_scores(pairs: _Pairs, folds: Ints) -> dict[float, float]:
 
 
 def _half_widths(
-    pairs: _Pairs, fit: _Fit, places: Floats, bandwidth: float, level: float, rng: np.random.Generator
+    pairs: _Pairs, fit: _Fit, points: Floats, bandwidth: float, level: float, rng: np.random.Generator
 ) -> Floats:
-    """Half of the band's width at each place, in log-odds, from a studentised bootstrap of the blocks' influence.
+    """Half of the band's width at each point, in log-odds, from a studentised bootstrap of the blocks' influence.
 
-    The largest studentised deviation over all places of the resamples has the level. Bias and the choice of the
+    The largest studentised deviation over all points of the resamples has the level. Bias and the choice of the
     bandwidth are not in it. A variance is never less than that of independent pairs whose labels vary as the curve
     says, because resampling shows no variation where all labels agree; and that of the prior is added, which matters
     where there is hardly a pair.
     """
-    weights, distance = _kernel(pairs.x, places, bandwidth)
+    weights, distance = _kernel(pairs.x, points, bandwidth)
     n, positive = pairs.sums()
     share = _share(pairs.x[None] + fit.shift[:, None] + fit.tilt[:, None] * distance)
-    # Influence of one unit of residual of a cell on the shift at a place: (n_places, n_cells).
+    # Influence of one unit of residual of a cell on the shift at a point: (n_points, n_cells).
     pull = weights * (fit.inverse[:, :1, 0] + fit.inverse[:, :1, 1] * distance)
-    least = np.sum(pull**2 * share * (1.0 - share) * n, axis=1)
-    of_prior = fit.inverse[:, 0] ** 2 @ _PRIOR
+    least_variance = np.sum(pull**2 * share * (1.0 - share) * n, axis=1)
+    prior_variance = fit.inverse[:, 0] ** 2 @ _PRIOR
     if pairs.blocks is None:
         influence = np.concatenate((pull * (1.0 - share), -pull * share), axis=1).T
         times = np.concatenate((positive, n - positive))
     else:
         n_blocks = int(pairs.blocks.max()) + 1
-        of_block, positive_of_block = pairs.sums(pairs.blocks.astype(np.int64), n_blocks)
-        influence = positive_of_block @ pull.T - of_block @ (pull * share).T
+        pairs_of_block, positive_of_block = pairs.sums(pairs.blocks.astype(np.int64), n_blocks)
+        influence = positive_of_block @ pull.T - pairs_of_block @ (pull * share).T
         times = np.ones(n_blocks)
     total = times.sum()
-    errors = np.sqrt(np.maximum(times @ influence**2, least) + of_prior)
-    drawn = rng.multinomial(int(total), times / total, _N_DRAWS).astype(np.float64)
-    deviations = np.abs((drawn - times) @ influence)
-    deviations /= np.sqrt(np.maximum(drawn @ influence**2, least) + of_prior)
-    # The draws lack the prior's variance, so the factor is at least that of a single place.
+    errors = np.sqrt(np.maximum(times @ influence**2, least_variance) + prior_variance)
+    drawn_times = rng.multinomial(int(total), times / total, _N_DRAWS).astype(np.float64)
+    deviations = np.abs((drawn_times - times) @ influence)
+    deviations /= np.sqrt(np.maximum(drawn_times @ influence**2, least_variance) + prior_variance)
+    # The draws lack the prior's variance, so the factor is at least that of a single point.
     factor = max(float(np.quantile(deviations.max(axis=1), level)), NormalDist().inv_cdf(0.5 * (1.0 + level)))
     return np.asarray(factor * errors)

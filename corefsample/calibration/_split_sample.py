@@ -37,7 +37,7 @@ class SplitSampleError(Result):
         Binned error between one half of the samples and the labels, in bins of the other half, debiased. A "mse" may
         be negative if there is no detectable miscalibration; "rms" is then 0.
     naive_interval, interval
-        Confidence intervals of what `naive` and `corrected` estimate.
+        Confidence intervals of the errors that `naive` and `corrected` estimate.
     p_value
         P-value of a test against perfect calibration that is valid despite the samples' noise, in (0, 1].
     n_samples
@@ -100,11 +100,11 @@ def split_sample_error(
     Parameters
     ----------
     hits_a, hits_b
-        Whole numbers (n_pairs,) in 0 to n_samples / 2: positive samples in the first and in the second half.
+        Number of positive samples in the first and in the second half, int (n_pairs,) from 0 to n_samples / 2.
     y
         Labels 0 or 1, (n_pairs,).
     n_samples
-        Number of samples, both halves together; even.
+        Number of samples of both halves together, an even number.
     bin_size, n_bins
         Target size or number of adaptive bins, at most one of the two: see `bin_pairs`. By default bins have 5,000
         pairs, or fewer for small data.
@@ -147,9 +147,9 @@ def split_sample_error(
     codes, n_blocks = _blocks(documents, first.shape[0], seed)
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins}
 
-    def summed(by: Ints, hits: Ints, n_samples: int) -> BlockBins:
-        bins = bin_pairs(by, labels, n_samples=n_samples, **options)
-        return _summed(bins, n_samples, by, hits, labels, codes, n_blocks)
+    def summed(key: Ints, hits: Ints, n_samples: int) -> BlockBins:
+        bins = bin_pairs(key, labels, n_samples=n_samples, **options)
+        return _summed(bins, n_samples, key, hits, labels, codes, n_blocks)
 
     all_samples = summed(first + second, first + second, 2 * half)
     first_bins, second_bins = summed(first, second, half), summed(second, first, half)
@@ -196,27 +196,27 @@ def _blocks(documents: npt.ArrayLike | None, n: int, seed: int) -> tuple[Ints | 
 
 
 def _summed(
-    bins: ReliabilityBins, n_levels: int, by: Ints, hits: Ints, labels: Floats, codes: Ints | Ints32, n_blocks: int
+    bins: ReliabilityBins, n_levels: int, key: Ints, hits: Ints, labels: Floats, codes: Ints | Ints32, n_blocks: int
 ) -> BlockBins:
-    """Sum predictions `hits` / n_levels and labels by block, in bins that were made from `by` / n_levels."""
+    """Sum predictions `hits` / n_levels and labels by block, in bins that were made from `key` / n_levels."""
     last_levels = np.rint(bins.q_max * n_levels).astype(np.int64)
-    places = np.searchsorted(last_levels, np.arange(n_levels + 1))[by]
+    bin_indices = np.searchsorted(last_levels, np.arange(n_levels + 1))[key]
     q = hits / n_levels
     sum_q, sum_q2, sum_qy = (
-        np.bincount(places, each, bins.n_bins).astype(np.float64) for each in (q, q * q, q * labels)
+        np.bincount(bin_indices, values, bins.n_bins).astype(np.float64) for values in (q, q * q, q * labels)
     )
-    sums = (sums_by_block(codes, places, (n_blocks, bins.n_bins), each) for each in (None, q, labels))
+    sums = (sums_by_block(codes, bin_indices, (n_blocks, bins.n_bins), values) for values in (None, q, labels))
     return BlockBins(replace(bins, sum_q=sum_q, sum_q2=sum_q2, sum_qy=sum_qy), *sums)
 
 
-def _side_by_side(one: BlockBins, other: BlockBins) -> BlockBins:
-    """Bins of both, which contain every pair twice: their squared error is the mean of both squared errors."""
+def _side_by_side(first: BlockBins, second: BlockBins) -> BlockBins:
+    """Bins of both halves, which contain every pair twice, so that their squared error is the mean of the two."""
     names = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max")
     arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(each.bins, name) for each in (one, other)]) for name in names
+        name: np.concatenate([getattr(half.bins, name) for half in (first, second)]) for name in names
     }
-    beside = (np.hstack([getattr(each, name) for each in (one, other)]) for name in ("n", "sum_q", "sum_y"))
-    return BlockBins(replace(one.bins, **arrays), *beside)
+    block_sums = (np.hstack([getattr(half, name) for half in (first, second)]) for name in ("n", "sum_q", "sum_y"))
+    return BlockBins(replace(first.bins, **arrays), *block_sums)
 
 
 def _debiased_square(blocks: BlockBins) -> float:
@@ -224,7 +224,7 @@ def _debiased_square(blocks: BlockBins) -> float:
     n, residual = blocks.bins.n, blocks.sum_q - blocks.sum_y
     total = residual.sum(axis=0)
     scatter = np.square(residual - blocks.n * (total / n)).sum(axis=0)
-    present = (blocks.n > 0.0).sum(axis=0)
+    n_present = (blocks.n > 0.0).sum(axis=0)
     # The variation of a bin in one block only is unknown; nothing is subtracted there.
-    noise = scatter * present / np.maximum(present - 1, 1)
+    noise = scatter * n_present / np.maximum(n_present - 1, 1)
     return float(np.sum((total**2 - noise) / n) / n.sum())

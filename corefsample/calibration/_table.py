@@ -35,7 +35,7 @@ EDGE_SLACK = 1e-9  # allows for rounding in the mean of a cell when it is compar
 
 
 def cell_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Ints32, Floats, Labels]:
-    """Fine bin, prediction and label of each pair; raise if a value breaks its rule."""
+    """Fine bin, prediction and label of each pair; raises if a prediction is not in [0, 1] or a label not 0 or 1."""
     predictions, labels = pair_arrays(q, y)
     cells = np.empty(predictions.shape[0], np.int32)
     if not _kernels.float_cells(predictions, labels, cells):
@@ -58,9 +58,9 @@ def centres(cells: Ints, mean_q: Floats) -> Floats:
 def _all_bounds() -> tuple[Floats, Floats]:
     """Least and largest prediction of every fine bin."""
     exponents = np.repeat(_kernels.EXPONENTS[1:], _kernels.OCTAVE_CELLS[1:])
-    places = np.arange(exponents.shape[0]) + 1 - _kernels.FIRST_CELLS[exponents]
+    mantissas = np.arange(exponents.shape[0]) + 1 - _kernels.FIRST_CELLS[exponents]
     shifts = _kernels.SHIFTS[exponents]
-    octaves = (exponents.astype(np.uint64) << np.uint64(52)) | (places.astype(np.uint64) << shifts)
+    octaves = (exponents.astype(np.uint64) << np.uint64(52)) | (mantissas.astype(np.uint64) << shifts)
     starts = np.concatenate((np.array([0, 1], np.uint64), octaves))[: _kernels.MIDDLE + 1]  # 0, subnormal, rest
     lower = starts.view(np.float64)
     upper = np.append((starts[1:] - np.uint64(1)).view(np.float64), 0.5)
@@ -69,20 +69,20 @@ def _all_bounds() -> tuple[Floats, Floats]:
     mirrored_lower = 1.0 - np.floor(upper[:-1] / step) * step
     mirrored_upper = 1.0 - np.ceil(lower[:-1] / step) * step
     ends = np.concatenate((lower, mirrored_lower[::-1])), np.concatenate((upper, mirrored_upper[::-1]))
-    for each in ends:
-        each.flags.writeable = False
+    for bounds_array in ends:
+        bounds_array.flags.writeable = False
     return ends
 
 
 def fine_sums(keys: Ints, q: Floats, y: Labels) -> tuple[Ints, Floats]:
     """Distinct keys of pairs, ascending, and n, sum q, sum q^2, sum y and sum q y of each: (5, n_keys)."""
     n_keys = int(keys.max(initial=0)) + 1
-    few = n_keys <= keys.shape[0]  # so few that each can have a row, which saves a sort
-    distinct, places = (np.arange(n_keys), keys) if few else np.unique(keys, return_inverse=True)
+    is_dense = n_keys <= keys.shape[0]  # every key can have a row, which saves a sort
+    distinct, rows = (np.arange(n_keys), keys) if is_dense else np.unique(keys, return_inverse=True)
     sums = np.zeros((distinct.shape[0], 5))
-    _kernels.add_pairs(places, q, y, sums)
-    used = sums[:, 0] > 0
-    return distinct[used], sums[used].T
+    _kernels.add_pairs(rows, q, y, sums)
+    has_pairs = sums[:, 0] > 0
+    return distinct[has_pairs], sums[has_pairs].T
 
 
 SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy")
@@ -101,13 +101,13 @@ class CalibrationTable(Result):
     Attributes
     ----------
     groups, blocks
-        Names, in ascending order; each has at least one pair.
+        Names of the groups and of the blocks, in ascending order; each has at least one pair.
     group_code, block_code
-        int32 (n_rows,): place of the row's group and block among the names.
+        int32 (n_rows,): index of the row's group in `groups`, and of its block in `blocks`.
     cell
-        int32 (n_rows,): fine bin.
+        int32 (n_rows,): number of the row's fine bin.
     n
-        int64 (n_rows,): pairs, at least 1.
+        int64 (n_rows,): number of pairs of the row, at least 1.
     sum_q, sum_q2, sum_y, sum_qy
         float64 (n_rows,): sums of prediction, squared prediction, label and their product.
 
@@ -146,7 +146,7 @@ class CalibrationTable(Result):
         Raises
         ------
         ParameterError
-            If there is no such group.
+            If the table has no group of this name.
         """
         if name not in self.groups:
             names_of_groups = _checks.shown(", ".join(map(str, self.groups)))
@@ -162,7 +162,9 @@ class CalibrationTable(Result):
     def block_bins(
         self, *, bin_size: int | None = None, n_bins: int | None = None, strategy: Strategy = "adaptive"
     ) -> BlockBins:
-        """Sums by block and bin over all groups, with a row per block in the order of `blocks`; see `block_bin_pairs`.
+        """Sums by block and bin over all groups, with a row per block in the order of `blocks`.
+
+        The parameters are those of `block_bin_pairs`.
 
         The pairs of one fine bin are tied: adaptive bins close where a fine bin ends, and a fine bin that an edge of
         equal width crosses goes to the side of its mean prediction. If every fine bin contains one distinct prediction,
@@ -229,8 +231,8 @@ class TableBuilder:
     def __init__(self, groups: Sequence[Any] = ("",)) -> None:
         self._groups = tuple(groups)
         if len(set(self._groups)) != len(self._groups) or not self._groups:
-            found = _checks.shown(self._groups)
-            raise ParameterError(f"must be distinct names, at least one, got {found}", parameter="groups")
+            shown_groups = _checks.shown(self._groups)
+            raise ParameterError(f"must be distinct names, at least one, got {shown_groups}", parameter="groups")
         in_order("groups", self._groups)
         self._clear()
 
@@ -297,24 +299,24 @@ class TableBuilder:
     def table(self) -> CalibrationTable:
         """Table of all pairs since the last table: the builder is empty afterwards."""
         block_names, spans = in_order("blocks", self._blocks), self._spans
-        used = {group for group, *_ in spans}
-        groups = sorted(used, key=self._groups.__getitem__)
-        group_place = {group: place for place, group in enumerate(groups)}
-        block_place = {self._blocks[name]: place for place, name in enumerate(block_names)}
-        spans.sort(key=lambda span: (group_place[span[0]], block_place[span[1]]))
+        used_groups = {group for group, *_ in spans}
+        groups = sorted(used_groups, key=self._groups.__getitem__)
+        code_of_group = {group: code for code, group in enumerate(groups)}
+        code_of_block = {self._blocks[name]: code for code, name in enumerate(block_names)}
+        spans.sort(key=lambda span: (code_of_group[span[0]], code_of_block[span[1]]))
         columns = []
         while self._chunks:
             chunks = self._chunks.pop(0)  # freed before the next column is copied
             empty = np.empty(0, chunks[0].dtype if chunks else np.int64)
             columns.append(np.concatenate([empty, *(chunks[chunk][rows] for _, _, chunk, rows in spans)]))
         lengths = [rows.stop - rows.start for *_, rows in spans]
-        group_codes = np.repeat(np.array([group_place[group] for group, *_ in spans], np.int32), lengths)
-        block_codes = np.repeat(np.array([block_place[block] for _, block, *_ in spans], np.int32), lengths)
-        parted = len({span[:2] for span in spans}) < len(spans)
+        group_codes = np.repeat(np.array([code_of_group[group] for group, *_ in spans], np.int32), lengths)
+        block_codes = np.repeat(np.array([code_of_block[block] for _, block, *_ in spans], np.int32), lengths)
+        is_split = len({span[:2] for span in spans}) < len(spans)
         self._clear()
         columns = [group_codes, block_codes, *columns]
         return CalibrationTable(
-            tuple(self._groups[group] for group in groups), block_names, *(_united(columns) if parted else columns)
+            tuple(self._groups[group] for group in groups), block_names, *(_united(columns) if is_split else columns)
         )
 
 

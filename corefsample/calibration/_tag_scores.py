@@ -43,7 +43,7 @@ class TagScores(Result):
     scores
         float64 (n,) in [0, 1]: score of a tag of a token.
     labels
-        float64 (n,): 1 where the tag is the gold one of the token, else 0.
+        float64 (n,): 1 if the tag is the gold tag of the token, otherwise 0.
     codes
         int32 (n,): tag of each score, as an index into `tag_names`.
     tag_names

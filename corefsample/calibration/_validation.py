@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample.calibration._kernels import Labels
 from corefsample.errors import ParameterError
 
-LEVEL_TOLERANCE = 1e-9  # how far q may lie from k / n_samples
+LEVEL_TOLERANCE = 1e-9  # largest distance of q from k / n_samples
 MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
 
 
@@ -57,17 +57,17 @@ def pair_arrays(
     return predictions, labels
 
 
-def require_length(name: str, values: npt.ArrayLike, n: int, other: str = "q") -> None:
-    """Raise unless an array has `n` rows, as many as `other`."""
+def require_length(name: str, values: npt.ArrayLike, n: int, reference: str = "q") -> None:
+    """Raise unless an array has `n` rows, as many as `reference`."""
     shape = np.shape(values)
     if shape and shape[0] != n:
-        raise ParameterError(f"must be as many as {other} ({n}), got {shape[0]}", parameter=name)
+        raise ParameterError(f"must be as many as {reference} ({n}), got {shape[0]}", parameter=name)
 
 
-def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> None:
+def require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str) -> None:
     """Raise at the first value that breaks its rule."""
-    if not good.all():
-        k = int(np.argmin(good))
+    if not is_valid.all():
+        k = int(np.argmin(is_valid))
         raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name)
 
 
@@ -88,8 +88,8 @@ def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
         require_all("q", q, (q >= 0) & (q <= n_samples), f"lie in 0 to n_samples ({n_samples})")
         q = q / n_samples
     require_pairs(np.asarray(q, np.float64), y)
-    near = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
-    require_all("q", q, near, f"be a whole multiple of 1/n_samples (1/{n_samples})")
+    is_level = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
+    require_all("q", q, is_level, f"be a whole multiple of 1/n_samples (1/{n_samples})")
 
 
 def checked_n_samples(value: object) -> int:
@@ -99,21 +99,21 @@ def checked_n_samples(value: object) -> int:
     return number
 
 
-def coded(name: str, ids: npt.ArrayLike, n: int, other: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
+def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
     """Number ids in the order of their names: int32 (n,) codes, and the names, ascending."""
     array = np.asarray(ids)
     if array.ndim != 1:
         raise ParameterError(f"must be ids in one dimension, got {array.ndim} dimensions", parameter=name)
-    require_length(name, array, n, other)
-    places, distinct = pd.factorize(array)
-    missing = np.flatnonzero(places < 0)
+    require_length(name, array, n, reference)
+    codes, distinct = pd.factorize(array)
+    missing = np.flatnonzero(codes < 0)
     if missing.size:
         k = missing[0]
         raise ParameterError(f"must be ids, got {_checks.shown(array[k])} at index {k}", parameter=name)
     ids_as_met = distinct.tolist()
     names = in_order(name, ids_as_met)
-    rank = {each: place for place, each in enumerate(names)}
-    return np.array([rank[each] for each in ids_as_met], np.int32)[places], names
+    rank = {id_: code for code, id_ in enumerate(names)}
+    return np.array([rank[id_] for id_ in ids_as_met], np.int32)[codes], names
 
 
 def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
@@ -122,7 +122,7 @@ def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(elements))
     except TypeError:
-        kinds = ", ".join(sorted({type(each).__name__ for each in elements}))
+        kinds = ", ".join(sorted({type(element).__name__ for element in elements}))
         raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
 
 
@@ -164,12 +164,12 @@ def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q
     return predicted + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
 
 
-def sample_weights(values: npt.ArrayLike | None, n: int, other: str = "q") -> Floats:
+def sample_weights(values: npt.ArrayLike | None, n: int, reference: str = "q") -> Floats:
     """Return weights as a float64 (n,) array, all 1 for None; raise if one is negative or infinite, or all are 0."""
     if values is None:
         return np.ones(n)
     weights = numbers("sample_weight", values)
-    require_length("sample_weight", weights, n, other)
+    require_length("sample_weight", weights, n, reference)
     require_all("sample_weight", weights, (weights >= 0.0) & np.isfinite(weights), "be finite and at least 0")
     if not weights.any():
         raise ParameterError(f"must be above 0 somewhere, got {n} zeros", parameter="sample_weight")

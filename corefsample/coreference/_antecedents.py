@@ -45,13 +45,13 @@ class AntecedentDistribution(ByValue, Result):
 
     Row i has the candidate antecedents of mention i in ascending order; NEW (no antecedent) is stored separately.
     ``probs[indptr[i]:indptr[i + 1]].sum() + new_probs[i] == 1`` up to rounding. Arrays are read-only.
-    Build one with `from_lists`, `from_csr`, `from_dense` or `from_probabilities`, which validate their arguments. Two
-    are equal if their arrays are.
+    Build a distribution with `from_lists`, `from_csr`, `from_dense` or `from_probabilities`, which validate their
+    arguments. Two distributions are equal if their arrays are equal.
 
     Attributes
     ----------
     indptr
-        int64 (n_mentions + 1,): where the candidates of each mention begin.
+        int64 (n_mentions + 1,): bounds of each mention's candidates in the other arrays.
     antecedents
         int32 (n_candidates,): candidate mentions, each before its own mention.
     scores
@@ -184,9 +184,9 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         scores
-            float (n_mentions, n_mentions), or one column more: natural-log scores, in row i and column k that of
-            mention k as the antecedent of mention i. Entries that are not before their mention are ignored. Candidates
-            of a score at or below -5,000 (-inf, -1e9, the minimum of a type) are masked, and left out.
+            float (n_mentions, n_mentions), or one column more: natural-log scores; row i and column k have the score of
+            mention k as the antecedent of mention i. Entries with k >= i are ignored. Candidates with a score at or
+            below -5,000 (-inf, -1e9, the minimum of a type) are masked, and left out.
         new
             Score of NEW: one number for all mentions (by default 0), or float (n_mentions,), or the location of these
             scores in the matrix: "diagonal", or "first" or "last" for an additional column. If the score is masked, the
@@ -213,8 +213,8 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         probabilities
-            float (n_mentions, n_mentions), or one column more: in row i and column k the probability that mention k is
-            the antecedent of mention i. Entries that are not before their mention are ignored.
+            float (n_mentions, n_mentions), or one column more: row i and column k have the probability that mention k
+            is the antecedent of mention i. Entries with k >= i are ignored.
         new
             Probability of NEW, float (n_mentions,), or its location in the matrix, as in `from_dense`. By default it is
             1 minus the sum of the row. Rows that sum to 1 up to the rounding of 16 or 32 bits are normalised.
@@ -266,14 +266,14 @@ class AntecedentDistribution(ByValue, Result):
         Raises
         ------
         ParameterError
-            If there are not n_candidates finite scores.
+            If `scores` are not n_candidates finite numbers.
         """
-        changed = _checks.floats("scores", scores)
-        if changed.shape[0] != self.n_candidates or not np.isfinite(changed).all():
+        new_scores = _checks.floats("scores", scores)
+        if new_scores.shape[0] != self.n_candidates or not np.isfinite(new_scores).all():
             rule = f"must be {self.n_candidates} finite numbers"
-            raise ParameterError(f"{rule}, got {_checks.shown(changed.tolist())}", parameter="scores")
+            raise ParameterError(f"{rule}, got {_checks.shown(new_scores.tolist())}", parameter="scores")
         # A copy, because it is writable as in new ones: one compiled kernel serves both.
-        return self._from_valid(self.indptr.copy(), self.antecedents, changed)
+        return self._from_valid(self.indptr.copy(), self.antecedents, new_scores)
 
     def pruned(self, min_prob: float) -> Pruned:
         """Remove every candidate of probability below `min_prob` and renormalise the rest of its mention.
@@ -281,7 +281,7 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         min_prob
-            Least probability of a candidate that is kept, in [0, 1). NEW is never removed.
+            Smallest probability of the candidates that remain, in [0, 1). NEW is never removed.
 
         Returns
         -------
@@ -289,11 +289,11 @@ class AntecedentDistribution(ByValue, Result):
             The smaller distribution and, for each mention, the probability that was removed.
         """
         _checks.probability("min_prob", min_prob, below_one=True)
-        keep = self.probs >= min_prob
-        kept_before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
-        dropped_mass = np.concatenate(([0.0], np.cumsum(np.where(keep, 0.0, self.probs))))[self.indptr]
+        is_kept = self.probs >= min_prob
+        n_kept_before = np.concatenate(([0], np.cumsum(is_kept, dtype=np.int64)))
+        dropped_mass = np.concatenate(([0.0], np.cumsum(np.where(is_kept, 0.0, self.probs))))[self.indptr]
         dropped = np.maximum(np.diff(dropped_mass), 0.0)
-        distribution = self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
+        distribution = self._from_valid(n_kept_before[self.indptr], self.antecedents[is_kept], self.scores[is_kept])
         return Pruned(distribution, dropped, self.n_candidates - distribution.n_candidates)
 
     def without_links(self, pairs: npt.ArrayLike) -> Self:
@@ -304,12 +304,12 @@ class AntecedentDistribution(ByValue, Result):
         Parameters
         ----------
         pairs
-            int (n_pairs, 2): mention and candidate; a pair that is no candidate changes nothing.
+            int (n_pairs, 2): a mention and its candidate in any order; pairs without a link are ignored.
 
         Raises
         ------
         ParameterError
-            If a pair is not of two different mentions.
+            If a pair does not consist of two different mentions.
 
         Examples
         --------
@@ -320,9 +320,9 @@ class AntecedentDistribution(ByValue, Result):
         removed = _checks.pairs("pairs", pairs, self.n_mentions)
         mentions = np.repeat(np.arange(self.n_mentions), np.diff(self.indptr))
         n = max(self.n_mentions, 1)
-        keep = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
-        kept_before = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))
-        return self._from_valid(kept_before[self.indptr], self.antecedents[keep], self.scores[keep])
+        is_kept = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
+        n_kept_before = np.concatenate(([0], np.cumsum(is_kept, dtype=np.int64)))
+        return self._from_valid(n_kept_before[self.indptr], self.antecedents[is_kept], self.scores[is_kept])
 
     def with_antecedent(self, mention: int, antecedent: int | None) -> Self:
         """Condition on one mention's antecedent: the distribution given that a_i = k.
@@ -345,7 +345,7 @@ class AntecedentDistribution(ByValue, Result):
         Raises
         ------
         ParameterError
-            If there is no such mention, or the antecedent is not before it or has probability 0.
+            If `mention` is not the index of a mention, or `antecedent` is not before it or has probability 0.
 
         Examples
         --------
@@ -449,18 +449,18 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
         Description of the fault by number of the document; documents without a fault have no entry.
     """
     codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
-    places = np.zeros(codes.shape[0], np.int64)
+    positions = np.zeros(codes.shape[0], np.int64)
     last_named_by = np.full(np.diff(mention_bounds).max(initial=0), -1, np.int64)
-    _check_kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, places)
+    _check_kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, positions)
     faults = {}
     for document in np.flatnonzero(codes).tolist():
-        place = int(places[document])
-        row = int(np.searchsorted(indptr, place, side="right")) - 1
-        i, k = row - int(mention_bounds[document]), place - int(indptr[row])
+        position = int(positions[document])
+        row = int(np.searchsorted(indptr, position, side="right")) - 1
+        i, k = row - int(mention_bounds[document]), position - int(indptr[row])
         if codes[document] == _check_kernels.ANTECEDENT_NOT_BEFORE:
-            faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {antecedents[place]}"
+            faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {antecedents[position]}"
         elif codes[document] == _check_kernels.ANTECEDENT_TWICE:
-            faults[document] = f"antecedents[{i}] must be distinct, got {antecedents[place]} twice"
+            faults[document] = f"antecedents[{i}] must be distinct, got {antecedents[position]} twice"
         else:
-            faults[document] = f"scores[{i}][{k}] must be finite, got {float(scores[place])}"
+            faults[document] = f"scores[{i}][{k}] must be finite, got {float(scores[position])}"
     return faults

@@ -1,10 +1,10 @@
-"""Compiled checks of the candidates of many documents: one pass, one code and place per document.
+"""Compiled checks of the candidates of many documents in one pass: one code and position per document.
 
 Legend of dimensions and names
     d : document, i : mention, c : candidate antecedent
     mention_bounds[d]:mention_bounds[d+1] : the mentions of document d
     indptr[i]:indptr[i+1]                 : the candidates of mention i
-    codes[d], places[d]                   : the first rule that document d breaks (0: none), and at which flat place
+    codes[d], positions[d]                : the first rule that document d breaks (0 if it is valid), and the flat index
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check_antecedents(
     scores: Floats,
     last_named_by: Ints,
     codes: Ints8,
-    places: Ints,
+    positions: Ints,
 ) -> None:
     """Check that candidates are distinct mentions before their own, and that scores are finite.
 
@@ -59,12 +59,12 @@ def check_antecedents(
             for c in range(indptr[i], indptr[i + 1]):
                 k = antecedents[c]
                 if k < 0 or k >= i - first:
-                    codes[d], places[d] = ANTECEDENT_NOT_BEFORE, c
+                    codes[d], positions[d] = ANTECEDENT_NOT_BEFORE, c
                     break
                 if last_named_by[k] == i:
-                    codes[d], places[d] = ANTECEDENT_TWICE, c
+                    codes[d], positions[d] = ANTECEDENT_TWICE, c
                     break
                 last_named_by[k] = i
                 if not math.isfinite(scores[c]):
-                    codes[d], places[d] = SCORE_NOT_FINITE, c
+                    codes[d], positions[d] = SCORE_NOT_FINITE, c
                     break

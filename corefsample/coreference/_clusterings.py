@@ -1,4 +1,4 @@
-"""Entity clusterings under an antecedent distribution: samples of them, and what is exact without sampling."""
+"""Entity clusterings under an antecedent distribution: samples, and quantities that are exact without sampling."""
 
 from __future__ import annotations
 
@@ -413,15 +413,15 @@ def map_clustering(antecedents: AntecedentDistribution) -> Ints32:
 
 
 def _rows_of(antecedents: AntecedentDistribution) -> tuple[Ints, Ints32, Floats, Floats]:
-    """Arrays that the kernels take, of what must be a distribution."""
+    """Arrays of a distribution for kernels; raises ParameterError if `antecedents` is no AntecedentDistribution."""
     AntecedentDistribution.require(antecedents)
     return antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
 
 
 def _square(antecedents: AntecedentDistribution) -> Floats:
-    """Return an array for each pair of mentions, to be filled."""
+    """Return an uninitialised array with an entry for each pair of mentions."""
     n = antecedents.n_mentions
     hint = "`sample_clusterings` needs memory for n_samples numbers a mention only"
-    what = f"a matrix of {n:,} x {n:,} mentions"
-    require_memory(8 * n * n, parameter="antecedents", what=what, hint=hint)
+    contents = f"a matrix of {n:,} x {n:,} mentions"
+    require_memory(8 * n * n, parameter="antecedents", contents=contents, hint=hint)
     return np.empty((n, n))

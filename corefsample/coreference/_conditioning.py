@@ -19,15 +19,15 @@ from corefsample.coreference._lookahead import ConflictClasses, Lookahead
 Way = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
 WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
 
-_PILOT, _ENOUGH = 2000, 20  # independent draws, and how many must be consistent for drawing again to be quick
-_MOST_TRIES = 1 << 14  # of one sample
-_ROUNDS, _TRIES, _N_MORE = 10, 100, 8  # of choosing the links that are tracked
-_GOOD, _LEAST = 0.3, 0.02  # consistent share of draws: no more links are tracked; chains take over
+_PILOT, _ENOUGH = 2000, 20  # number of independent draws; consistent draws among them with which rejection is quick
+_MOST_TRIES = 1 << 14  # largest number of draws for one sample
+_ROUNDS, _TRIES, _N_MORE = 10, 100, 8  # rounds in which tracked links are chosen, draws of a round, first new links
+_GOOD, _LEAST = 0.3, 0.02  # consistent shares of draws from which no more links are tracked; below which chains start
 _MOST_TRANSITIONS = 5_000
-_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 40  # number, samples after which they begin anew, steps
-_LEAST_SAMPLES, _JUDGED = 400, 50  # samples and mentions by which chains are judged
-_TOPS, _PAIRS = 4, 48  # candidates and pairs of mentions that a chain draws together
-_MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # by which chains disagree
+_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 40  # number of chains, samples after which they restart, steps without samples
+_LEAST_SAMPLES, _JUDGED = 400, 50  # number of samples and of mentions by which chains are compared
+_TOPS, _PAIRS = 4, 48  # number of candidates and of pairs of mentions that a chain draws together
+_MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # above both limits, chains disagree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Apart:
         return cls(starts.astype(np.int64), checked[:, 1].astype(np.int32), counted)
 
     def clashes(self, labels: Ints32) -> Bools:
-        """True where a mention has the same label as a mention that is apart from it: bool, in the shape of labels."""
+        """Whether a mention has the same label as a mention that is apart from it: bool, in the shape of labels."""
         clash = np.zeros(labels.shape, np.bool_)
         _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
         return clash
@@ -81,27 +81,27 @@ class Apart:
         sets
             Sets of probabilities from which the samples were drawn.
         seed, doc_id, first_sample
-            See `corefsample.sample_clusterings`.
+            Seed, document and first sample of the random stream: see `corefsample.sample_clusterings`.
         """
         clash = self.clashes(labels)
-        failed: Bools = np.asarray(clash.any(axis=0))
+        has_clash: Bools = np.asarray(clash.any(axis=0))
         counted = clash if self.counted is None else self.counted.clashes(labels)
         n_clashes = np.count_nonzero(counted, axis=1)
-        if not failed.any():
+        if not has_clash.any():
             return Conditioned(n_clashes, "as drawn")
         rows = Rows(sets.indptr, sets.antecedents, self.starts, self.earlier)
-        proposals, n_taken = _proposals(rows, sets, seed, doc_id)
+        proposals, n_conflicts = _proposals(rows, sets, seed, doc_id)
         key = np.uint64(document_key(seed, f"{doc_id}\0again"))
         for p, (begin, end) in enumerate(zip(sets.bounds[:-1].tolist(), sets.bounds[1:].tolist(), strict=True)):
-            numbers = np.flatnonzero(failed[begin:end]) + begin
+            numbers = np.flatnonzero(has_clash[begin:end]) + begin
             if proposals is not None and numbers.size:
                 steps = proposals.steps(sets.probs[p], sets.new_probs[p])
-                _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, failed)
-        if not failed.any():
+                _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, has_clash)
+        if not has_clash.any():
             return Conditioned(n_clashes, "drawn again")
         key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
-        chained = _chained(rows, sets, n_taken, key, first_sample)
-        labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
+        chained = _chained(rows, sets, n_conflicts, key, first_sample)
+        labels[:, has_clash] = chained[:, : labels.shape[1]][:, has_clash]
         agree, inefficiency = _judged(chained)
         return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
 
@@ -127,10 +127,10 @@ class Conditioned(ByValue):
     way: Way
     inefficiency: float = 1.0
 
-    def __add__(self, other: Conditioned) -> Conditioned:
-        """Method and cost for the samples of both together."""
-        way = max(self.way, other.way, key=WAYS.index)
-        return Conditioned(self.n_clashes + other.n_clashes, way, max(self.inefficiency, other.inefficiency))
+    def __add__(self, addend: Conditioned) -> Conditioned:
+        """Method and cost for the samples of both operands together."""
+        way = max(self.way, addend.way, key=WAYS.index)
+        return Conditioned(self.n_clashes + addend.n_clashes, way, max(self.inefficiency, addend.inefficiency))
 
 
 class CandidateSets(NamedTuple):
@@ -156,54 +156,54 @@ class CandidateSets(NamedTuple):
 
 
 def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple[Lookahead | None, Ints]:
-    """Proposals for rejection sampling, or None if too few are consistent; and which links caused conflicts.
+    """Proposals for rejection sampling, None if too few are consistent; and the number of conflicts of each link.
 
-    Links are tracked that were on the way between two mentions of a pair in rejected draws, most frequent ones first.
+    A link is tracked if it was on the path between two mentions of a pair in rejected draws, frequent links first.
     """
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
     scored = sets.scored_probs, sets.scored_new_probs
-    n_taken: Ints = np.zeros(len(sets.antecedents), np.int64)
+    n_conflicts: Ints = np.zeros(len(sets.antecedents), np.int64)
     proposals = Lookahead.of_independent_draws(rows, len(sets.antecedents))
     _, n_consistent = _conditioning_kernels.try_draws(
-        rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_taken
+        rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts
     )
     if n_consistent == _ENOUGH:
-        return proposals, n_taken
+        return proposals, n_conflicts
     classes = ConflictClasses(rows)
     best: Lookahead | None = None
     best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(len(sets.antecedents), np.bool_)
-    tried = Lookahead.of_links(rows, classes, tracked, _MOST_TRANSITIONS)
+    candidate = Lookahead.of_links(rows, classes, tracked, _MOST_TRANSITIONS)
     for _ in range(_ROUNDS):
-        if tried is not None:
-            last, n_more = tried, 2 * n_more
-            tracked = last.tracked
-            n_taken = np.zeros(len(sets.antecedents), np.int64)
-            steps = last.steps(*scored)
-            n_tries, n_good = _conditioning_kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_taken)
+        if candidate is not None:
+            candidate_proposals, n_more = candidate, 2 * n_more
+            tracked = candidate_proposals.tracked
+            n_conflicts = np.zeros(len(sets.antecedents), np.int64)
+            steps = candidate_proposals.steps(*scored)
+            n_tries, n_good = _conditioning_kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_conflicts)
             if n_good >= best_share * n_tries:
-                best, best_share = last, n_good / n_tries
+                best, best_share = candidate_proposals, n_good / n_tries
         else:
             n_more //= 4
-        untracked = np.where(tracked, 0, n_taken)
+        untracked = np.where(tracked, 0, n_conflicts)
         if best_share >= _GOOD or n_more == 0 or not untracked.any():
             break
         frequent = np.argsort(-untracked, kind="stable")[:n_more]
-        more = tracked.copy()
-        more[frequent[untracked[frequent] > 0]] = True
-        tried = Lookahead.of_links(rows, classes, more, _MOST_TRANSITIONS)
-    return best, n_taken
+        more_links = tracked.copy()
+        more_links[frequent[untracked[frequent] > 0]] = True
+        candidate = Lookahead.of_links(rows, classes, more_links, _MOST_TRANSITIONS)
+    return best, n_conflicts
 
 
-def _chained(rows: Rows, sets: CandidateSets, n_taken: Ints, key: np.uint64, first_sample: int) -> Ints32:
+def _chained(rows: Rows, sets: CandidateSets, n_conflicts: Ints, key: np.uint64, first_sample: int) -> Ints32:
     """Labels from Markov chains, int32 (n_mentions, at least the number of samples)."""
     n_samples = max(int(sets.bounds[-1]), _LEAST_SAMPLES)
     set_of_sample = np.repeat(np.arange(len(sets.bounds) - 1), np.diff(sets.bounds))
     set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
     conflicts, tops = ConflictClasses(rows).arrays, _likeliest(rows.indptr, sets.scored_probs)
-    pairs = _joint_moves(rows, sets.scored_probs, n_taken)
+    pairs = _joint_moves(rows, sets.scored_probs, n_conflicts)
     labels = np.empty((len(rows.starts) - 1, n_samples), np.int32)
     for block in range(first_sample // _BLOCK, (first_sample + n_samples - 1) // _BLOCK + 1):
-        begin = max(block * _BLOCK - first_sample, 0)  # of the block's samples among those that are wanted
+        begin = max(block * _BLOCK - first_sample, 0)  # first requested sample of the block
         end = min((block + 1) * _BLOCK - first_sample, n_samples)
         before = first_sample + begin - block * _BLOCK
         numbers = np.pad(set_of_sample[begin:end], (before, 0), mode="edge")
@@ -216,7 +216,7 @@ def _chained(rows: Rows, sets: CandidateSets, n_taken: Ints, key: np.uint64, fir
 
 
 def _likeliest(indptr: Ints, probs: Floats) -> Ints:
-    """The likeliest candidates of each mention, int64 (n_mentions, 5); -1 where there are fewer."""
+    """The likeliest candidates of each mention, int64 (n_mentions, 4); -1 if a mention has fewer candidates."""
     tops = np.full((len(indptr) - 1, _TOPS), -1, np.int64)
     for mention, (begin, end) in enumerate(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)):
         order = np.argsort(-probs[begin:end], kind="stable")[:_TOPS]
@@ -224,17 +224,17 @@ def _likeliest(indptr: Ints, probs: Floats) -> Ints:
     return tops
 
 
-def _joint_moves(rows: Rows, probs: Floats, n_taken: Ints) -> Ints:
+def _joint_moves(rows: Rows, probs: Floats, n_conflicts: Ints) -> Ints:
     """Pairs of mentions whose antecedents compete, int64 (n_pairs, 2), the earlier mention first.
 
-    Both take part in conflicts, and they have an antecedent in common or the one is an antecedent of the other: only
-    together can they exchange which of them has it.
+    Both mentions take part in conflicts, and they have a common antecedent, or one is an antecedent of the other: only
+    a joint draw can exchange which of them has it.
     """
     from scipy.sparse import csr_array
 
     n_mentions = len(rows.starts) - 1
     later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))
-    tension = np.bincount(later, n_taken, n_mentions)
+    tension = np.bincount(later, n_conflicts, n_mentions)
     links = csr_array((probs, rows.antecedents, rows.indptr), shape=(n_mentions, n_mentions))
     common = (links @ links.T + links).tocoo()
     weights = common.data * np.minimum(tension[common.row], tension[common.col])

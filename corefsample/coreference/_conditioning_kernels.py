@@ -117,10 +117,10 @@ def look_ahead(
 
 
 @inner_kernel
-def draw(rows: Rows, steps: Steps, state: np.uint64, taken: Ints, labels: Ints32, stops: bool) -> bool:
-    """Draw the candidates taken (-1: NEW) and the labels of one clustering; return whether it is consistent.
+def draw(rows: Rows, steps: Steps, state: np.uint64, choices: Ints, labels: Ints32, stops: bool) -> bool:
+    """Draw the candidate of each mention (-1 for NEW) and the labels of one clustering; return if it is consistent.
 
-    If it stops, it does at the first pair with one label, and the rest is not drawn.
+    If `stops` is True, drawing ends at the first pair of mentions with one label.
     """
     indptr, antecedents, starts, earlier = rows
     for first in steps.first:
@@ -128,25 +128,26 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, taken: Ints, labels: Ints32
         while st != END:
             i, begin = steps.mentions[st], steps.rows[st]
             n_links = indptr[i + 1] - indptr[i]
-            left = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT
+            remaining = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT
             c = 0
             while c < n_links:
-                left -= steps.transitions[begin + c]
-                if left < 0.0:
+                remaining -= steps.transitions[begin + c]
+                if remaining < 0.0:
                     break
                 c += 1
-            taken[i] = indptr[i] + c if c < n_links else -1
+            choices[i] = indptr[i] + c if c < n_links else -1
             st = steps.following[begin + c]
     consistent = True
     for i in range(labels.shape[0]):
         if not steps.is_tracked[i]:
-            left = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT * steps.mass[i] - steps.new[i]
+            uniform = np.float64(mix(state + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT
+            remaining = uniform * steps.mass[i] - steps.new[i]
             e = indptr[i]
-            while left >= 0.0 and e < indptr[i + 1]:
-                left -= steps.links[e]
+            while remaining >= 0.0 and e < indptr[i + 1]:
+                remaining -= steps.links[e]
                 e += 1
-            taken[i] = e - 1 if e > indptr[i] else -1
-        labels[i] = i if taken[i] < 0 else labels[antecedents[taken[i]]]
+            choices[i] = e - 1 if e > indptr[i] else -1
+        labels[i] = i if choices[i] < 0 else labels[antecedents[choices[i]]]
         for c in range(starts[i], starts[i + 1]):
             if labels[earlier[c]] == labels[i]:
                 consistent = False
@@ -159,40 +160,40 @@ def draw(rows: Rows, steps: Steps, state: np.uint64, taken: Ints, labels: Ints32
 def redraw(
     rows: Rows, steps: Steps, key: np.uint64, numbers: Ints, first: int, most_tries: int, labels: Ints32, failed: Bools
 ) -> None:
-    """Draw labels[:, s] for the samples `numbers` until each is consistent, or has failed after most_tries.
+    """Draw labels[:, s] for each sample s in `numbers` until it is consistent; failed[s] if none of most_tries is.
 
     Sample s has the number first + s in the random stream.
     """
     n = labels.shape[0]
-    drawn, taken = np.empty(n, np.int32), np.empty(n, np.int64)
+    draw_labels, choices = np.empty(n, np.int32), np.empty(n, np.int64)
     for c in range(numbers.shape[0]):
         s = numbers[c]
         stream = mix(key + np.uint64(first + s + 1) * GAMMA)
         failed[s] = True
         for t in range(most_tries):
-            if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), taken, drawn, True):
+            if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), choices, draw_labels, True):
                 failed[s] = False
                 for i in range(n):
-                    labels[i, s] = drawn[i]
+                    labels[i, s] = draw_labels[i]
                 break
 
 
 @kernel
 def try_draws(
-    rows: Rows, steps: Steps, key: np.uint64, n_tries: int, enough: int, counts_links: bool, n_taken: Ints
+    rows: Rows, steps: Steps, key: np.uint64, n_tries: int, enough: int, counts_links: bool, n_conflicts: Ints
 ) -> tuple[int, int]:
-    """Draw until `enough` are consistent; return the numbers of tries and of consistent ones.
+    """Draw until `enough` draws are consistent; return the number of draws and the number of consistent draws.
 
-    If it counts links, n_taken[e] becomes the number of inconsistent draws in which candidate e is on the path between
-    the two mentions of a pair.
+    If `counts_links`, n_conflicts[e] becomes the number of inconsistent draws in which candidate e is on the path
+    between the two mentions of a pair.
     """
     antecedents, starts, earlier = rows.antecedents, rows.starts, rows.earlier
     n = starts.shape[0] - 1
-    labels, taken, last = np.empty(n, np.int32), np.empty(n, np.int64), np.full(n_taken.shape[0], -1)
+    labels, choices, last = np.empty(n, np.int32), np.empty(n, np.int64), np.full(n_conflicts.shape[0], -1)
     n_consistent = 0
     for t in range(n_tries):
         stream = mix(key + np.uint64(t + 1) * GAMMA)
-        if draw(rows, steps, mix(stream + GAMMA), taken, labels, not counts_links):
+        if draw(rows, steps, mix(stream + GAMMA), choices, labels, not counts_links):
             n_consistent += 1
             if n_consistent == enough:
                 return t + 1, n_consistent
@@ -205,10 +206,10 @@ def try_draws(
                     while v != j:  # links point backwards, so the later of the two is not above the other
                         if v < j:
                             v, j = j, v
-                        e = taken[v]
+                        e = choices[v]
                         if last[e] != t:
                             last[e] = t
-                            n_taken[e] += 1
+                            n_conflicts[e] += 1
                         v = int(antecedents[e])
     return n_tries, n_consistent
 
@@ -224,7 +225,7 @@ def next_uniform(stream: np.uint64, counter: Ints) -> float:
 def bar_roots(conflicts: Conflicts, labels: Ints32, side: Bytes, subtree: int, barred: Bools, words: Words) -> bool:
     """Mark the labels that a subtree cannot get, and collect the words of its classes; False if it has no class.
 
-    Mentions v with side[v] == subtree are in the subtree, those with 0 are in none that moves.
+    Mentions v with side[v] == subtree are in the subtree; mentions with 0 are in no subtree that moves.
     """
     n_words = words.shape[0]
     empty = True
@@ -250,21 +251,21 @@ def bar_roots(conflicts: Conflicts, labels: Ints32, side: Bytes, subtree: int, b
 
 
 @inner_kernel
-def relink(antecedents: Ints32, taken: Ints, n_links: Ints, i: int, e: int) -> None:
-    """Give mention i the candidate e, or NEW."""
-    if taken[i] >= 0:
-        n_links[antecedents[taken[i]]] -= 1
+def relink(antecedents: Ints32, choices: Ints, n_links: Ints, i: int, e: int) -> None:
+    """Change the antecedent of mention i to the candidate e, or to NEW if e is -1."""
+    if choices[i] >= 0:
+        n_links[antecedents[choices[i]]] -= 1
     if e >= 0:
         n_links[antecedents[e]] += 1
-    taken[i] = e
+    choices[i] = e
 
 
 @inner_kernel
 def move_one(
-    rows: Rows, conflicts: Conflicts, probs: Floats, new: float, i: int, uniform: float, taken: Ints, n_links: Ints,
+    rows: Rows, conflicts: Conflicts, probs: Floats, new: float, i: int, uniform: float, choices: Ints, n_links: Ints,
     labels: Ints32, side: Bytes, barred: Bools, words: Words,
 ) -> None:  # fmt: skip
-    """Draw the antecedent of mention i given those of all others; uniform < 0 takes the likeliest instead.
+    """Draw the antecedent of mention i given all other antecedents; if uniform < 0, take the likeliest instead.
 
     n_links[i] mentions have the antecedent i.
     """
@@ -272,7 +273,7 @@ def move_one(
     end = labels.shape[0] if n_links[i] > 0 else i + 1
     side[i] = 1
     for v in range(i + 1, end):
-        side[v] = 0 if taken[v] < 0 else side[antecedents[taken[v]]]
+        side[v] = 0 if choices[v] < 0 else side[antecedents[choices[v]]]
     is_free = end == i + 1 and not conflicts.has_class[i]
     checks = not is_free and bar_roots(conflicts, labels, side, 1, barred, words)
     is_drawn = is_free and uniform >= 0.0  # from all candidates, whose mass is 1
@@ -283,14 +284,14 @@ def move_one(
             if probs[e] > best:
                 best, choice = probs[e], e
     if uniform >= 0.0:
-        left, choice = uniform * mass - new, -1
+        remaining, choice = uniform * mass - new, -1
         for e in range(indptr[i], indptr[i + 1]):
-            if left < 0.0:
+            if remaining < 0.0:
                 break
             if probs[e] > 0.0 and not (checks and barred[labels[antecedents[e]]]):
                 choice = e
-                left -= probs[e]
-    relink(antecedents, taken, n_links, i, choice)
+                remaining -= probs[e]
+    relink(antecedents, choices, n_links, i, choice)
     label = i if choice < 0 else labels[antecedents[choice]]
     for v in range(i, end):
         if side[v] == 1:
@@ -301,23 +302,23 @@ def move_one(
 @inner_kernel
 def move_two(
     rows: Rows, conflicts: Conflicts, probs: Floats, new: Floats, tops: Ints, i: int, j: int, uniform: float,
-    taken: Ints, n_links: Ints, labels: Ints32, side: Bytes, barred: Bools, words: Words, barred_j: Bools,
+    choices: Ints, n_links: Ints, labels: Ints32, side: Bytes, barred: Bools, words: Words, barred_j: Bools,
     words_j: Words, weights: Floats,
 ) -> None:  # fmt: skip
-    """Draw the antecedents of mentions i < j together, given the rest, among NEW, tops[i] and tops[j].
+    """Draw the antecedents of mentions i < j together, given all others, among NEW, tops[i] and tops[j].
 
-    Nothing changes if a present antecedent is not among them, so the conditioned distribution is stationary.
+    If a present antecedent is not among these, nothing changes, so the conditioned distribution is stationary.
     """
     antecedents, n, n_tops = rows.antecedents, labels.shape[0], tops.shape[1]
-    present_i, present_j = taken[i] < 0, taken[j] < 0
+    present_i, present_j = choices[i] < 0, choices[j] < 0
     for a in range(n_tops):
-        present_i |= taken[i] == tops[i, a]
-        present_j |= taken[j] == tops[j, a]
+        present_i |= choices[i] == tops[i, a]
+        present_j |= choices[j] == tops[j, a]
     if not (present_i and present_j):
         return
     side[i] = 1
     for v in range(i + 1, n):
-        side[v] = 2 if v == j else (0 if taken[v] < 0 else side[antecedents[taken[v]]])
+        side[v] = 2 if v == j else (0 if choices[v] < 0 else side[antecedents[choices[v]]])
     checks_i = bar_roots(conflicts, labels, side, 1, barred, words)
     checks_j = bar_roots(conflicts, labels, side, 2, barred_j, words_j)
     apart = False  # the subtrees of i and j
@@ -347,21 +348,21 @@ def move_two(
                     weight = weight_i * probs[e_j]
             weights[a, b] = weight
             total += weight
-    left = uniform * total
+    remaining = uniform * total
     if total > 0.0:
-        choice_i, choice_j, chosen = -1, -1, False
+        choice_i, choice_j, is_decided = -1, -1, False
         for a in range(n_tops + 1):
             for b in range(n_tops + 1):
-                if not chosen and weights[a, b] > 0.0:
+                if not is_decided and weights[a, b] > 0.0:
                     choice_i = -1 if a == n_tops else tops[i, a]
                     choice_j = -1 if b == n_tops else tops[j, b]
-                    left -= weights[a, b]
-                    chosen = left < 0.0
-        relink(antecedents, taken, n_links, i, choice_i)
-        relink(antecedents, taken, n_links, j, choice_j)
+                    remaining -= weights[a, b]
+                    is_decided = remaining < 0.0
+        relink(antecedents, choices, n_links, i, choice_i)
+        relink(antecedents, choices, n_links, j, choice_j)
     for v in range(i, n):
         if side[v] != 0:
-            labels[v] = v if taken[v] < 0 else labels[antecedents[taken[v]]]
+            labels[v] = v if choices[v] < 0 else labels[antecedents[choices[v]]]
             side[v] = 0
 
 
@@ -372,17 +373,18 @@ def run_chains(
 ) -> None:  # fmt: skip
     """Draw labels (n, n_samples) by n_chains Gibbs samplers, in turn: sample s is of chain s % n_chains.
 
-    A step draws every second mention's antecedent given all others, and those of every second pair together; the next
-    step draws the rest. The chains start from
-    different corners: all mentions apart; the likeliest antecedents that are consistent, in the order of the text and
-    in the reverse order; and a draw.
+    A step draws every second mention's antecedent given all others, and the antecedents of every second pair together;
+    the next step draws the other mentions and pairs. The chains start from different states: all mentions apart; the
+    likeliest antecedents that are consistent, in the order of the text and in the reverse order; and a draw.
 
     Parameters
     ----------
-    probs, new_probs, sets
-        (n_sets, n_candidates), (n_sets, n), and the number of the set of each sample.
+    probs, new_probs
+        (n_sets, n_candidates) and (n_sets, n): probabilities of candidates and of NEW in each set.
+    sets
+        (n_samples,): number of the set of each sample.
     tops
-        (n, n_tops): likeliest candidates of each mention, -1 where there are fewer.
+        (n, n_tops): likeliest candidates of each mention; -1 if a mention has fewer candidates.
     pairs
         (n_pairs, 2): mentions whose antecedents are drawn together, the earlier one first.
     block
@@ -390,7 +392,7 @@ def run_chains(
     """
     n, n_samples = labels.shape
     n_words = conflicts.bits.shape[1]
-    taken, n_links, states = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
+    choices, n_links, states = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
     side, barred, barred_j = np.zeros(n, np.uint8), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     words, words_j = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
     weights, counter = np.empty((tops.shape[1] + 1, tops.shape[1] + 1)), np.zeros(1, np.int64)
@@ -398,13 +400,13 @@ def run_chains(
         stream = mix(mix(key + np.uint64(block + 1) * GAMMA) + np.uint64(chain + 1) * GAMMA)
         counter[0] = 0
         for i in range(n):
-            taken[i], n_links[i], states[i] = -1, 0, i
+            choices[i], n_links[i], states[i] = -1, 0, i
         for c in range(n):
             i = n - 1 - c if chain % 4 == 2 else c
             if chain % 4 != 0:
                 uniform = next_uniform(stream, counter) if chain % 4 == 3 else -1.0
                 move_one(
-                    rows, conflicts, probs[sets[0]], new_probs[sets[0], i], i, uniform, taken, n_links, states, side,
+                    rows, conflicts, probs[sets[0]], new_probs[sets[0], i], i, uniform, choices, n_links, states, side,
                     barred, words,
                 )  # fmt: skip
         for step in range(-n_burn_in, (n_samples - chain + n_chains - 1) // n_chains):
@@ -412,11 +414,11 @@ def run_chains(
             links, new = probs[sets[s]], new_probs[sets[s]]
             for i in range(step & 1, n, 2):
                 uniform = next_uniform(stream, counter)
-                move_one(rows, conflicts, links, new[i], i, uniform, taken, n_links, states, side, barred, words)
+                move_one(rows, conflicts, links, new[i], i, uniform, choices, n_links, states, side, barred, words)
             for c in range(step & 1, pairs.shape[0], 2):
                 uniform = next_uniform(stream, counter)
                 move_two(
-                    rows, conflicts, links, new, tops, pairs[c, 0], pairs[c, 1], uniform, taken, n_links, states,
+                    rows, conflicts, links, new, tops, pairs[c, 0], pairs[c, 1], uniform, choices, n_links, states,
                     side, barred, words, barred_j, words_j, weights,
                 )  # fmt: skip
             if step >= 0:

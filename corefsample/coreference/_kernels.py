@@ -98,16 +98,16 @@ def alias_tables(
     for i in range(n):
         first = indptr[i]
         m = indptr[i + 1] - first + 1
-        own = values[first + i : first + i + m]
+        mentions = values[first + i : first + i + m]
         table = cells[first + i : first + i + m]
         p = probs[first : first + m - 1]
         k = antecedents[first : first + m - 1]
         for c in range(m - 1):
             mass[c] = p[c] * m
         for c in range(m - 1):
-            own[c] = k[c]
+            mentions[c] = k[c]
         mass[m - 1] = new_probs[i] * m
-        own[m - 1] = i
+        mentions[m - 1] = i
         n_needy, n_donors = U0, U0
         for c in range(m):  # branchless, because the branch is unpredictable
             needy[n_needy] = c
@@ -124,26 +124,26 @@ def alias_tables(
             while t < n_needy and d < n_donors:
                 cell = np.uint64(needy[t])
                 t += U1
-                table[cell] = (np.uint64(np.int64(mass[cell] * TWO_32)) << U32) | np.uint64(own[donor])
+                table[cell] = (np.uint64(np.int64(mass[cell] * TWO_32)) << U32) | np.uint64(mentions[donor])
                 left -= 1.0 - mass[cell]
                 while left < 1.0:
                     d += U1
                     if d == n_donors:
                         break
                     following = np.uint64(donors[d])
-                    table[donor] = (np.uint64(np.int64(left * TWO_32)) << U32) | np.uint64(own[following])
+                    table[donor] = (np.uint64(np.int64(left * TWO_32)) << U32) | np.uint64(mentions[following])
                     left = mass[following] - (1.0 - left)
                     donor = following
             # Donors with mass left keep it.
             for r in range(np.int64(d if d < n_donors else n_donors - U1), np.int64(n_donors)):
-                table[donors[r]] = (LOW_32 << U32) | np.uint64(own[donors[r]])
+                table[donors[r]] = (LOW_32 << U32) | np.uint64(mentions[donors[r]])
         # Where no donor is left, rounding errors leave needy cells over; each keeps its mention for its whole mass,
         # which is wrong by about 1e-13.
         for r in range(np.int64(t), np.int64(n_needy)):
-            table[needy[r]] = (LOW_32 << U32) | np.uint64(own[needy[r]])
+            table[needy[r]] = (LOW_32 << U32) | np.uint64(mentions[needy[r]])
         if n <= NARROW:
             for c in range(m):
-                table[c] = (table[c] & HIGH_32) | ((table[c] & LOW_16) << U16) | np.uint64(own[c])
+                table[c] = (table[c] & HIGH_32) | ((table[c] & LOW_16) << U16) | np.uint64(mentions[c])
 
 
 @kernel
@@ -160,7 +160,7 @@ def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, f
     n_samples = labels.shape[1]
     block = np.empty(n * BLOCK, np.int32)  # of labels
     low, drawn, steps = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
-    place = np.empty(BLOCK, np.uint64)  # first the cell, then the place of its label in the block
+    indices = np.empty(BLOCK, np.uint64)  # first the index of the cell, then the index of its label in the block
     for s in range(BLOCK):
         steps[s] = np.uint64(s) * GAMMA
     for start in range(0, n_samples, BLOCK):
@@ -174,26 +174,26 @@ def sample_labels(indptr: Ints, cells: Words, values: Words32, key: np.uint64, f
             for s in range(size):
                 word = mix(state + steps[s])
                 low[s] = word & LOW_32
-                place[s] = ((word >> U32) * width) >> U32
+                indices[s] = ((word >> U32) * width) >> U32
             row = block[i * BLOCK : (i + 1) * BLOCK]
             for s in range(size):
                 row[s] = i
             for s in range(size):
-                drawn[s] = mention_cells[place[s]]
+                drawn[s] = mention_cells[indices[s]]
             if n <= NARROW:
                 for s in range(size):
                     alias = np.uint64(low[s] >= (drawn[s] >> U32))
                     mention = (drawn[s] >> (alias << U4)) & LOW_16
-                    place[s] = mention * np.uint64(BLOCK) + np.uint64(s)
+                    indices[s] = mention * np.uint64(BLOCK) + np.uint64(s)
             else:
                 mention_values = values[begin : begin + m]
                 for s in range(size):
-                    own = np.uint64(mention_values[place[s]])
+                    cell_mention = np.uint64(mention_values[indices[s]])
                     take_alias = U0 - np.uint64(low[s] >= (drawn[s] >> U32))  # all ones, or none
-                    mention = own ^ ((own ^ (drawn[s] & LOW_32)) & take_alias)
-                    place[s] = mention * np.uint64(BLOCK) + np.uint64(s)
+                    mention = cell_mention ^ ((cell_mention ^ (drawn[s] & LOW_32)) & take_alias)
+                    indices[s] = mention * np.uint64(BLOCK) + np.uint64(s)
             for s in range(size):
-                row[s] = block[place[s]]
+                row[s] = block[indices[s]]
             target = labels[i, start : start + size]
             for s in range(size):
                 target[s] = row[s]
@@ -216,11 +216,11 @@ def sample_sets(
     for p in range(probs.shape[0]):
         size = bounds[p + 1] - bounds[p]
         alias_tables(indptr, antecedents, probs[p], new_probs[p], cells, values)
-        own = labels if probs.shape[0] == 1 else np.empty((n, size), np.int32)
-        sample_labels(indptr, cells, values, key, first + bounds[p], own)
+        set_labels = labels if probs.shape[0] == 1 else np.empty((n, size), np.int32)
+        sample_labels(indptr, cells, values, key, first + bounds[p], set_labels)
         for i in range(n if probs.shape[0] > 1 else 0):
             for s in range(size):
-                labels[i, bounds[p] + s] = own[i, s]
+                labels[i, bounds[p] + s] = set_labels[i, s]
 
 
 # --- exact inference ---------------------------------------------------------------------------------------

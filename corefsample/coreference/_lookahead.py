@@ -1,15 +1,14 @@
 """Draws of antecedents that look ahead to the conflicts which the links of later mentions cause.
 
-Antecedents are drawn from the last mention to the first, so that the entity of a mention is known as far as it consists
-of later mentions when its own antecedent is drawn. What must be remembered of it are the classes of its mentions: two
-mentions are of one class if they are apart from the same mentions. A state is the classes of each mention that is still
-to be drawn. The probability that no conflict follows is computed exactly from state to state, last states first, and
-antecedents are drawn in proportion to it.
+Antecedents are drawn from the last mention to the first, so that the later mentions of an entity are known when the
+antecedent of an earlier one is drawn. Only the classes of these mentions matter: two mentions are of one class if they
+are apart from the same mentions. A state has the classes of each mention whose antecedent is not drawn yet. The
+probability that no conflict follows is computed exactly from state to state, last states first, and antecedents are
+drawn in proportion to it.
 
 All states of a document are too many, so only some links are tracked: a link that is not tracked does not add the
-classes of the later mention to the earlier one. Then some draws are inconsistent, and are rejected. What is accepted
-has exactly the conditioned distribution, whichever links are tracked; the better they are chosen, the fewer are
-rejected.
+classes of the later mention to the earlier one. Then some draws are inconsistent, and are rejected. Accepted draws have
+exactly the conditioned distribution, whichever links are tracked; a good choice of links makes rejections rare.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from corefsample._arrays import Bools, Floats, Ints, Words
 from corefsample.coreference import _conditioning_kernels as kernels
 from corefsample.coreference._conditioning_kernels import BLOCKED, END, Conflicts, Rows, Steps
 
-_SMALLEST = 5e-324  # instead of a probability of 0 of NEW, which is always possible
+_SMALLEST = 5e-324  # replaces a probability of 0 of NEW, because NEW is always consistent
 
 
 class ConflictClasses:
@@ -39,7 +38,8 @@ class ConflictClasses:
     Attributes
     ----------
     masks
-        Classes of each mention: one bit, and those of the classes that are apart from no more than it is; or 0.
+        Classes of each mention as bits: its class, and each class that is apart only from mentions from which the
+        mention is apart; 0 if it is apart from no mention.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -51,23 +51,23 @@ class ConflictClasses:
             apart[later].add(earlier)
             apart[earlier].add(later)
         numbers: dict[frozenset[int], int] = {}
-        self._classes = [numbers.setdefault(frozenset(others), len(numbers)) if others else -1 for others in apart]
+        self._classes = [numbers.setdefault(frozenset(rivals), len(numbers)) if rivals else -1 for rivals in apart]
         self._barred = [0] * len(numbers)  # by class, the classes that are apart from it
-        for others, number in numbers.items():
-            for mention in others:
+        for rivals, number in numbers.items():
+            for mention in rivals:
                 self._barred[number] |= 1 << self._classes[mention]
         self._barred_by: dict[int, int] = {}
         self._closures: dict[int, int] = {}
         self.masks = [0 if number < 0 else self.closure(1 << number) for number in self._classes]
 
     def barred_by(self, mask: int) -> int:
-        """Classes that are apart from some class of a mask."""
+        """Classes, as bits, that are apart from some class of a mask."""
         barred = self._barred_by.get(mask)
         if barred is None:
             barred = 0
-            for number, others in enumerate(self._barred):
+            for number, barred_mask in enumerate(self._barred):
                 if mask >> number & 1:
-                    barred |= others
+                    barred |= barred_mask
             self._barred_by[mask] = barred
         return barred
 
@@ -76,7 +76,7 @@ class ConflictClasses:
         closed = self._closures.get(mask)
         if closed is None:
             barred = self.barred_by(mask)
-            closed = sum(1 << number for number, others in enumerate(self._barred) if not others & ~barred)
+            closed = sum(1 << number for number, barred_mask in enumerate(self._barred) if not barred_mask & ~barred)
             self._closures[mask] = closed
         return closed
 
@@ -111,11 +111,11 @@ class Lookahead:
     rows
         Candidates of the mentions, and the pairs that are apart.
     tracked
-        bool (n_candidates,): the link is tracked.
+        bool (n_candidates,): whether the link to the candidate is tracked.
     allowed
-        bool (n_candidates,): False for those of the mentions without a state that are apart from their mention.
+        bool (n_candidates,): False if the mention has no state and the candidate is apart from it.
     is_tracked
-        bool (n_mentions,): the mention has states.
+        bool (n_mentions,): whether the mention has states.
     first, mentions, offsets, following
         int64: states of the tracked mentions and their successors; see `Steps`.
     """
@@ -146,7 +146,7 @@ class Lookahead:
 
     @classmethod
     def of_independent_draws(cls, rows: Rows, n_candidates: int) -> Self:
-        """Independent draws, which look ahead to nothing."""
+        """Independent draws, which do not look ahead."""
         none: Ints = np.zeros(0, np.int64)
         return cls(
             rows,
@@ -174,7 +174,7 @@ class Lookahead:
             for p, mention in enumerate(members):
                 candidates = range(indptr[mention], indptr[mention + 1])
                 antecedents = rows.antecedents[candidates.start : candidates.stop].tolist()
-                inside = [
+                links_inside = [
                     (c, e, position[k] - p)
                     for c, (e, k) in enumerate(zip(candidates, antecedents, strict=True))
                     if k in position
@@ -182,17 +182,18 @@ class Lookahead:
                 is_apart: dict[int, Bools] = {}  # of the candidates, by the classes of the mention's entity
                 begin = len(mentions) + len(states)
                 after: dict[tuple[int, ...], int] = {(): END} if p == len(members) - 1 else {}
-                for mask, *others in states:
-                    barred, rest = classes.barred_by(mask), tuple(others)
+                for mask, *other_masks in states:
+                    barred, remainder = classes.barred_by(mask), tuple(other_masks)
                     if mask not in is_apart:
                         is_apart[mask] = np.array([barred & masks[k] != 0 for k in antecedents] + [False], np.bool_)
-                    row = np.where(is_apart[mask], BLOCKED, after.setdefault(rest, begin + len(after)))
-                    for c, e, q in inside if mask else ():
-                        if barred & others[q - 1]:
+                    row = np.where(is_apart[mask], BLOCKED, after.setdefault(remainder, begin + len(after)))
+                    for c, e, q in links_inside if mask else ():
+                        if barred & other_masks[q - 1]:
                             row[c] = BLOCKED
                         elif tracked[e]:
-                            joined = (*others[: q - 1], classes.closure(mask | others[q - 1]), *others[q:])
-                            row[c] = after.setdefault(joined, begin + len(after))
+                            closure = classes.closure(mask | other_masks[q - 1])
+                            joined_masks = (*other_masks[: q - 1], closure, *other_masks[q:])
+                            row[c] = after.setdefault(joined_masks, begin + len(after))
                     following.append(row)
                 mentions += [mention] * len(states)
                 lengths += [len(antecedents) + 1] * len(states)

@@ -115,7 +115,8 @@ class AnnotatedDocument(BaseDocument):
         Raises
         ------
         ParameterError
-            If the document has no tokens, labels are not one integer per mention, or there is neither gold nor labels.
+            If the document has no tokens, labels are not one integer per mention, or the document has no gold and
+            `labels` is None.
         """
         location = f"doc_id {document.doc_id!r}"
         if document.tokens is None:
@@ -147,8 +148,8 @@ class AnnotatedDocument(BaseDocument):
     @property
     def labels(self) -> Ints32:
         """int32 (n_mentions,): the index of the first mention of each mention's entity."""
-        first: dict[str, int] = {}
-        return np.array([first.setdefault(entity, i) for i, entity in enumerate(self.entities)], np.int32)
+        first_mentions: dict[str, int] = {}
+        return np.array([first_mentions.setdefault(entity, i) for i, entity in enumerate(self.entities)], np.int32)
 
     def with_clustering(self, labels: npt.ArrayLike) -> Self:
         """Return the same mentions with entities e1, e2 ... by `labels`.
@@ -158,7 +159,7 @@ class AnnotatedDocument(BaseDocument):
         Parameters
         ----------
         labels
-            Integers (n_mentions,): equal ones are one entity.
+            Integers (n_mentions,): mentions with equal labels belong to one entity.
 
         Raises
         ------
@@ -202,7 +203,7 @@ class AnnotatedDocument(BaseDocument):
 
 
 def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:
-    """Names e1, e2 ... by first mention."""
+    """Names of entities, e1, e2 ..., in the order of their first mentions."""
     array = _checks.integers("labels", labels)
     require_one_each("labels", len(array), "mention", n_mentions)
     numbers: dict[int, int] = {}

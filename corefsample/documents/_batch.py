@@ -1,6 +1,6 @@
-"""Many documents as columns, and their parses, where a document has several, as columns of their own.
+"""Many documents as columns; if a document has several parses, the parses are columns of a second batch.
 
-Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` takes out the documents that
+Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` removes the documents that
 break a rule. Jobs scan the flat arrays of the batch before any document becomes a Python object.
 """
 
@@ -25,8 +25,8 @@ from corefsample.documents._faults import Fault, Rejected
 from corefsample.documents._scored import Parse, ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
-VERSION = 1  # of documents with one parse
-PARSES_VERSION = 2  # of documents with several parses
+VERSION = 1  # format version of documents with one parse
+PARSES_VERSION = 2  # format version of documents with several parses
 SPAN_COLUMNS = ("start", "end", "head")
 GOLD = pa.list_(pa.string())
 
@@ -53,7 +53,7 @@ SCHEMA = pa.schema(
 
 
 def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
-    """Bounds (n + 1) of each list and the values of all; a null list is empty."""
+    """Bounds (n + 1) of the lists, and the values of all lists; a null list is empty."""
     values = lists.flatten()
     if lists.null_count:
         lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
@@ -88,7 +88,7 @@ def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
 
 
 def _loaded(text: str) -> Any:
-    """Decode JSON within a column; invalid JSON, of a document rejected for it, stays text."""
+    """Decode JSON of a column; invalid JSON, whose document is rejected, stays text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -104,21 +104,21 @@ def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> d
     """Object of a JSON line of version 2 from the parses of one document, each an object that `to_json` returns."""
     document = {name: value for name, value in parses[0].items() if name not in _OF_PARSES}
     document["version"] = PARSES_VERSION
-    tokens = [each.get("tokens") or {} for each in parses]
+    tokens = [parse.get("tokens") or {} for parse in parses]
     # The words, and further lists that are the same in all parses, are written once.
     shared = [
         name
         for name in tokens[0]
-        if name not in _TOKENS_OF_PARSES and all(name in each and each[name] == tokens[0][name] for each in tokens)
+        if name not in _TOKENS_OF_PARSES and all(name in parse and parse[name] == tokens[0][name] for parse in tokens)
     ]
     document["tokens"] = {name: tokens[0][name] for name in shared}
     document["parses"] = [
         {
             "weight": _weight(weight),
-            "tokens": {name: column for name, column in own.items() if name not in shared},
-            **{name: each[name] for name in _OF_PARSES if name in each and name != "tokens"},
+            "tokens": {name: column for name, column in parse_tokens.items() if name not in shared},
+            **{name: parse[name] for name in _OF_PARSES if name in parse and name != "tokens"},
         }
-        for weight, own, each in zip(weights, tokens, parses, strict=True)
+        for weight, parse_tokens, parse in zip(weights, tokens, parses, strict=True)
     ]
     return document
 
@@ -139,7 +139,8 @@ class DocumentBatch:
     table
         Record batch of `SCHEMA`; a batch of a Parquet file has the types of the file before it is cast.
     unit, places
-        Unit by which documents of the file are counted ("line" or "row"), and number of each document, from 1.
+        Unit by which documents of the file are counted ("line" or "row"), and number of each document in the file, from
+        1.
     parses
         All parses of the documents, while `table` has the first parse of each; None if no document has several.
     """
@@ -171,13 +172,13 @@ class DocumentBatch:
         source, unit, places
             File of the documents, and how its documents are counted: see the attributes of `DocumentBatch`.
         """
-        of_documents = [row.get("parses") or [{**row, "weight": 1.0}] for row in rows]
-        flat = [parse for each in of_documents for parse in each]
+        parses_by_document = [row.get("parses") or [{**row, "weight": 1.0}] for row in rows]
+        flat_rows = [parse for parse_rows in parses_by_document for parse in parse_rows]
         parses = None
-        if len(flat) > len(rows) or any(parse["weight"] != 1.0 for parse in flat):
-            counts = np.array(list(map(len, of_documents)), np.int64)
-            every = cls(source, _table(flat), unit, np.repeat(places, counts).tolist())
-            parses = ParseRows.of(counts, np.array([parse["weight"] for parse in flat], np.float64), every)
+        if len(flat_rows) > len(rows) or any(parse["weight"] != 1.0 for parse in flat_rows):
+            counts = np.array(list(map(len, parses_by_document)), np.int64)
+            parse_batch = cls(source, _table(flat_rows), unit, np.repeat(places, counts).tolist())
+            parses = ParseRows.of(counts, np.array([parse["weight"] for parse in flat_rows], np.float64), parse_batch)
         return cls(source, _table(rows), unit, places, parses)
 
     def __repr__(self) -> str:
@@ -195,19 +196,19 @@ class DocumentBatch:
 
     @cached_property
     def dates(self) -> npt.NDArray[np.datetime64]:
-        """datetime64[D] of each document, NaT where it has none."""
+        """Date of each document, datetime64[D]; NaT if a document has no date."""
         return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
 
     @cached_property
     def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
-        """Bounds of each document's mentions, and start, end and head of all."""
-        columns = [flat_lists(part) for part in self.table.column("mentions").flatten()]
+        """Bounds of each document's mentions, and start, end and head of all mentions."""
+        columns = [flat_lists(column) for column in self.table.column("mentions").flatten()]
         starts, ends, heads = (values.to_numpy() for _, values in columns)
         return columns[0][0], starts, ends, heads
 
     @cached_property
     def candidates(self) -> tuple[Ints, Ints32, Floats]:
-        """Bounds of each mention's candidates, and candidates and scores of all."""
+        """Bounds of each mention's candidates, and index and score of all candidates."""
         _, rows = flat_lists(self.table.column("antecedents"))
         indptr, antecedents = flat_lists(rows)
         _, score_rows = flat_lists(self.table.column("scores"))
@@ -227,7 +228,7 @@ class DocumentBatch:
 
     @cached_property
     def token_lists(self) -> dict[str, pa.ListArray]:
-        """Lists of each token column, empty where a document has no tokens."""
+        """Lists of each token column by name; the list of a document without tokens is empty."""
         return dict(zip(TOKEN_COLUMNS, self.table.column("tokens").flatten(), strict=True))
 
     def token_strings(self, name: str) -> pa.DictionaryArray:
@@ -235,7 +236,7 @@ class DocumentBatch:
         return flat_lists(self.token_lists[name])[1].dictionary_encode()
 
     def token_words(self, name: str) -> tuple[list[str], Ints]:
-        """Different strings, among them all of one token column, and the index of each token's string."""
+        """Distinct strings that include all strings of a token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name)
             # NumPy would convert narrower indices at each use. A null is in a document that its check rejects.
@@ -249,11 +250,11 @@ class DocumentBatch:
         return {name: flat_lists(self.token_lists[name])[1].to_numpy() for name in INTEGER_COLUMNS}
 
     def take(self, rows: npt.ArrayLike) -> DocumentBatch:
-        """Return a batch of these documents only."""
-        chosen = np.asarray(rows, dtype=np.int64)
-        places = [self.places[row] for row in chosen]
-        parses = None if self.parses is None else self.parses.take(chosen)
-        return DocumentBatch(self.source, self.table.take(pa.array(chosen)), self.unit, places, parses)
+        """Return a batch of the documents in some rows only."""
+        row_indices = np.asarray(rows, dtype=np.int64)
+        places = [self.places[row] for row in row_indices]
+        parses = None if self.parses is None else self.parses.take(row_indices)
+        return DocumentBatch(self.source, self.table.take(pa.array(row_indices)), self.unit, places, parses)
 
     def dated(self, day: str) -> DocumentBatch:
         """Batch of the same documents, in which documents without a date have this ISO date."""
@@ -267,7 +268,7 @@ class DocumentBatch:
         return DocumentBatch(self.source, table, self.unit, self.places, parses)
 
     def place(self, row: int) -> str:
-        """Place of one document in messages; those that were made in Python have no place but their name."""
+        """Place of one document in messages: its file, line or row, and doc_id; only its doc_id if made in Python."""
         doc_id = f"doc_id {self.doc_ids[row]!r}"
         return doc_id if self.unit == "document" else f"{self.source}: {self.unit} {self.places[row]}: {doc_id}"
 
@@ -324,17 +325,18 @@ class DocumentBatch:
         return 1 if self.parses is None else len(self.parses.rows(row))
 
     def rows_of_parses(self, row: int) -> list[tuple[float, DocumentBatch, int]]:
-        """The parses of one document: for each its weight, and the batch and the row that have it."""
+        """Weight, batch and row of each parse of one document."""
         if self.parses is None:
             return [(1.0, self, row)]
-        return [(float(self.parses.weights[place]), self.parses.batch, place) for place in self.parses.rows(row)]
+        rows = self.parses.rows(row)
+        return [(float(self.parses.weights[parse_row]), self.parses.batch, parse_row) for parse_row in rows]
 
     def to_json(self, row: int) -> dict[str, Any]:
         """One document as the object of a JSON line, of version 2 if it has several parses."""
         if self.parses is None or self.n_parses(row) < 2:
             return to_json(self.table, row)
         rows = self.parses.rows(row)
-        parses = [to_json(self.parses.batch.table, place) for place in rows]
+        parses = [to_json(self.parses.batch.table, parse_row) for parse_row in rows]
         return parses_json(parses, self.parses.weights[rows.start : rows.stop].tolist())
 
     def document(self, row: int) -> ScoredDocument:
@@ -366,9 +368,9 @@ class ParseRows:
         int64 (n_documents + 1,): the parses of document d are rows ``bounds[d]:bounds[d + 1]``. Each document has
         at least one.
     weights
-        float64 (n_parses,)
+        float64 (n_parses,): weight of each parse.
     batch
-        Every parse as a document of one parse, with the doc_id, date, and metadata of its document.
+        Every parse as a document of one parse, with the doc_id, date and metadata of its document.
     """
 
     bounds: Ints
@@ -377,7 +379,7 @@ class ParseRows:
 
     @classmethod
     def of(cls, counts: Ints, weights: Floats, batch: DocumentBatch) -> Self:
-        """Parses in the order of their documents, of which `counts` has the numbers."""
+        """Parses in the order of their documents; `counts` has the number of parses of each document."""
         return cls(_bounds_of(counts), weights, batch)
 
     @property
@@ -399,17 +401,17 @@ class ParseRows:
         return np.repeat(np.arange(len(self.bounds) - 1), self.counts)
 
     def take(self, documents: npt.ArrayLike) -> ParseRows | None:
-        """Parses of some documents only; None where none of these has several."""
-        chosen = np.asarray(documents, np.int64)
-        counts = self.counts[chosen]
+        """Parses of some documents only; None if each of these documents has one parse."""
+        document_rows = np.asarray(documents, np.int64)
+        counts = self.counts[document_rows]
         if not (counts > 1).any():
             return None
         bounds = _bounds_of(counts)
-        rows = np.repeat(self.firsts[chosen] - bounds[:-1], counts) + np.arange(bounds[-1])
+        rows = np.repeat(self.firsts[document_rows] - bounds[:-1], counts) + np.arange(bounds[-1])
         return ParseRows(bounds, self.weights[rows], self.batch.take(rows))
 
     def parses(self, document: int) -> tuple[Parse, ...]:
-        """The parses of a document; empty where there is one."""
+        """Parses of a document; empty if the document has only one."""
         rows = self.rows(document)
         if len(rows) < 2:
             return ()
@@ -432,7 +434,7 @@ def _decoded(text: str | None) -> dict[str, Any]:
 
 
 def _row(document: ScoredDocument) -> dict[str, Any]:
-    """The values of a document, as `DocumentBatch.of_rows` takes them."""
+    """Values of a document by column, in the form that `DocumentBatch.of_rows` requires."""
     if document.parses:
         rows = [_row(document.with_parse(k)) | {"weight": parse.weight} for k, parse in enumerate(document.parses)]
         return {**rows[0], "parses": rows}
@@ -472,5 +474,5 @@ def _gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
     return [None if g is None else str(g) if isinstance(g, int) else msgspec.json.encode(g).decode() for g in gold]
 
 
-def _json_object(content: Any) -> str | None:
-    return msgspec.json.encode(dict(content)).decode() if content else None
+def _json_object(fields: Any) -> str | None:
+    return msgspec.json.encode(dict(fields)).decode() if fields else None

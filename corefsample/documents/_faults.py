@@ -1,4 +1,4 @@
-"""The rules of the format on dates, mentions and parses: a broken one with its field and place; rejected documents."""
+"""Rules of the format on dates, mentions and parses; descriptions of broken rules; rejected documents."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
     """
     rule = "mentions must have three numbers each"
     try:
-        given = np.asarray(mentions)
+        numbers = np.asarray(mentions)
     except ValueError:
         raise ParameterError(f"{rule}, got lists of unlike length") from None
     array = np.zeros((0, 3), np.int32)
-    if given.size:
-        if given.ndim != 2 or given.shape[1] != 3:
-            raise ParameterError(f"{rule}, got an array of shape {given.shape}")
-        array = _checks.integers_32("mentions", given.ravel()).reshape(-1, 3)
+    if numbers.size:
+        if numbers.ndim != 2 or numbers.shape[1] != 3:
+            raise ParameterError(f"{rule}, got an array of shape {numbers.shape}")
+        array = _checks.integers_32("mentions", numbers.ravel()).reshape(-1, 3)
     fault = mention_fault(array, n_tokens)
     if fault is not None:
         raise ParameterError(fault)
@@ -72,9 +72,9 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
         " must come in order (by start, then longest first), got {span} after {before}": misplaced,
     }
     reasons = {}
-    for d, place, rule in _first_faults(document, rules):
-        span, before = (f"[{starts[i]}, {ends[i]}, {heads[i]}]" for i in (place, place - 1))
-        reasons[d] = f"mentions[{place - int(bounds[d])}]{rule.format(span=span, before=before, limit=n_tokens[d])}"
+    for d, row, rule in _first_faults(document, rules):
+        span, before = (f"[{starts[i]}, {ends[i]}, {heads[i]}]" for i in (row, row - 1))
+        reasons[d] = f"mentions[{row - int(bounds[d])}]{rule.format(span=span, before=before, limit=n_tokens[d])}"
     return reasons
 
 
@@ -116,25 +116,25 @@ def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
     document = _documents(bounds)
     token = np.arange(len(heads)) - bounds[document]
     outside = (heads < -1) | (heads >= np.diff(bounds)[document])
-    falls = np.zeros(len(heads), np.bool_)
-    falls[1:] = (sents[1:] < sents[:-1]) & (token[1:] > 0)
+    is_falling = np.zeros(len(heads), np.bool_)
+    is_falling[1:] = (sents[1:] < sents[:-1]) & (token[1:] > 0)
     rules = {
         "head[{t}] must be -1 or a token (0 to {last}), got {head}": outside,
         "head[{t}] must not be the token itself, got {t}": heads == token,
         "sent must count from 0, got {sent} first": (token == 0) & (sents != 0),
-        "sent[{t}] must not fall, got {sent} after {before}": falls,
+        "sent[{t}] must not fall, got {sent} after {before}": is_falling,
     }
-    root = len(heads)  # above which is itself
-    above = np.append(np.where(outside | (heads < 0), root, heads + bounds[document]), root)
-    for _ in range(int(np.diff(bounds).max(initial=0)).bit_length()):  # each round doubles how far up `above` points
-        if (above == root).all():
+    root = len(heads)  # index of an artificial root, whose ancestor is the root itself
+    ancestors = np.append(np.where(outside | (heads < 0), root, heads + bounds[document]), root)
+    for _ in range(int(np.diff(bounds).max(initial=0)).bit_length()):  # each round doubles the distance to `ancestors`
+        if (ancestors == root).all():
             break
-        above = above[above]
-    cycles = {"head must form trees, got a cycle through token {t}": above[:-1] < root}
+        ancestors = ancestors[ancestors]
+    cycles = {"head must form trees, got a cycle through token {t}": ancestors[:-1] < root}
     reasons: dict[int, str] = {}
-    for d, place, rule in (*_first_faults(document, rules), *_first_faults(document, cycles)):
-        values = {"head": heads[place], "sent": sents[place], "before": sents[place - 1]}
-        text = rule.format(t=token[place], last=bounds[d + 1] - bounds[d] - 1, **values)
+    for d, row, rule in (*_first_faults(document, rules), *_first_faults(document, cycles)):
+        values = {"head": heads[row], "sent": sents[row], "before": sents[row - 1]}
+        text = rule.format(t=token[row], last=bounds[d + 1] - bounds[d] - 1, **values)
         reasons.setdefault(d, f"tokens.{text}")
     return reasons
 
@@ -145,7 +145,7 @@ def _documents(bounds: Ints) -> Ints:
 
 
 def _first_faults(document: Ints, rules: Mapping[str, Bools]) -> Iterator[tuple[int, int, str]]:
-    """Each document with a fault, the first row of it that breaks a rule, and the first rule that the row breaks."""
+    """Yield, for each document with a fault, its number, its first row that breaks a rule, and the broken rule."""
     rows = np.flatnonzero(np.logical_or.reduce(list(rules.values())))
     documents, first = np.unique(document[rows], return_index=True)
     for d, row in zip(documents.tolist(), rows[first].tolist(), strict=True):
@@ -162,7 +162,7 @@ _HINTS: dict[str, str | ParameterHint] = {
 
 
 class Fault(NamedTuple):
-    """Why a document is rejected: field, rule and value in one line, and the next step if there is an obvious one."""
+    """Reason for the rejection of a document (field, rule and value in one line), and a hint at the next step."""
 
     reason: str
     hint: str | ParameterHint | None = None
@@ -205,7 +205,7 @@ class Rejected:
 
     @classmethod
     def file(cls, path: str, error: InputError) -> Self:
-        """A damaged file: all of it, or all from a place on."""
+        """A damaged file, of which everything is rejected, or everything after the place of the error."""
         location = (error.place or "").removeprefix(path).strip(": ")
         return cls(
             path, f"{location} and all after it" if location else "file", None, "", error.message, "", error.hint
@@ -213,7 +213,7 @@ class Rejected:
 
     @classmethod
     def from_json(cls, row: Mapping[str, str]) -> Self:
-        """The document of a line of a quarantine file."""
+        """The rejected document in a line of a quarantine file."""
         return cls(row["source"], row["place"], None, row["doc_id"], row["reason"], row["document"])
 
     @property
@@ -222,7 +222,7 @@ class Rejected:
         return self.unit if self.number is None else f"{self.unit} {self.number}"
 
     def error(self) -> InputError:
-        """Return the error to raise where bad documents are not set aside."""
+        """Error to raise if bad documents are not set aside."""
         doc_id = f": doc_id {self.doc_id!r}" if self.doc_id else ""
         return InputError(self.reason, place=f"{self.source}: {self.place}{doc_id}", hint=self.hint)
 

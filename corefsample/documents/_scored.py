@@ -1,7 +1,6 @@
-"""One document with its pre-scored mentions, in one parse or in several weighted ones, which readers yield.
+"""One document with its pre-scored mentions, in one parse or in several weighted parses; readers yield such documents.
 
-`BaseDocument` is the part that annotated documents have too. Samples of a document are shared among its parses by
-`sample_parses`.
+`BaseDocument` is the base class of scored and annotated documents. `sample_parses` draws the parse of each sample.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
 
 FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
-# Field of the metadata: the recalibrations that the scores of a document have had.
+# Field of the metadata that records the recalibrations of a document's scores.
 RECALIBRATION_FIELD = "recalibration"
 
 
-def require_one_each(name: str, length: int, noun: str, wanted: int, item: str = "entry") -> None:
-    """Raise unless a field has as many entries as there are mentions, or sentences."""
-    if length != wanted:
-        raise ParameterError(f"must have one {item} per {noun} ({wanted}), got {length}", parameter=name)
+def require_one_each(name: str, length: int, noun: str, expected: int, item: str = "entry") -> None:
+    """Raise if a field does not have the expected number of entries: one per mention, or per sentence."""
+    if length != expected:
+        raise ParameterError(f"must have one {item} per {noun} ({expected}), got {length}", parameter=name)
 
 
 class BaseDocument(ByValue):
-    """Base of the documents: validation of their common fields, and how they are displayed."""
+    """Base class of documents: validation of their common fields, and their display."""
 
     __slots__ = ()
 
@@ -91,7 +90,7 @@ class BaseDocument(ByValue):
         return columns | {name: self.mentions[:, c] for c, name in enumerate(("start", "end", "head"))}
 
     def _facts(self) -> list[str]:
-        """Facts in a few words each, for display."""
+        """Facts about the document for its display, each in a few words."""
         facts = [] if self.date is None else [self.date.isoformat()]
         facts.append(counted(self.n_mentions, "mention"))
         return facts if self.tokens is None else [*facts, self.tokens.size_in_words()]
@@ -109,7 +108,7 @@ class BaseDocument(ByValue):
         return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{text}</div>"
 
 
-_PARSE_WORD = 2**62  # output of a document's key that places its draws of parses; mentions use the first outputs
+_PARSE_WORD = 2**62  # index of the random word that determines draws of parses; mentions use the first words
 _HIGH_BITS = np.uint64(11)  # a double has 53
 
 
@@ -232,7 +231,7 @@ class ScoredDocument(BaseDocument):
     date
         Date of the document, which counting events needs. By default it is unknown.
     tokens
-        Words of the document and their parse, which counting events needs. By default there are none.
+        Words of the document and their parse, which counting events needs. By default the document has no words.
     gold
         Annotated entity of each mention, or None for a mention that is not annotated. By default there is no gold.
     metadata
@@ -323,8 +322,8 @@ class ScoredDocument(BaseDocument):
         Raises
         ------
         ParameterError
-            If there is no parse, several parses have no weight above 0, or the words of a parse differ from those of
-            the first.
+            If `parses` is empty, all of several parses have weight 0, or the words of a parse differ from the words of
+            the first parse.
         """
         parses = list(_checks.elements("parses", parses, Parse))
         if not parses:
@@ -357,12 +356,12 @@ class ScoredDocument(BaseDocument):
             )
         if not self.parses:
             return self
-        one = self.parses[parse]
-        fields = (one.mentions, one.antecedents, self.date, one.tokens, one.gold, self.metadata)
+        selected = self.parses[parse]
+        fields = (selected.mentions, selected.antecedents, self.date, selected.tokens, selected.gold, self.metadata)
         return ScoredDocument(self.doc_id, *fields)
 
     def _marked_text(self, tokens: Tokens) -> str:
-        """Entities by likeliest antecedents, and on hover the antecedents of a mention."""
+        """HTML of the text, with entities by likeliest antecedents; on hover, a mention shows its antecedents."""
         hints = antecedent_hints(tokens, self.mentions, self.antecedents)
         return marked_text(tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
 

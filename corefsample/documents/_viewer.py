@@ -1,4 +1,4 @@
-"""A document's text for a notebook: entities coloured, and on hover what a mention may refer to."""
+"""HTML of a document's text for a notebook: entities are coloured, and on hover a mention shows a hint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from corefsample.documents._tokens import Tokens
 
 _MOST_WORDS = 400
 _GOLDEN_ANGLE = 137.508  # degrees: successive hues are far apart for any number of them
-_CHOICES = 3  # on hover
+_CHOICES = 3  # number of antecedents that are shown on hover
 _WORDS_OF_CHOICE = 6
 
 
@@ -24,15 +24,15 @@ def marked_text(tokens: Tokens, mentions: Ints32, labels: Sequence[int], hints: 
     tokens
         Words of the document.
     mentions
-        int32 (n_mentions, 3), sorted as in documents. A mention that crosses one before it is not marked.
+        int32 (n_mentions, 3), sorted as in documents. A mention that crosses an earlier mention is not marked.
     labels
         Entity of each mention; entities of several mentions have a colour and a number, others a dotted line.
     hints
-        Text of each mention on hover.
+        Text that is shown for each mention on hover.
     """
     sizes = Counter(labels)
-    several = (label for label in dict.fromkeys(labels) if sizes[label] > 1)
-    numbers = {label: number for number, label in enumerate(several, start=1)}
+    shared_labels = (label for label in dict.fromkeys(labels) if sizes[label] > 1)
+    numbers = {label: number for number, label in enumerate(shared_labels, start=1)}
     return "".join(_pieces(tokens, mentions, [numbers.get(label, 0) for label in labels], hints))
 
 
@@ -43,7 +43,7 @@ def _pieces(tokens: Tokens, mentions: Ints32, entities: Sequence[int], hints: Se
     opening: dict[int, list[tuple[int, int]]] = {}
     for i, (start, end, _) in enumerate(mentions.tolist()):
         opening.setdefault(start, []).append((i, min(end, n_words)))
-    marks: list[tuple[int, int]] = []  # that are open: end and entity
+    marks: list[tuple[int, int]] = []  # end and entity of each open mark
     for t in range(n_words):
         if t and tokens.sent[t] != tokens.sent[t - 1]:
             yield "<br>" if not marks else " "
@@ -69,7 +69,7 @@ def _look(entity: int) -> str:
 
 
 def antecedent_hints(tokens: Tokens, mentions: Ints32, antecedents: AntecedentDistribution) -> list[str]:
-    """For each mention its likeliest choices: "0: NEW 0.70, the border 0.20"."""
+    """Likeliest antecedents of each mention as text: "0: NEW 0.70, the border 0.20"."""
     bounds, hints = mentions[:, :2].tolist(), []
     for i, new in enumerate(antecedents.new_probs.tolist()):
         candidates, probs = antecedents.row(i)

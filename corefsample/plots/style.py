@@ -149,6 +149,6 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     if fonts and not is_svg:  # readers of an SVG have their own fonts
         logger("plots").warning(
             "%s has characters that no installed font has, drawn as boxes: install %s",
-            os.fspath(path),
+            os.path.basename(path),  # its folder may be that of a run that is not complete
             " and ".join(sorted(fonts)),
         )

@@ -151,7 +151,7 @@ class LinearChain(HtmlTable):
         """
         hint = "pair_marginal_blocks computes them block by block"
         n_cells = (self.n - 1) * self.n_tags**2
-        require_memory(8 * n_cells, parameter="n", what="an array of pair marginals", hint=hint)
+        require_memory(8 * n_cells, parameter="n", contents="an array of pair marginals", hint=hint)
         return self._pairs(0, self.n - 1)
 
     def pair_marginal_blocks(self, block_size: int | None = None) -> Iterator[tuple[int, Floats]]:
@@ -193,7 +193,7 @@ class LinearChain(HtmlTable):
         if sequence.shape != (self.n,):
             raise ParameterError(f"must be one for each of {self.n} tokens, got {sequence.size}", parameter="tags")
         in_range = (sequence >= 0) & (sequence < self.n_tags)
-        _checks.each("tags", sequence, in_range, f"be from 0 to {self.n_tags - 1}")
+        _checks.require_all("tags", sequence, in_range, f"be from 0 to {self.n_tags - 1}")
         scores = self.unary[np.arange(self.n), sequence]
         matrices = _stack(self.pairwise)
         pairs = matrices[np.arange(self.n - 1) % len(matrices), sequence[:-1], sequence[1:]]
@@ -225,7 +225,7 @@ class LinearChain(HtmlTable):
         """
         k = _checks.whole("k", k, 1)
         _checks.at_most("k", k, (2**31 - 1) // self.n_tags)
-        require_memory(4 * k * self.n * (self.n_tags + 1), parameter="k", what="a table of the best ends")
+        require_memory(4 * k * self.n * (self.n_tags + 1), parameter="k", contents="a table of the best ends")
         tags, scores = self._best(k)
         return BestSequences(tags, np.minimum(scores - self.log_partition, 0.0))
 
@@ -284,7 +284,7 @@ class LinearChain(HtmlTable):
         first_sample = _checks.whole("first_sample", first_sample, 0)
         _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
         key = np.uint64(document_key(seed, doc_id))
-        require_memory(4 * n_samples * self.n, parameter="n_samples", what="an array of samples")
+        require_memory(4 * n_samples * self.n, parameter="n_samples", contents="an array of samples")
         tags = np.empty((self.n, n_samples), np.int32)
         self._messages.sample(_stack(self.pairwise), key, first_sample, tags)
         return tags.T
@@ -381,7 +381,7 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     sentences = _passes.sentence_arrays(unaries, matrix)
     n_cells = max((len(each) - 1 for each in sentences), default=0) * matrix.size
     hint = "LinearChain.pair_marginal_blocks computes those of a long sentence block by block"
-    require_memory(8 * n_cells, parameter="unaries", what="an array of pair marginals", hint=hint)
+    require_memory(8 * n_cells, parameter="unaries", contents="an array of pair marginals", hint=hint)
     return _pairs(sentences, matrix, np.empty(n_cells))
 
 

@@ -36,9 +36,9 @@ def checked_scores(values: npt.ArrayLike) -> Floats:
     if n < 1 or scores.shape[1] != n + 1:
         raise ParameterError(f"must be (n, n + 1) with n at least 1, got shape {scores.shape}", parameter="scores")
     scores[np.arange(n), np.arange(n) + 1] = -np.inf
-    _checks.each("scores", scores, scores < np.inf, "be finite or -inf")
+    _checks.require_all("scores", scores, scores < np.inf, "be finite or -inf")
     within = (np.abs(scores) <= _LARGEST) | (scores == -np.inf)
-    _checks.each("scores", scores, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
+    _checks.require_all("scores", scores, within, f"be from -{_LARGEST:g} to {_LARGEST:g}, or -inf")
     _require_tree(scores)
     scores.flags.writeable = False
     return scores
@@ -49,7 +49,7 @@ def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
     heads = _checks.integers("heads", values)
     if heads.shape != (n,):
         raise ParameterError(f"must be {n} heads, got {len(heads)}", parameter="heads")
-    _checks.each("heads", heads, (heads >= -1) & (heads < n), f"be from -1 to {n - 1}")
+    _checks.require_all("heads", heads, (heads >= -1) & (heads < n), f"be from -1 to {n - 1}")
     return heads
 
 

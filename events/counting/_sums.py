@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import json
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,6 +21,8 @@ from corefsample.coreference._conditioning import WAYS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
+from corefsample.files._contents import read_json
+from corefsample.files._digests import is_sealed, sealed
 from corefsample.posterior._posterior import DocumentPosterior, unlike_scores
 from events.counting._acceptance import DUPLICATE
 from events.counting._counts import CountsOfRules, EventCounts, Interval
@@ -36,6 +37,7 @@ from events.matching._matching import distinct_actors
 from events.matching._screening import DocumentMatches
 
 _RECORD = "counter.json"
+_LARGEST_RECORD = 16 * 1024  # MiB
 _TOTALS = ("n_sampled", "n_with_events", "n_ambiguous", "n_several_parses")
 _SAVED = (*_TOTALS, "scores_had", "uncertainty")
 
@@ -412,7 +414,7 @@ class CountedEvents:
             **{name: getattr(self, name) for name in _SAVED},
             "tallies": {event: tally.to_json() for event, tally in self.tallies.items()},
         }
-        write_json(path / _RECORD, record, indent=None)
+        write_json(path / _RECORD, sealed(record), indent=None)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> CountedEvents:
@@ -420,7 +422,9 @@ class CountedEvents:
         path = Path(_checks.path("folder", folder))
         if not (path / _RECORD).is_file():
             raise InputError(f"{_RECORD} is missing in the counter's folder", place=str(path))
-        record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
+        record = read_json(path / _RECORD, most_mib=_LARGEST_RECORD)
+        if not is_sealed(record):
+            raise InputError("record must be as it was saved, got other content", place=str(path / _RECORD))
         counts = CountedEvents(CountSettings(**record["counted"]), path)
         for name in _SAVED:
             setattr(counts, name, record[name])

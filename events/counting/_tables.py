@@ -188,13 +188,13 @@ def shown_name(code: str, names: Mapping[str, str]) -> str:
     --------
     >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
     'attack: Iraq > Kuwait'
-    >>> shown_name("any: {army}|-", {})
+    >>> shown_name("any: {army}|-", {"{army}": "{army}"})
     'any: any army or no actor named'
     """
     event, colon, actors = code.rpartition(": ")
     code_names = {**names, _NO_ACTOR: "no actor named", ANYBODY: "anyone"}
     alternatives = [
-        " > ".join(str(code_names.get(code, CLASS.sub(r"any \1", code))) for code in pattern.split(">"))
+        " > ".join(CLASS.sub(r"any \1", str(code_names.get(code, code))) for code in pattern.split(">"))
         for pattern in actors.split("|")
     ]
     return names.get(event, event) + colon + " or ".join(alternatives)

@@ -100,7 +100,7 @@ def count_pmf(probs: npt.ArrayLike) -> Floats:
         If `probs` is not a sequence of numbers in [0, 1].
     """
     trials = _checks.floats("probs", probs)
-    _checks.each("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
+    _checks.require_all("probs", trials, (trials >= 0.0) & (trials <= 1.0), "lie in [0, 1]")
     pmf = np.empty(trials.shape[0] + 1)
     poisson_binomial(trials, pmf)
     return pmf

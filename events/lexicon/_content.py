@@ -1,4 +1,4 @@
-"""What lexicons contain: entries, titles and their aliases; and tables to look aliases up in texts."""
+"""Content of lexicons (entries, titles and their aliases), and tables that look aliases up in texts."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class Alias:
             squeezed += char
         return cls(written, cased, squeezed, frozenset(cuts), squeezed.casefold())
 
-    def meets(self, other: Alias) -> bool:
-        """Whether some text matches both."""
-        return self.key == other.key and (not (self.cased and other.cased) or self.squeezed == other.squeezed)
+    def meets(self, alias: Alias) -> bool:
+        """Whether some text matches both this alias and `alias`."""
+        return self.key == alias.key and (not (self.cased and alias.cased) or self.squeezed == alias.squeezed)
 
 
 def _in_word(char: str) -> bool:
     return char.isalnum() or unicodedata.category(char).startswith("M")
 
 
-_MOST_TOKENS = 1 << 16  # whose forms are kept
+_MOST_TOKENS = 1 << 16  # limit of the caches of tokens
 
 
 class Claim(NamedTuple):
-    """A code that has an alias, from one day to another; `dated` claims hold on these days only."""
+    """A code that has an alias, and the days on which the code was valid; `dated` claims hold on these days only."""
 
     code: str
     start: datetime.date
@@ -82,10 +82,12 @@ class AliasTable:
 
     Attributes
     ----------
-    owners, beginnings
-        By squeezed alias the codes that have it, and the prefixes.
+    owners
+        Codes that have an alias, by the squeezed alias.
+    beginnings
+        Prefixes of aliases at which a token may end.
     cased
-        Whether tokens are compared as they are written; otherwise case-folded.
+        Whether tokens are compared as they are written; if False, they are case-folded first.
     """
 
     owners: Mapping[str, _Owners]
@@ -100,8 +102,8 @@ class AliasTable:
         """Table of aliases with the codes that have them."""
         owners: dict[str, _Owners] = {}
         for alias, codes in aliases:
-            before = owners.get(alias.squeezed, _Owners((), frozenset()))
-            owners[alias.squeezed] = _Owners(tuple(sorted({*before.codes, *codes})), before.cuts | alias.cuts)
+            owner = owners.get(alias.squeezed, _Owners((), frozenset()))
+            owners[alias.squeezed] = _Owners(tuple(sorted({*owner.codes, *codes})), owner.cuts | alias.cuts)
         return cls(owners, cased)
 
     def _spelled(self, token: str) -> str:
@@ -110,11 +112,11 @@ class AliasTable:
 
     @staticmethod
     def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
-        return frozenset(text[:end] for text, one in owners.items() for end in (*one.cuts, len(text)) if end)
+        return frozenset(text[:end] for text, owner in owners.items() for end in (*owner.cuts, len(text)) if end)
 
     def country_beginnings(self) -> frozenset[str]:
         """The prefixes of aliases that some code has."""
-        return self._beginnings({text: one for text, one in self.owners.items() if one.codes})
+        return self._beginnings({text: owner for text, owner in self.owners.items() if owner.codes})
 
     def begins(self, token: str) -> bool:
         """Whether an alias could begin with a token."""
@@ -172,8 +174,8 @@ class Entry:
     name: str
     kind: str
     aliases: tuple[Alias, ...]
-    start: datetime.date | None  # first day; None: no limit
-    end: datetime.date | None  # last day; None: no limit
+    start: datetime.date | None  # first day of validity; None is no limit
+    end: datetime.date | None  # last day of validity; None is no limit
     nouns: tuple[Alias, ...] = ()  # matched with texts and with lemmas
 
     @property
@@ -186,14 +188,14 @@ class Entry:
         """First and last day on which the code was valid."""
         return self.start or datetime.date.min, self.end or datetime.date.max
 
-    def overlaps(self, other: Entry) -> bool:
-        """Whether some day lies in the validity of both."""
-        return max(self.validity[0], other.validity[0]) <= min(self.validity[1], other.validity[1])
+    def overlaps(self, entry: Entry) -> bool:
+        """Whether some day lies in the validity of both this entry and `entry`."""
+        return max(self.validity[0], entry.validity[0]) <= min(self.validity[1], entry.validity[1])
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title that stands for a code, only on the days from `start` to `end` where these are given."""
+    """A title that stands for a code on the days from `start` to `end`; None is no limit."""
 
     alias: Alias
     code: str
@@ -210,9 +212,9 @@ class LexiconContent:
     ambiguous: Mapping[str, tuple[Alias, tuple[str, ...]]]  # by key: the alias and its codes, sorted
     titles: tuple[Title, ...] = ()
     inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
-    related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code, those an entity may have beside it
-    inner_counts_as: frozenset[str] | None = None  # of INNER, COMPOSITE and OUTER; None: not said
-    language: str = ""  # code of the language of the names; "" where nothing says it
+    related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code: codes that one entity may also have
+    inner_counts_as: frozenset[str] | None = None  # some of INNER, COMPOSITE, OUTER; None if the file declares none
+    language: str = ""  # code of the language of the names; "" if the file declares none
     state_nouns: frozenset[str] = frozenset()  # lemmas that can stand for the only country of a text
 
 
@@ -220,93 +222,90 @@ class LexiconContent:
 OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
 
 
-def without(content: LexiconContent, removed: Collection[str]) -> LexiconContent:
-    """Return the content without some codes; an alias declared ambiguous keeps the codes that are left."""
+def without(lexicon: LexiconContent, removed: Collection[str]) -> LexiconContent:
+    """Return the lexicon without the `removed` codes, which are also removed from ambiguous aliases."""
     ambiguous = {}
-    for key, (alias, codes) in content.ambiguous.items():
-        left = tuple(code for code in codes if code not in removed)
-        if left:
-            ambiguous[key] = (alias, left)
-    entries = {code: entry for code, entry in content.entries.items() if not {code, *code.split(OF)} & {*removed}}
-    titles = tuple(title for title in content.titles if title.code not in removed)
-    related = {code: codes.difference(removed) for code, codes in content.related.items() if code not in removed}
-    return replace(content, entries=entries, ambiguous=ambiguous, titles=titles, related=related)
+    for key, (alias, codes) in lexicon.ambiguous.items():
+        remaining = tuple(code for code in codes if code not in removed)
+        if remaining:
+            ambiguous[key] = (alias, remaining)
+    entries = {code: entry for code, entry in lexicon.entries.items() if not {code, *code.split(OF)} & {*removed}}
+    titles = tuple(title for title in lexicon.titles if title.code not in removed)
+    related = {code: codes.difference(removed) for code, codes in lexicon.related.items() if code not in removed}
+    return replace(lexicon, entries=entries, ambiguous=ambiguous, titles=titles, related=related)
 
 
-def combined(base: LexiconContent, own: LexiconContent) -> LexiconContent:
-    """Combine a file's own content with the content that it extends, which loses every alias that the file names.
+def combined(base: LexiconContent, extension: LexiconContent) -> LexiconContent:
+    """Combine the content of a file with the content that it extends, which loses every alias that the file names.
 
-    An entry of `own` replaces the entry of `base` with the same code, and its aliases are added to those of `base`.
+    An entry of `extension` replaces the entry of `base` with the same code, and keeps the aliases of that entry.
     """
     redefined = defaultdict[str, list[tuple[Alias, str | None]]](list)
-    for entry in own.entries.values():
+    for entry in extension.entries.values():
         for alias in entry.names:
             redefined[alias.key].append((alias, entry.code))
-    for title in own.titles:
+    for title in extension.titles:
         redefined[title.alias.key].append((title.alias, title.code))
-    for alias in (*own.not_countries, *(alias for alias, _ in own.ambiguous.values())):
+    for alias in (*extension.not_countries, *(alias for alias, _ in extension.ambiguous.values())):
         redefined[alias.key].append((alias, None))
 
     def remaining(aliases: tuple[Alias, ...], code: str) -> tuple[Alias, ...]:
-        return tuple(
-            alias
-            for alias in aliases
-            if not any(code != other_code and alias.meets(other) for other, other_code in redefined.get(alias.key, ()))
-        )
+        def is_redefined(alias: Alias) -> bool:
+            return any(code != new_code and alias.meets(new) for new, new_code in redefined.get(alias.key, ()))
+
+        return tuple(alias for alias in aliases if not is_redefined(alias))
 
     entries = {
         code: replace(entry, aliases=remaining(entry.aliases, code), nouns=remaining(entry.nouns, code))
         for code, entry in base.entries.items()
     }
-    for code, entry in own.entries.items():
+    for code, entry in extension.entries.items():
         if code in entries:
-            before = entries[code]
-            entry = replace(entry, aliases=(*before.aliases, *entry.aliases), nouns=(*before.nouns, *entry.nouns))
+            aliases, nouns = entries[code].aliases, entries[code].nouns
+            entry = replace(entry, aliases=(*aliases, *entry.aliases), nouns=(*nouns, *entry.nouns))
         entries[code] = entry
     return LexiconContent(
         entries,
-        (*(alias for alias in base.not_countries if alias.key not in redefined), *own.not_countries),
-        {key: declared for key, declared in base.ambiguous.items() if key not in redefined} | dict(own.ambiguous),
-        (*(title for title in base.titles if remaining((title.alias,), title.code)), *own.titles),
-        base.inner | own.inner,
-        {**base.related, **own.related},
-        base.inner_counts_as if own.inner_counts_as is None else own.inner_counts_as,
-        own.language or base.language,
-        base.state_nouns | own.state_nouns,
+        (*(alias for alias in base.not_countries if alias.key not in redefined), *extension.not_countries),
+        {**{key: pair for key, pair in base.ambiguous.items() if key not in redefined}, **extension.ambiguous},
+        (*(title for title in base.titles if remaining((title.alias,), title.code)), *extension.titles),
+        base.inner | extension.inner,
+        {**base.related, **extension.related},
+        base.inner_counts_as if extension.inner_counts_as is None else extension.inner_counts_as,
+        extension.language or base.language,
+        base.state_nouns | extension.state_nouns,
     )
 
 
-def check_claims(source: str, content: LexiconContent) -> None:
+def check_claims(source: str, lexicon: LexiconContent) -> None:
     """Raise if two codes valid on one day share an undeclared alias, or if the lists contradict each other.
 
     An alias declared ambiguous belongs to all of its listed codes, whether or not their entries repeat it, and may
     be in no other entry. An alias under `not_countries` belongs to no code.
     """
     claims = defaultdict[str, list[tuple[Alias, Entry]]](list)
-    for entry in content.entries.values():
+    for entry in lexicon.entries.values():
         for alias in entry.names:
             claims[alias.key].append((alias, entry))
-    for title in content.titles:
-        dated = replace(content.entries[title.code], start=title.start, end=title.end)
-        claims[title.alias.key].append((title.alias, dated))
-    for key, (alias, codes) in content.ambiguous.items():
+    for title in lexicon.titles:
+        title_entry = replace(lexicon.entries[title.code], start=title.start, end=title.end)
+        claims[title.alias.key].append((title.alias, title_entry))
+    for key, (alias, codes) in lexicon.ambiguous.items():
         for _, entry in claims.pop(key, ()):
             if entry.code not in codes:
-                found = f"{', '.join(codes)} without {entry.code}"
-                rule = "codes must list every code that has the alias"
-                raise InputError(f"{rule}, got {found}", place=f"{source}: ambiguous {alias.written!r}")
-    for alias in content.not_countries:
+                rule = f"codes must list every code that has the alias, got {', '.join(codes)} without {entry.code}"
+                raise InputError(rule, place=f"{source}: ambiguous {alias.written!r}")
+    for alias in lexicon.not_countries:
         holders = {entry.code for _, entry in claims.get(alias.key, ())}
-        if alias.key in content.ambiguous:
-            holders.update(content.ambiguous[alias.key][1])
+        if alias.key in lexicon.ambiguous:
+            holders.update(lexicon.ambiguous[alias.key][1])
         if holders:
-            found = ", ".join(sorted(holders))
-            place = f"{source}: not_countries {alias.written!r}"
-            raise InputError(f"must not be an alias of a code as well, got {found}", place=place)
-    for claimed in claims.values():
-        for i, (alias, entry) in enumerate(claimed):
-            for other, rival in claimed[:i]:
-                if rival.code != entry.code and alias.meets(other) and entry.overlaps(rival):
-                    found = f"{rival.code} and {entry.code}"
+            rule = f"must not be an alias of a code as well, got {', '.join(sorted(holders))}"
+            raise InputError(rule, place=f"{source}: not_countries {alias.written!r}")
+    for claims_of_key in claims.values():
+        for i, (alias, entry) in enumerate(claims_of_key):
+            for rival_alias, rival in claims_of_key[:i]:
+                if rival.code != entry.code and alias.meets(rival_alias) and entry.overlaps(rival):
                     rule = "must belong to one code on any day or be declared under ambiguous"
-                    raise InputError(f"{rule}, got {found}", place=f"{source}: alias {alias.written!r}")
+                    message = f"{rule}, got {rival.code} and {entry.code}"
+                    raise InputError(message, place=f"{source}: alias {alias.written!r}")

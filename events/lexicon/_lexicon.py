@@ -41,9 +41,9 @@ from events.lexicon._file import (
 class LexiconMatches:
     """Names of actors in one document."""
 
-    codes: dict[int, str]  # by head token of a matched span
-    spans: dict[int, tuple[int, int]]  # by the same keys: first token and end (exclusive) of the span
-    n_ambiguous: int  # spans left out because several codes have their alias on the document's date
+    codes: dict[int, str]  # code of each matched span, by its head token
+    spans: dict[int, tuple[int, int]]  # first token and exclusive end of each matched span, by its head token
+    n_ambiguous: int  # number of spans left out because several codes have their alias on the document's date
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -122,32 +122,34 @@ class Lexicon:
         return tuple(self.names)
 
     def name(self, code: str) -> str:
-        """Name of the actor with a code; ParameterError for an unknown code."""
+        """Name of the actor with a code; raises ParameterError if the lexicon does not have the code."""
         return self.names[self.require(code)]
 
     def require(self, code: str) -> str:
-        """Return the code, or raise ParameterError with a hint at similar codes."""
+        """Return `code` if the lexicon has it; otherwise raise ParameterError with a hint at similar codes."""
         if code in self.names:
             return code
-        known = {name.casefold(): each for each, name in self.names.items()}
-        known |= {each.casefold(): each for each in self.names}
-        close = [known[each] for each in difflib.get_close_matches(str(code).casefold(), known, cutoff=0.65)]
-        meant = " or ".join(f"{near} ({self.names[near]})" for near in dict.fromkeys(close))
-        hint = f"did you mean {meant}?" if meant else f"none of {len(self.names)} in {self.source} is similar"
+        codes_by_name = {name.casefold(): key for key, name in self.names.items()}
+        codes_by_name |= {key.casefold(): key for key in self.names}
+        similar_names = difflib.get_close_matches(str(code).casefold(), codes_by_name, cutoff=0.65)
+        similar_codes = dict.fromkeys(codes_by_name[name] for name in similar_names)
+        suggestions = " or ".join(f"{similar} ({self.names[similar]})" for similar in similar_codes)
+        hint = f"did you mean {suggestions}?"
+        hint = hint if similar_codes else f"none of {len(self.names)} in {self.source} is similar"
         article = "a country" if self.noun == "countries" else "a"
         raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)
 
     @property
     def noun(self) -> str:
         """Noun for the actors in messages: "countries", or "actors" if the lexicon has actors of other classes."""
-        of_countries = {"country", "territory", "historic", "organisation"}
-        return "countries" if of_countries.issuperset(self.kinds.values()) else "actors"
+        country_kinds = {"country", "territory", "historic", "organisation"}
+        return "countries" if country_kinds.issuperset(self.kinds.values()) else "actors"
 
     @property
     def inner_codes(self) -> frozenset[str]:
-        """Codes of actors that are parts of others."""
-        several = (code for code, kind in self.kinds.items() if kind in self.inner and OF not in code)
-        return frozenset(several) if self.inner else frozenset()
+        """Codes of actors that are parts of other actors, such as the police."""
+        codes = (code for code, kind in self.kinds.items() if kind in self.inner and OF not in code)
+        return frozenset(codes) if self.inner else frozenset()
 
     @property
     def has_stand_ins(self) -> bool:
@@ -155,27 +157,30 @@ class Lexicon:
         return bool(self.members or self.state_nouns)
 
     def countable(self, codes: Collection[str], kinds: Collection[str] | None = None) -> tuple[str, ...]:
-        """Codes as which entities count that are described as some of these actors, of these kinds; sorted."""
+        """Codes as which an entity counts that is described as the actors `codes`, sorted.
+
+        By default, codes of all kinds are returned; otherwise only codes of the `kinds`.
+        """
         possible = {*codes}
         if COMPOSITE in self.inner_counts_as:
             inner = possible & self.inner_codes
-            possible.update(f"{outer}{OF}{each}" for outer in possible - inner for each in inner)
+            possible.update(f"{outer}{OF}{inner_code}" for outer in possible - inner for inner_code in inner)
         return tuple(sorted(code for code in possible if kinds is None or self.kinds[code.split(OF)[-1]] in kinds))
 
-    def are_distinct(self, one: Collection[str], other: Collection[str]) -> bool:
-        """Whether an entity cannot be described as both sets of actors.
+    def are_distinct(self, codes: Collection[str], other_codes: Collection[str]) -> bool:
+        """Whether one entity cannot be described as both sets of actors.
 
-        It can if one set has all of the other, up to related actors. Inner actors are parts of others, so the two
-        kinds are compared each by itself.
+        It can if one set contains the other, up to related actors. Inner actors are parts of others, so inner actors
+        are compared with inner actors, and outer with outer ones.
         """
         inner = self.inner_codes
-        kinds = (({*one} & inner, {*other} & inner), ({*one} - inner, {*other} - inner))
-        return any(self._beyond(first, second) and self._beyond(second, first) for first, second in kinds)
+        pairs = (({*codes} & inner, {*other_codes} & inner), ({*codes} - inner, {*other_codes} - inner))
+        return any(self._beyond(a, b) and self._beyond(b, a) for a, b in pairs)
 
-    def _beyond(self, one: set[str], other: set[str]) -> set[str]:
-        """Codes of a set that are neither in the other nor related to one there."""
-        near = other.union(*(self.related.get(code, ()) for code in other))
-        return {code for code in one - near if not self.related.get(code, frozenset()) & other}
+    def _beyond(self, codes: set[str], other_codes: set[str]) -> set[str]:
+        """Elements of `codes` that are neither in `other_codes` nor related to a code there."""
+        close_codes = other_codes.union(*(self.related.get(code, ()) for code in other_codes))
+        return {code for code in codes - close_codes if not self.related.get(code, frozenset()) & other_codes}
 
     def match(
         self,
@@ -192,12 +197,12 @@ class Lexicon:
             Texts of the document's n_tokens tokens.
         heads
             Offset of each token's syntactic head, negative for a root. A span is reported at the token whose head is
-            outside the span; of several, at the last one with a letter or digit.
+            outside the span; if several tokens have such a head, at the last of them with a letter or digit.
         date
-            Date of the document; None counts every code as valid.
+            Date of the document; if None, every code counts as valid.
         lemma
-            Lemmas of the tokens, with which nouns of the lexicon are compared too. By default, nouns are compared with
-            the texts of tokens only.
+            Lemmas of the tokens. Nouns of the lexicon are compared with the lemmas and texts of tokens; by default,
+            with the texts only.
 
         Raises
         ------
@@ -221,23 +226,23 @@ class Lexicon:
         return LexiconMatches(codes, spans, n_ambiguous)
 
     def may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Whether an alias of a code could begin with each of these token texts.
+        """Whether an alias of a code could begin with each token text of a vocabulary.
 
-        If False for every token of a document, `match` finds nothing in it, nor anything ambiguous.
+        If False for every token of a document, `match` finds neither names nor ambiguous names in the document.
 
         Returns
         -------
         array of shape (len(vocabulary),), bool
         """
         cased, folded = self._starts
-        found = (plain in cased or fold in folded for plain, fold in map(spellings, vocabulary))
-        return np.fromiter(found, np.bool_, len(vocabulary))
+        flags = (plain in cased or fold in folded for plain, fold in map(spellings, vocabulary))
+        return np.fromiter(flags, np.bool_, len(vocabulary))
 
     def noun_may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Whether a noun could begin with each of these lemmas, as `may_start` for texts."""
+        """Whether a noun of the lexicon could begin with each lemma of a vocabulary; see `may_start` for texts."""
         beginnings = frozenset[str]() if self._nouns is None else self._nouns.beginnings
-        found = (spellings(lemma)[1] in beginnings for lemma in vocabulary)
-        return np.fromiter(found, np.bool_, len(vocabulary))
+        flags = (spellings(lemma)[1] in beginnings for lemma in vocabulary)
+        return np.fromiter(flags, np.bool_, len(vocabulary))
 
     @property
     def has_nouns(self) -> bool:
@@ -246,22 +251,22 @@ class Lexicon:
 
     def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
         """Tokens at which an alias, including one without a code, may begin, in order."""
-        # Few tokens begin an alias: each is looked up once for a vocabulary, and only these are spelled out.
+        # Few tokens begin an alias, so that a cached flag per distinct token avoids most searches.
         starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
         if self._nouns is None or lemma is None:
             return starts
         return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
-        """End and claims of the longest alias at a token; without an alias, the token itself and no claim."""
-        several = [self._folded.longest(text, start), self._cased.longest(text, start)]
+        """End and claims of the longest alias that begins at a token; if none does, the next token and no claims."""
+        candidates = [self._folded.longest(text, start), self._cased.longest(text, start)]
         if self._nouns is not None and lemma is not None:
-            several.append(self._nouns.longest(lemma, start))
-        found = [each for each in several if each is not None]
-        if len(found) < 2:
-            return found[0] if found else (start + 1, ())
-        end = max(each_end for each_end, _ in found)
-        claims = {claim for each_end, claimed in found if each_end == end for claim in claimed}
+            candidates.append(self._nouns.longest(lemma, start))
+        matches = [candidate for candidate in candidates if candidate is not None]
+        if len(matches) < 2:
+            return matches[0] if matches else (start + 1, ())
+        end = max(match_end for match_end, _ in matches)
+        claims = {claim for match_end, match_claims in matches if match_end == end for claim in match_claims}
         return end, tuple(sorted(claims))
 
     @staticmethod
@@ -273,9 +278,9 @@ class Lexicon:
             ((code, start, end, dated),) = claims
             return () if dated and date is not None and not start <= date <= end else (code,)
         if date is not None:
-            several = len({claim.code for claim in claims}) > 1
+            is_shared = len({claim.code for claim in claims}) > 1
             claims = tuple(
-                claim for claim in claims if claim.start <= date <= claim.end or not (several or claim.dated)
+                claim for claim in claims if claim.start <= date <= claim.end or not (is_shared or claim.dated)
             )
         return tuple(dict.fromkeys(claim.code for claim in claims))
 
@@ -286,9 +291,10 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     Parameters
     ----------
     lexicon
-        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries" (also for None),
-        "police", which adds police and other security forces to the countries, "forces", which tells these apart by
-        country, "leaders", "capitals", "governments", which is both, or "es/countries" with Spanish names.
+        Path of a lexicon file (YAML, version 1), or the name of a shipped lexicon: "countries"; "police", which adds
+        police and other security forces to the countries; "forces", which distinguishes these forces by country;
+        "leaders"; "capitals"; "governments", which contains leaders and capitals; or "es/countries" with Spanish names.
+        By default, the lexicon of countries in the language.
     language
         Code of the language of the rules, which determines the default lexicon: "es/countries" for Spanish rules,
         otherwise "countries".
@@ -296,9 +302,9 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
     Raises
     ------
     ParameterError
-        If `lexicon` is not a path, or has the form of a shipped lexicon's name although no such lexicon is shipped.
+        If `lexicon` is not a path, or has the form of a shipped lexicon's name and no shipped lexicon has this name.
     InputError
-        If the file cannot be read or breaks a rule of the format; the place is the file and the entry.
+        If the file cannot be read or breaks a rule of the format; the error's place is the file and the entry.
 
     Notes
     -----
@@ -313,7 +319,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
             kind: organisation                # its class, any word; country by default
             aliases: [Group of Seven, G-7]    # in upper or lower case
             cased: [G7]                       # only as written
-            from: 1976-06-27                  # first and last day; omit where there is no limit
+            from: 1976-06-27                  # first and last day; omit for no limit
             to: 1997-06-20
           - {code: USA, aliases: [Yankees]}   # one more alias of a shipped code
         not_countries: [G7 chord]             # contains a name, but is not a country
@@ -321,7 +327,7 @@ def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str
           - {alias: Guinean, codes: [GIN, GNB]}
         related: {SUN: [RUS]}                 # an entity may be both, unlike of other actors
 
-    What a file says about an alias replaces everything that the shipped lexicon says about it. An alias of two codes
+    The entries of a file for an alias replace all entries of the shipped lexicon for this alias. An alias of two codes
     that were valid on the same day must be declared ambiguous, with all its codes.
     """
     if lexicon is not None and not isinstance(lexicon, (str, os.PathLike)):
@@ -340,25 +346,26 @@ def _shipped_lexicon(name: str) -> Lexicon:
     return _compiled(name, shipped_content(name))
 
 
-def _compiled(source: str, content: LexiconContent) -> Lexicon:
-    entries = [content.entries[code] for code in sorted(content.entries)]
-    counts_as = content.inner_counts_as or frozenset({INNER})
-    composites = _composites(entries, content.inner) if COMPOSITE in counts_as else []
-    owned: list[tuple[Alias, tuple[Claim, ...]]] = [
+def _compiled(source: str, definition: LexiconContent) -> Lexicon:
+    by_code = definition.entries
+    entries = [by_code[code] for code in sorted(by_code)]
+    counts_as = definition.inner_counts_as or frozenset({INNER})
+    composites = _composites(entries, definition.inner) if COMPOSITE in counts_as else []
+    aliases: list[tuple[Alias, tuple[Claim, ...]]] = [
         *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
-        *((alias, tuple(_claim(content.entries[c]) for c in codes)) for alias, codes in content.ambiguous.values()),
-        *((alias, ()) for alias in content.not_countries),
+        *((alias, tuple(_claim(by_code[code]) for code in codes)) for alias, codes in definition.ambiguous.values()),
+        *((alias, ()) for alias in definition.not_countries),
     ]
-    for title in content.titles:
-        dated = title.start is not None or title.end is not None
+    for title in definition.titles:
+        is_dated = title.start is not None or title.end is not None
         days = (title.start or datetime.date.min, title.end or datetime.date.max)
-        claim = Claim(title.code, *days, dated=True) if dated else _claim(content.entries[title.code])
-        owned.append((title.alias, (claim,)))
+        claim = Claim(title.code, *days, dated=True) if is_dated else _claim(by_code[title.code])
+        aliases.append((title.alias, (claim,)))
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
-    if content.language in ("", ENGLISH):
-        owned += _plurals(nouns, {alias.key for alias, _ in owned})
-    folded = AliasTable.of((alias, codes) for alias, codes in owned if not alias.cased)
-    cased = AliasTable.of(((alias, codes) for alias, codes in owned if alias.cased), cased=True)
+    if definition.language in ("", ENGLISH):
+        aliases += _plurals(nouns, {alias.key for alias, _ in aliases})
+    folded = AliasTable.of((alias, claims) for alias, claims in aliases if not alias.cased)
+    cased = AliasTable.of(((alias, claims) for alias, claims in aliases if alias.cased), cased=True)
     members = _members(entries)
     return Lexicon(
         source,
@@ -369,48 +376,50 @@ def _compiled(source: str, content: LexiconContent) -> Lexicon:
         cased,
         (cased.country_beginnings(), folded.country_beginnings()),
         AliasTable.of(nouns) if nouns else None,
-        content.inner,
+        definition.inner,
         {
-            code: content.related.get(code, frozenset()) | members.get(code, frozenset())
-            for code in {*content.related, *members}
+            code: definition.related.get(code, frozenset()) | members.get(code, frozenset())
+            for code in {*definition.related, *members}
         },
         counts_as,
-        content.language,
+        definition.language,
         members,
-        content.state_nouns,
+        definition.state_nouns,
     )
 
 
 def _members(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
-    """By code of a class the codes of the named actors of its kind."""
-    own = [entry for entry in entries if OF not in entry.code]
+    """Codes of the named actors of each class, by the code of the class: see `Lexicon`."""
+    simple_entries = [entry for entry in entries if OF not in entry.code]
     classes = {
         entry.code: entry.kind
-        for entry in own
+        for entry in simple_entries
         if entry.nouns and (entry.code.casefold() == entry.kind.casefold() or not entry.aliases)
     }
-    named = {
-        code: frozenset(entry.code for entry in own if entry.kind == kind and entry.code not in classes)
+    members = {
+        code: frozenset(entry.code for entry in simple_entries if entry.kind == kind and entry.code not in classes)
         for code, kind in classes.items()
     }
-    return {code: codes for code, codes in named.items() if codes}
+    return {code: codes for code, codes in members.items() if codes}
 
 
-def _composites(entries: Sequence[Entry], inner: Collection[str]) -> list[Entry]:
-    """Every inner actor of every other, without names in texts."""
-    known = {entry.code for entry in entries}
-    several = ((one, other) for one in entries for other in entries if one.kind not in inner and other.kind in inner)
+def _composites(entries: Sequence[Entry], inner_kinds: Collection[str]) -> list[Entry]:
+    """Entries without aliases for every inner actor of every other actor, such as the police of each country."""
+    codes = {entry.code for entry in entries}
+    inner_entries = [entry for entry in entries if entry.kind in inner_kinds and OF not in entry.code]
+    outer_entries = [entry for entry in entries if entry.kind not in inner_kinds]
     return [
-        Entry(f"{one.code}{OF}{other.code}", f"{one.name}: {other.name}", other.kind, (), one.start, one.end)
-        for one, other in several
-        if OF not in other.code and f"{one.code}{OF}{other.code}" not in known
+        Entry(f"{outer.code}{OF}{inner.code}", f"{outer.name}: {inner.name}", inner.kind, (), outer.start, outer.end)
+        for outer in outer_entries
+        for inner in inner_entries
+        if f"{outer.code}{OF}{inner.code}" not in codes
     ]
 
 
 def _plurals(
-    nouns: Iterable[tuple[Alias, tuple[Claim, ...]]], taken: Collection[str]
+    nouns: Iterable[tuple[Alias, tuple[Claim, ...]]], used_keys: Collection[str]
 ) -> list[tuple[Alias, tuple[Claim, ...]]]:
-    """Plurals of English nouns: texts match where a lemmatiser leaves "Guerrillas", and takes it for a name."""
+    """Plurals of English nouns, because a lemmatiser leaves "Guerrillas" unchanged if it takes it for a name."""
     plurals = []
     for noun, claims in nouns:
         word = noun.written.lower()
@@ -423,7 +432,7 @@ def _plurals(
         else:
             plural = f"{word}s"
         alias = Alias.of(plural)
-        if alias.key not in taken:
+        if alias.key not in used_keys:
             plurals.append((alias, claims))
     return plurals
 
@@ -433,7 +442,7 @@ def _claim(entry: Entry) -> Claim:
 
 
 def _head(tokens: Sequence[str], heads: Sequence[int], start: int, end: int) -> int:
-    outside = [i for i in range(start, end) if not start <= heads[i] < end]
-    words = [i for i in outside if any(map(str.isalnum, spellings(tokens[i])[0]))]
+    candidates = [i for i in range(start, end) if not start <= heads[i] < end]
+    words = [i for i in candidates if any(map(str.isalnum, spellings(tokens[i])[0]))]
     # If the heads inside the span form a cycle (readers reject such parses), the last token is as good as any.
-    return int((words or outside or [end - 1])[-1])
+    return int((words or candidates or [end - 1])[-1])

@@ -22,14 +22,18 @@ class InferredDescription:
 
     Attributes
     ----------
-    mention, code, word
-        Index of the mention, code of the actor as which it is described, and token of the word that describes it.
+    mention
+        Index of the mention.
+    code
+        Code of the actor as which the mention is described.
+    word
+        Offset of the token that describes the mention.
+    described_mentions
+        Mentions that are described as the actor in every sample. For a stand-in, mentions that are described as any
+        actor of its class: the description does not hold if one of them is in its entity.
     possessor
         Mention that is the possessor of `mention`: the description holds if the possessor is in one entity with a
-        mention in `others`. By default, `mention` is a stand-in, a noun that stands for the actor.
-    others
-        Mentions that are described as the actor. For a stand-in, mentions that are described as any actor of its class:
-        the description does not hold if one of them is in its entity.
+        mention in `described_mentions`. By default, `mention` is a stand-in, a noun that stands for the actor.
     start, chance
         Interval of uniform draws [start, start + chance) in which a stand-in stands for the actor, within [0, 1]; by
         default it stands for the actor in every draw.
@@ -38,7 +42,7 @@ class InferredDescription:
     mention: int
     code: str
     word: int
-    others: tuple[int, ...]
+    described_mentions: tuple[int, ...]
     possessor: int | None = None
     start: float = 0.0
     chance: float = 1.0
@@ -46,7 +50,7 @@ class InferredDescription:
     def holds(self, labels: Ints32, draws: Floats) -> Bools:
         """Whether the description holds in each sample, for labels (n_mentions, n_samples) and draws (n_samples,)."""
         entity = labels[self.mention if self.possessor is None else self.possessor]
-        same: Bools = (labels[list(self.others)] == entity).any(axis=0)
+        same: Bools = (labels[list(self.described_mentions)] == entity).any(axis=0)
         if self.possessor is not None:
             return same
         stands: Bools = ~same & (draws >= self.start) & (draws < self.start + self.chance)
@@ -154,12 +158,12 @@ class MentionMatches:
 
     @property
     def by_default(self) -> Bools:
-        """True if an instance can make the event only with a default actor: bool (n_instances, n_keys)."""
-        found: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
+        """Whether an instance can make the event of a key only with a default actor: bool (n_instances, n_keys)."""
+        needed: Bools = np.zeros((len(self.instances), len(self.keys)), np.bool_)
         for role, default in enumerate(self.defaults):
             if default:
-                found |= np.outer(self.instances[:, role] == DEFAULT, [key[role] == default for key in self.keys])
-        return found
+                needed |= np.outer(self.instances[:, role] == DEFAULT, [key[role] == default for key in self.keys])
+        return needed
 
     def with_virtual_mentions(self, labels: Ints32, draws: Floats | None, *, stand_ins: bool = True) -> Ints32:
         """Clusterings with rows for the virtual mentions of inferred descriptions after the rows of the mentions.
@@ -191,10 +195,10 @@ class MentionMatches:
         virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
         return np.append(self.described_mentions[:-n_inferred], virtual)
 
-    def _compared(self) -> tuple[object, ...]:
+    def _content_key(self) -> tuple[object, ...]:
         pairs = zip(self.described_mentions.tolist(), self.described_actors.tolist(), strict=True)
         return self.actors, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
 
-    def agrees(self, other: MentionMatches) -> bool:
+    def agrees(self, matches: MentionMatches) -> bool:
         """Whether both matches lead to the same events: they are equal, or no event is possible in either."""
-        return not (self.possible or other.possible) or self._compared() == other._compared()
+        return not (self.possible or matches.possible) or self._content_key() == matches._content_key()

@@ -28,6 +28,7 @@ from events.matching._triggers import LemmaIndex
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Rule
 
+Instances = dict[tuple[int, ...], str]  # frame by the mentions that fill the roles
 _POSSESSIVES = ("poss", "nmod:poss")
 # P(a class noun stands for the named actor), of the development part of MUC-3/4 by benchmarks/stand_ins.py: logistic
 # regression on whether the actor is the only one, whether it is named before, and whether the noun has "the".
@@ -66,15 +67,15 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
 
 def served_schemes(rule: Rule, readable: Sequence[str]) -> list[str]:
     """Schemes out of `readable` for which a rule has paths; raises InputError if the rule has paths for none."""
-    served = [name for name in readable if rule.serves(name)]
-    if not served:
+    scheme_names = [name for name in readable if rule.serves(name)]
+    if not scheme_names:
         expected = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
         raise InputError(f"{expected}, got {' or '.join(readable)}")
-    return served
+    return scheme_names
 
 
 def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
-    """Error for labels that fit several schemes from which different `things`, such as events, follow."""
+    """Error for labels that fit several schemes which lead to different results; `things` names the results."""
     rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(schemes)}"
     return InputError(f"{rule}, which give different {things}", hint=ParameterHint("scheme", "chooses"))
 
@@ -91,10 +92,14 @@ def match_document(
 
     Parameters
     ----------
-    tokens, mentions
-        Tokens of one document, and its mentions, int32 (n_mentions, 3): start, end, head.
-    rule, lexicon
-        Definition of the event, and names of the actors.
+    tokens
+        Tokens of one document.
+    mentions
+        int32 (n_mentions, 3): first token, exclusive end and head token of each mention of the document.
+    rule
+        Definition of the event.
+    lexicon
+        Names of the actors.
     date
         Date of the document, which decides between actors that share a name at different times; None if unknown.
     scheme
@@ -103,7 +108,8 @@ def match_document(
     Raises
     ------
     InputError
-        If the labels fit no scheme, none for which the rule has paths, or several from which different events follow.
+        If the labels of the tokens fit no scheme or no scheme for which the rule has paths, or if they fit several
+        schemes which lead to different events.
     """
     return match_rules(tokens, mentions, [rule], lexicon, date, scheme)[0]
 
@@ -116,23 +122,27 @@ def match_rules(
     date: datetime.date | None,
     scheme: str | None = None,
 ) -> tuple[MentionMatches, ...]:
-    """Match several rules against a parse, each as `match_document` does; shared steps are done once."""
+    """Match several rules against a parse: one result per rule, as `match_document` returns it.
+
+    Steps that the rules share are done once.
+    """
     readable = readable_schemes(tokens.dep, scheme)
     words = rule_words(rules)
     readings: dict[str, ParseReading] = {}
-    chosen: list[list[RuleReading]] = []
+    readings_by_rule: list[list[RuleReading]] = []
     for rule in rules:
         served = served_schemes(rule, readable)
         for name in served:
             if name not in readings:
                 readings[name] = ParseReading(tokens, mentions, name, words, rule.language)
-        chosen.append([RuleReading(readings[name], rule) for name in served])
+        readings_by_rule.append([RuleReading(readings[name], rule) for name in served])
     any_reading = next(iter(readings.values()))
-    found = LexiconMatches({}, {}, 0)
+    names = LexiconMatches({}, {}, 0)
     # Names matter only where some mention fills a role.
-    if any(max(each, default=ABSENT) >= 0 for of_rule in chosen for reading in of_rule for each in reading.instances):
-        found = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
-    return tuple(_agreed(of_rule, found, lexicon) for of_rule in chosen)
+    instances = (i for readings_of_rule in readings_by_rule for reading in readings_of_rule for i in reading.instances)
+    if any(max(instance, default=ABSENT) >= 0 for instance in instances):
+        names = lexicon.match(tokens.text, any_reading.view.heads, date, tokens.lemma)
+    return tuple(_agreed(readings_of_rule, names, lexicon) for readings_of_rule in readings_by_rule)
 
 
 def rule_words(rules: Iterable[Rule]) -> frozenset[str]:
@@ -145,20 +155,20 @@ def distinct_actors(
 ) -> tuple[Ints32, Ints32]:
     """Pairs of mentions that are described as distinct actors, and the mentions that name an actor.
 
-    See `apart` and `naming` of `MentionMatches`. No rule is needed. If the labels fit several schemes, the first one is
-    used; errors are those of `readable_schemes`.
+    See `apart` and `naming` of `MentionMatches`. The result does not depend on a rule. If the labels fit several
+    schemes, the first one is used. Raises InputError if the labels fit no scheme, or do not fit `scheme`.
     """
     reading = ParseReading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
     apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
     return apart.pairs[: apart.n_distinct], apart.naming
 
 
-def _agreed(readings: Sequence[RuleReading], found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
+def _agreed(readings: Sequence[RuleReading], names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
     """Matches of one rule; raises InputError if schemes that the labels fit lead to different events."""
     if not any(reading.instances for reading in readings):
         return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
-    matches = [reading.matches(found, lexicon) for reading in readings]
-    if not all(matches[0].agrees(other) for other in matches[1:]):
+    matches = [reading.matches(names, lexicon) for reading in readings]
+    if not all(matches[0].agrees(other_matches) for other_matches in matches[1:]):
         raise ambiguous_labels([reading.parse.scheme for reading in readings], "events")
     return matches[0]
 
@@ -199,22 +209,22 @@ class ParseReading:
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
         self._apart: _Apart | None = None
 
-    def apart(self, found: LexiconMatches, lexicon: Lexicon) -> _Apart:
-        """Pairs of mentions that belong to different entities, computed once for all rules, by the same paths.
+    def apart(self, names: LexiconMatches, lexicon: Lexicon) -> _Apart:
+        """Pairs of mentions that belong to different entities, computed once for all rules.
 
         The mentions of a pair are described as distinct actors, or are subject and object of one verb, as in "The
-        president attacked Georgia."
+        president attacked Georgia." The description paths are the same for all rules.
         """
         if self._apart is None:
-            # In the form of a rule's paths: rules with the same ones share the descriptions.
+            # A tuple like the paths of a rule, because rules with equal paths share the descriptions.
             paths = tuple(dict.fromkeys(path for name in _DESCRIBING for path in SCHEMES[self.scheme].paths[name]))
-            own = self.described(paths, found) if found.codes else _NOTHING
-            sets: dict[int, frozenset[str]] = {}
-            for mention, number in zip(own.mentions.tolist(), own.numbers.tolist(), strict=True):
-                sets[mention] = sets.get(mention, frozenset()) | {own.codes[number]}
-            distinct = _pairs_apart(sets, lexicon)
-            pairs = np.concatenate((distinct, self._coarguments()))
-            self._apart = _Apart(pairs, len(distinct), np.array(sorted(sets), np.int32))
+            descriptions = self.described(paths, names) if names.codes else _NOTHING
+            actor_sets: dict[int, frozenset[str]] = {}
+            for mention, number in zip(descriptions.mentions.tolist(), descriptions.numbers.tolist(), strict=True):
+                actor_sets[mention] = actor_sets.get(mention, frozenset()) | {descriptions.codes[number]}
+            distinct_pairs = _pairs_apart(actor_sets, lexicon)
+            pairs = np.concatenate((distinct_pairs, self._coarguments()))
+            self._apart = _Apart(pairs, len(distinct_pairs), np.array(sorted(actor_sets), np.int32))
         return self._apart
 
     def _is_reflexive(self, token: int) -> bool:
@@ -227,36 +237,36 @@ class ParseReading:
             (i, j)
             for token, label in enumerate(view.labels)
             if label in _OBJECTS and not self._is_reflexive(token)
-            for other in view.dependents[view.heads[token]]
-            if view.labels[other] in _SUBJECTS and not self._is_reflexive(other)
+            for subject in view.dependents[view.heads[token]]
+            if view.labels[subject] in _SUBJECTS and not self._is_reflexive(subject)
             for i in self.by_head[token]
-            for j in self.by_head[other]
+            for j in self.by_head[subject]
         ]
         return np.array(pairs, np.int32).reshape(-1, 2)
 
-    def described(self, paths: tuple[str, ...], found: LexiconMatches) -> _Descriptions:
-        """Mentions and the actors as which they are described, computed once for all rules with the same paths."""
+    def described(self, paths: tuple[str, ...], names: LexiconMatches) -> _Descriptions:
+        """Descriptions that hold in all samples, computed once for all rules with the same paths."""
         if paths not in self._described:
-            words = described_words(self.view, self.by_head, paths, found.codes) if found.codes else {}
+            words = described_words(self.view, self.by_head, paths, names.codes) if names.codes else {}
             described = sorted(words)
             actors = tuple(sorted({code for _, code in described}))
-            number = {code: c for c, code in enumerate(actors)}
+            actor_numbers = {code: c for c, code in enumerate(actors)}
             self._described[paths] = _Descriptions(
                 actors,
                 np.array([m for m, _ in described], np.int32),
-                np.array([number[code] for _, code in described], np.int32),
-                np.array([found.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
+                np.array([actor_numbers[code] for _, code in described], np.int32),
+                np.array([names.spans[words[pair]] for pair in described], np.int32).reshape(-1, 2),
             )
         return self._described[paths]
 
     def with_inferred(
-        self, paths: tuple[str, ...], found: LexiconMatches, lexicon: Lexicon, stand_ins: bool
+        self, paths: tuple[str, ...], names: LexiconMatches, lexicon: Lexicon, stand_ins: bool
     ) -> _Descriptions:
         """Descriptions of `described`, followed by the descriptions that hold in some samples only."""
         key = paths, stand_ins
         if key not in self._with_inferred:
-            certain = self.described(paths, found)
-            words = described_words(self.view, self.by_head, paths, found.codes)
+            base = self.described(paths, names)
+            words = described_words(self.view, self.by_head, paths, names.codes)
             inferred = inferred_descriptions(
                 words,
                 self._mentions,
@@ -266,30 +276,30 @@ class ParseReading:
                 lexicon if stand_ins else None,
                 self._language,
             )
-            number = {code: c for c, code in enumerate(certain.codes)}
-            spans = [found.spans.get(each.word, (each.word, each.word + 1)) for each in inferred]
+            actor_numbers = {code: c for c, code in enumerate(base.codes)}
+            spans = [names.spans.get(extra.word, (extra.word, extra.word + 1)) for extra in inferred]
             self._with_inferred[key] = _Descriptions(
-                certain.codes,
-                np.append(certain.mentions, np.array([each.mention for each in inferred], np.int32)),
-                np.append(certain.numbers, np.array([number[each.code] for each in inferred], np.int32)),
-                np.concatenate((certain.words, np.array(spans, np.int32).reshape(-1, 2))),
+                base.codes,
+                np.append(base.mentions, np.array([extra.mention for extra in inferred], np.int32)),
+                np.append(base.numbers, np.array([actor_numbers[extra.code] for extra in inferred], np.int32)),
+                np.concatenate((base.words, np.array(spans, np.int32).reshape(-1, 2))),
                 tuple(inferred),
             )
             if not inferred:  # rules with the same descriptions are evaluated together
-                self._with_inferred[key] = certain
+                self._with_inferred[key] = base
         return self._with_inferred[key]
 
 
 def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
     """Pairs of mentions whose sets of actors are distinct."""
-    by_set: dict[frozenset[str], list[int]] = {}
+    mentions_by_actors: dict[frozenset[str], list[int]] = {}
     for mention, codes in sets.items():
-        by_set.setdefault(codes, []).append(mention)
+        mentions_by_actors.setdefault(codes, []).append(mention)
     pairs = [
         pair
-        for (one, first), (other, second) in combinations(by_set.items(), 2)
-        if lexicon.are_distinct(one, other)
-        for pair in product(first, second)
+        for (actors, mentions), (other_actors, other_mentions) in combinations(mentions_by_actors.items(), 2)
+        if lexicon.are_distinct(actors, other_actors)
+        for pair in product(mentions, other_mentions)
     ]
     return np.array(pairs, np.int32).reshape(-1, 2)
 
@@ -337,9 +347,9 @@ def _possessed(
             if view.labels[token] not in _POSSESSIVES or view.upos[token] not in ("PRON", "DET"):
                 continue
             for possessor in by_head(token):
-                for code, others in by_code.items():
+                for code, described_mentions in by_code.items():
                     if (mention, code) not in described:
-                        yield InferredDescription(mention, code, token, tuple(others), possessor)
+                        yield InferredDescription(mention, code, token, tuple(described_mentions), possessor)
 
 
 def _stand_ins(
@@ -352,25 +362,25 @@ def _stand_ins(
     language: Language,
 ) -> Iterator[InferredDescription]:
     """Descriptions of mentions that name only a class, as each actor of the class; chances sum to at most 1."""
-    for class_code, named in members.items():
-        candidates = {code: by_code[code] for code in by_code if code in named}
+    for class_code, member_codes in members.items():
+        candidates = {code: by_code[code] for code in by_code if code in member_codes}
         if class_code not in by_code or not candidates:
             continue
-        others = tuple(sorted({mention for several in candidates.values() for mention in several}))
+        described_mentions = tuple(sorted({i for named_by in candidates.values() for i in named_by}))
         for mention in by_code[class_code]:
-            if mention in others:
+            if mention in described_mentions:
                 continue
             head = int(mentions[mention, 2])
             is_definite = any(view.text[token].lower() in language.definite_articles for token in view.dependents[head])
             weights = {
-                code: _chance(len(candidates), (sentences[mentions[several, 2]] <= sentences[head]).any(), is_definite)
-                for code, several in sorted(candidates.items())
+                code: _chance(len(candidates), (sentences[mentions[named_by, 2]] <= sentences[head]).any(), is_definite)
+                for code, named_by in sorted(candidates.items())
             }
             total, start = sum(weights.values()), 0.0
             for code, weight in weights.items():
                 chance = weight / max(total, 1.0)
                 yield InferredDescription(
-                    mention, code, described[mention, class_code], others, start=start, chance=chance
+                    mention, code, described[mention, class_code], described_mentions, start=start, chance=chance
                 )
                 start += chance
 
@@ -383,26 +393,26 @@ def _of_the_state(
     lexicon: Lexicon,
     language: Language,
 ) -> Iterator[InferredDescription]:
-    """Descriptions of mentions such as "the army" and "the government" as the only country that the text names before.
+    """Descriptions of mentions such as "the army" as the only country of the text, which is named before them.
 
-    There are none if the country is the patient of a verb anywhere in the text, because "the army" may then be that of
-    another country.
+    No description is returned if the country is the patient of a verb anywhere in the text, because "the army" may then
+    belong to another country.
     """
     states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
     if len(states) != 1:
         return
-    others = tuple(sorted(by_code[states[0]]))
-    if any(view.labels[head] in _PATIENTS for head in mentions[others, 2]):
+    described_mentions = tuple(sorted(by_code[states[0]]))
+    if any(view.labels[head] in _PATIENTS for head in mentions[described_mentions, 2]):
         return
-    first = int(mentions[others, 2].min())
-    of_others = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
+    first_head = int(mentions[described_mentions, 2].min())
+    with_other_actors = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
     for mention, head in enumerate(mentions[:, 2].tolist()):
-        if mention not in of_others and head > first and view.lemma[head].lower() in lexicon.state_nouns:
+        if mention not in with_other_actors and head > first_head and view.lemma[head].lower() in lexicon.state_nouns:
             modifiers = [token for token in view.dependents[head] if token < head]
             if [view.text[token].lower() for token in modifiers] in [
                 [article] for article in language.definite_articles
             ]:
-                yield InferredDescription(mention, states[0], head, others, chance=_OF_STATE)
+                yield InferredDescription(mention, states[0], head, described_mentions, chance=_OF_STATE)
 
 
 def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> float:
@@ -412,7 +422,7 @@ def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> floa
 
 
 class TriggerCandidate(NamedTuple):
-    """Trigger of a frame with its lemma or phrase, and, for each role, the tokens where paths end with their paths."""
+    """Trigger of a frame with its lemma or phrase; `ends` has, for each role, the path that ends at a token."""
 
     token: int
     words: str
@@ -431,38 +441,38 @@ class RuleReading:
         self._triggers: list[int] = []
         self._frames: list[str] = []
         self._excluded: list[ExcludedTrigger] = []
-        reached = {(each.token, r) for each in self.candidates for r, ends in enumerate(each.ends) if ends}
+        reached = {(c.token, r) for c in self.candidates for r, ends in enumerate(c.ends) if ends}
         for token, instances in sorted(_instances(parse, rule, self.candidates).items()):
-            holding = tuple(
+            excluding_conditions = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
-            if holding:
-                self._excluded.append(ExcludedTrigger(token, holding))
+            if excluding_conditions:
+                self._excluded.append(ExcludedTrigger(token, excluding_conditions))
                 continue
-            defaulted = {
+            default_roles = {
                 r
                 for r, role in enumerate(rule.event)
                 if (token, r) not in reached and is_filled_by_default(rule, role, parse, token)
             }
             for instance, frame in instances.items():
-                filled = tuple(DEFAULT if r in defaulted else m for r, m in enumerate(instance))
-                if all(m != ABSENT or role in rule.optional for role, m in zip(rule.event, filled, strict=True)):
-                    self.instances.append(filled)
+                fillers = tuple(DEFAULT if r in default_roles else m for r, m in enumerate(instance))
+                if all(m != ABSENT or role in rule.optional for role, m in zip(rule.event, fillers, strict=True)):
+                    self.instances.append(fillers)
                     self._frames.append(frame)
                     self._triggers.append(token)
 
-    def matches(self, found: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
+    def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
         rule = self._rule
-        # Nothing is described where no rule has an instance; such matches are not shared.
-        described = self.parse.described(rule.described[self.parse.scheme], found) if found.codes else _NOTHING
+        # If no rule has an instance, names were not looked up, and the matches must not enter the shared cache.
+        described = self.parse.described(rule.described[self.parse.scheme], names) if names.codes else _NOTHING
         if described.codes and rule.distinct_actors and self.instances:
             paths = rule.described[self.parse.scheme]
-            described = self.parse.with_inferred(paths, found, lexicon, rule.stands_for and rule.filled == "either")
-        # Where the rule has no instance, names may not have been looked up, and pairs are kept for the other rules.
-        apart = self.parse.apart(found, lexicon) if rule.distinct_actors and self.instances else None
+            described = self.parse.with_inferred(paths, names, lexicon, rule.stands_for and rule.filled == "either")
+        # The same holds for pairs of mentions if this rule has no instance: the cache serves the other rules.
+        apart = self.parse.apart(names, lexicon) if rule.distinct_actors and self.instances else None
         instances = np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event))
-        # A role has no default actor where no instance needs it, or the lexicon has no such actor.
+        # A role has no default actor if no instance needs one, or if the lexicon does not have the actor.
         defaults = tuple(
             rule.defaults[role].actor
             if rule.filled != "named"
@@ -479,7 +489,7 @@ class RuleReading:
             instances=np.maximum(instances, [DEFAULT if default else ABSENT for default in defaults]).astype(np.int32),
             triggers=np.array(self._triggers, np.int32),
             frames=tuple(self._frames),
-            n_ambiguous=found.n_ambiguous,
+            n_ambiguous=names.n_ambiguous,
             described_words=described.words,
             event=rule.name,
             role_codes=tuple(
@@ -507,8 +517,8 @@ def is_filled_by_default(rule: Rule, role: str, reading: ParseReading, trigger: 
     def holds(name: str) -> bool:
         tokens: Iterable[int] = (trigger,)
         if name.startswith(NEAR):
-            own = int(reading.sentences[trigger])
-            start, end = np.searchsorted(reading.sentences, (own - 1, own + 2)).tolist()
+            sentence = int(reading.sentences[trigger])
+            start, end = np.searchsorted(reading.sentences, (sentence - 1, sentence + 2)).tolist()
             tokens = range(start, end)
         condition = rule.conditions[name.removeprefix(NEAR)]
         return any(condition.holds(reading.view, token, reading.scheme) for token in tokens)
@@ -517,16 +527,16 @@ def is_filled_by_default(rule: Rule, role: str, reading: ParseReading, trigger: 
 
 
 def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon, default: str) -> tuple[str, ...]:
-    """Codes that a role can have: those of its classes (or all), "" if it is optional, and its default actor."""
+    """Codes that a role can have: actors of its classes (or all actors), "" if it is optional, its default actor."""
     codes = lexicon.countable(actors, rule.classes.get(role))
-    last = (default,) if default and default not in codes else ()
-    return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *last)
+    default_code = (default,) if default and default not in codes else ()
+    return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *default_code)
 
 
 def described_words(
     view: ParseView, by_head: Dependents, paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
-    """First token that describes each (mention, code): a description path leads to it from the mention's head."""
+    """First token that describes each (mention, code), at the end of a description path from the mention's head."""
     words: dict[tuple[int, str], int] = {}
     for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
         for head in leading_to(paths, view, token):
@@ -536,36 +546,34 @@ def described_words(
 
 
 def _candidates(parse: ParseReading, rule: Rule) -> list[TriggerCandidate]:
-    """Triggers of each frame, with the tokens where the paths of its roles end, whether they head mentions or not."""
+    """Triggers of each frame, with the ends of its roles' paths; an end need not be the head of a mention."""
     view = parse.view
     return [
-        TriggerCandidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in of_roles))
+        TriggerCandidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in paths_of_roles))
         for frame in rule.frames
-        for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
+        for paths_of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
         for token, words in parse.index.triggers(frame, view).items()
     ]
 
 
-def _instances(
-    parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]
-) -> dict[int, dict[tuple[int, ...], str]]:
+def _instances(parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]) -> dict[int, Instances]:
     """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
-    instances: dict[int, dict[tuple[int, ...], str]] = {}
-    for each in candidates:
+    instances: dict[int, Instances] = {}
+    for candidate in candidates:
         fillers = []
-        for role, ends in zip(rule.event, each.ends, strict=True):
+        for role, ends in zip(rule.event, candidate.ends, strict=True):
             mentions = {mention for head in ends for mention in parse.by_head[head]}
-            absent = [ABSENT] if role in rule.may_be_absent - each.frame.required else []
+            absent = [ABSENT] if role in rule.may_be_absent - candidate.frame.required else []
             fillers.append(sorted(mentions) or absent)
         for instance in product(*fillers):
-            instances.setdefault(each.token, {}).setdefault(instance, each.frame.name)
-    return {token: _most_complete(several) for token, several in instances.items()}
+            instances.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
+    return {token: _most_complete(variants) for token, variants in instances.items()}
 
 
-def _most_complete(instances: dict[tuple[int, ...], str]) -> dict[tuple[int, ...], str]:
-    """Instances without those that differ from another instance only by roles that no mention fills."""
+def _most_complete(instances: Instances) -> Instances:
+    """Instances, except those that differ from another instance only by roles that no mention fills."""
 
-    def says_less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-        return one != other and all(a in (b, ABSENT) for a, b in zip(one, other, strict=True))
+    def says_less(instance: tuple[int, ...], rival: tuple[int, ...]) -> bool:
+        return instance != rival and all(a in (b, ABSENT) for a, b in zip(instance, rival, strict=True))
 
-    return {one: frame for one, frame in instances.items() if not any(says_less(one, other) for other in instances)}
+    return {i: frame for i, frame in instances.items() if not any(says_less(i, rival) for rival in instances)}

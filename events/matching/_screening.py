@@ -20,27 +20,27 @@ from events.matching._matching import match_rules
 from events.rules._rules import Rule
 
 _MOST_WORDS = 2**17
-_FIRST_DOCUMENTS = 256  # that decide the scheme of a file
+_FIRST_DOCUMENTS = 256  # number of documents from which the scheme of a file is determined
 _IN_MEMORY = "documents"  # source of batches of Python objects
 _MOST_FRAMES = 63  # bits of the flags of tokens
 
 
 @dataclass(slots=True)
 class _WordTable:
-    """Cache of an integer for each distinct string, which is computed once for a vocabulary."""
+    """Integer of each distinct string, which `value` computes once for each new vocabulary."""
 
     value: Callable[[Sequence[str]], Iterable[int]]
-    known: dict[str, int]
+    values: dict[str, int]
 
     def flags(self, batch: DocumentBatch, column: str) -> Ints:
         """Value of each token of a batch, for the strings in one of its columns."""
         words, indices = batch.token_words(column)
-        if len(self.known) > _MOST_WORDS:  # limits the memory for large vocabularies
-            self.known.clear()
-        new = [word for word in words if word not in self.known]
+        if len(self.values) > _MOST_WORDS:  # limits the memory for large vocabularies
+            self.values.clear()
+        new = [word for word in words if word not in self.values]
         if new:
-            self.known.update(zip(new, self.value(new), strict=True))
-        return np.fromiter(map(self.known.__getitem__, words), np.int64, len(words))[indices]
+            self.values.update(zip(new, self.value(new), strict=True))
+        return np.fromiter(map(self.values.__getitem__, words), np.int64, len(words))[indices]
 
 
 @dataclass(slots=True)
@@ -49,15 +49,17 @@ class DocumentMatches:
 
     Attributes
     ----------
-    has_trigger, has_name
-        Whether any parse has a trigger of some rule, and whether any has a word that may begin a name of the lexicon.
+    has_trigger
+        Whether any parse of the document has a trigger of some rule.
+    has_name
+        Whether any parse of the document has a word that may begin a name of the lexicon.
     parses
         Matches of the rules whose event is possible in a parse, by the number of the parse; parses without such a rule
         are left out.
     triggers
-        Triggers whose roles are filled in any parse, by the name of the rule: the conditions that exclude the trigger
-        in any parse, by its token. If a role needs an actor, only documents with a word that may begin a name have
-        them.
+        Triggers whose roles are filled in any parse, by the name of the rule: names of the conditions that exclude the
+        trigger in any parse, by the trigger's token. If a role of the rule needs an actor, only documents with a word
+        that may begin a name have triggers.
     """
 
     has_trigger: bool = False
@@ -65,35 +67,37 @@ class DocumentMatches:
     parses: dict[int, tuple[MentionMatches, ...]] = field(default_factory=dict)
     triggers: dict[str, dict[int, set[str]]] = field(default_factory=dict)
 
-    def add(self, parse: int, found: Sequence[MentionMatches]) -> None:
+    def add(self, parse: int, matches: Sequence[MentionMatches]) -> None:
         """Add the matches of the rules in one parse."""
-        possible = tuple(each for each in found if each.possible)
+        possible = tuple(rule_matches for rule_matches in matches if rule_matches.possible)
         if possible:
             self.parses[parse] = possible
-        for each in found:
-            own = self.triggers.setdefault(each.event, {})
-            for token in each.triggers.tolist():
-                own.setdefault(token, set())
-            for trigger in each.excluded:
-                own.setdefault(trigger.token, set()).update(trigger.conditions)
+        for rule_matches in matches:
+            conditions_by_token = self.triggers.setdefault(rule_matches.event, {})
+            for token in rule_matches.triggers.tolist():
+                conditions_by_token.setdefault(token, set())
+            for trigger in rule_matches.excluded:
+                conditions_by_token.setdefault(trigger.token, set()).update(trigger.conditions)
 
 
 class Screen:
-    """Matches rules and a lexicon with batches; documents without a trigger or an actor's name are skipped.
+    """Matcher of rules and a lexicon with batches, which skips documents without a trigger or an actor's name.
 
     Rules whose roles are all optional need no actor.
 
     Parameters
     ----------
-    rules, lexicon
-        Definitions of events, and names of the actors.
+    rules
+        Definitions of the events: one rule or several.
+    lexicon
+        Names of the actors.
     scheme
         Name of the dependency scheme; by default each document's scheme is recognised from its labels.
 
     Raises
     ------
     ParameterError
-        If there is no rule, or the rules together have more than 63 frames.
+        If `rules` is empty, or the rules together have more than 63 frames.
     """
 
     def __init__(self, rules: Rule | Sequence[Rule], lexicon: Lexicon, scheme: str | None = None) -> None:
@@ -103,18 +107,18 @@ class Screen:
             raise ParameterError(f"must have 1 to {_MOST_FRAMES} frames in all, got {len(frames)}", parameter="rules")
         self.lexicon = lexicon
         self._scheme = scheme
-        self._of_file: tuple[str, str | None] = ("", None)  # the last file with undecided documents, and its scheme
+        self._file_scheme: tuple[str, str | None] = ("", None)  # last file with undecided documents, and its scheme
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
         self._misfits = _WordTable(partial(_unreadable, self._schemes), {})  # a method would keep the last batch alive
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
         by_lemma = _bits(frame.words for _, frame in frames)
         by_upos = _bits(frame.upos for _, frame in frames)
         self._bits_of_rules = [
-            sum(1 << i for i, (other, _) in enumerate(frames) if other is rule) for rule in self._rules
+            sum(1 << i for i, (frame_rule, _) in enumerate(frames) if frame_rule is rule) for rule in self._rules
         ]
-        # Of the frames in which default actors may fill all roles
+        # Bits of the frames in which default actors may fill all roles
         self._bits_of_defaults = [
-            sum(1 << i for i, (other, frame) in enumerate(frames) if other is rule and not frame.required)
+            sum(1 << i for i, (frame_rule, frame) in enumerate(frames) if frame_rule is rule and not frame.required)
             if rule.may_be_absent.issuperset(rule.event)
             else 0
             for rule in self._rules
@@ -125,7 +129,7 @@ class Screen:
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
     def __reduce__(self) -> tuple[type[Screen], tuple[object, ...]]:
-        return Screen, (self._rules, self.lexicon, self._scheme)  # what is cached is made again
+        return Screen, (self._rules, self.lexicon, self._scheme)  # caches are not pickled
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
         """Match the documents of a batch, each in all its parses.
@@ -137,70 +141,72 @@ class Screen:
 
         Returns
         -------
-        matches, reasons
-            Matches in each valid document, by row, and faults of the documents with a parse that cannot be read, by
-            row.
+        matches
+            Matches in each valid document, by the row of the document.
+        reasons
+            Faults of the documents that have a parse which cannot be read, by the row of the document.
         """
-        every, firsts = batch, np.arange(len(batch))
+        parses, first_parses = batch, np.arange(len(batch))
         if batch.parses is not None:
-            every, firsts = batch.parses.batch, batch.parses.firsts
-        documents = np.searchsorted(firsts, np.arange(len(every)), side="right") - 1
-        misfits = _bits_of(every, self._misfits.flags(every, "dep"))
+            parses, first_parses = batch.parses.batch, batch.parses.firsts
+        document_rows = np.searchsorted(first_parses, np.arange(len(parses)), side="right") - 1
+        misfits = _bits_of(parses, self._misfits.flags(parses, "dep"))
         unreadable = np.all([misfits & 1 << i != 0 for i in range(len(self._schemes))], axis=0)
-        triggers, named, promising = self._promising(every)
-        flags = zip(_any(triggers, firsts), _any(named, firsts), strict=True)
-        matches = {row: DocumentMatches(*each) for row, each in enumerate(flags)}
+        triggers, has_name, promising = self._promising(parses)
+        flags = zip(_any(triggers, first_parses), _any(has_name, first_parses), strict=True)
+        matches = {row: DocumentMatches(*document_flags) for row, document_flags in enumerate(flags)}
         reasons: dict[int, Fault] = {}
-        for place in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
-            row = int(documents[place])
-            parse = place - int(firsts[row])
-            chosen = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[place]]
+        for parse_row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
+            row = int(document_rows[parse_row])
+            parse = parse_row - int(first_parses[row])
+            promising_rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[parse_row]]
             try:
-                found = self._match(every, place, chosen or self._rules, self.scheme_of(batch, row, every, place))
+                scheme = self.scheme_of(batch, row, parses, parse_row)
+                parse_matches = self._match(parses, parse_row, promising_rules or self._rules, scheme)
             except InputError as error:
                 prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
                 reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
                 matches.pop(row, None)
                 continue
             if row not in reasons:
-                matches[row].add(parse, found)
+                matches[row].add(parse, parse_matches)
         return matches, reasons
 
     def _promising(self, batch: DocumentBatch) -> tuple[Bools, Bools, list[Bools]]:
-        """Whether documents have a trigger, a word that may begin an actor's name, and the words each rule requires.
+        """Flags of documents: a trigger, a word that may begin an actor's name, and the words that each rule requires.
 
         A rule requires a trigger, and, if one of its roles must have an actor, a word that may begin an actor's name.
         """
         flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
-        of_documents = _bits_of(batch, flags)
+        frame_bits = _bits_of(batch, flags)
         starts = self._starts.flags(batch, "text")
         if self.lexicon.has_nouns:
             starts = starts | self._nouns.flags(batch, "lemma")
-        named = _bits_of(batch, starts) != 0
-        promising = []
+        has_name = _bits_of(batch, starts) != 0
+        promising_by_rule = []
         for rule, bits, by_default in zip(self._rules, self._bits_of_rules, self._bits_of_defaults, strict=True):
-            rows: Bools = (of_documents & bits) != 0
+            is_promising: Bools = (frame_bits & bits) != 0
             if not rule.optional.issuperset(rule.event):
-                rows = (rows & named) | (of_documents & by_default != 0)
-            promising.append(rows)
-        return of_documents != 0, named, promising
+                is_promising = (is_promising & has_name) | (frame_bits & by_default != 0)
+            promising_by_rule.append(is_promising)
+        return frame_bits != 0, has_name, promising_by_rule
 
-    def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, place: int) -> str | None:
+    def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, parse_row: int) -> str | None:
         """Scheme by which a parse is read; None if its labels fit one scheme only, or the scheme stays undecided.
 
         If the labels fit several schemes, the scheme that the document declares or the scheme of its file is used.
         """
         if self._scheme is not None:
             return self._scheme
-        tokens = parses.tokens(place)
+        tokens = parses.tokens(parse_row)
         if tokens is None or not SchemeChoice.is_open(tokens.dep):
             return None
         declared = SchemeChoice.declared(batch.metadata(row), tokens.dep)
         if declared.name is not None:
             return declared.name
-        if self._of_file[0] != batch.source or batch.source == _IN_MEMORY:
-            self._of_file = batch.source, _scheme_of_file(batch)
-        of_file = SchemeChoice(self._of_file[1])
+        if self._file_scheme[0] != batch.source or batch.source == _IN_MEMORY:
+            self._file_scheme = batch.source, _scheme_of_file(batch)
+        of_file = SchemeChoice(self._file_scheme[1])
         return of_file.name if of_file.fits(tokens.dep) else None
 
     def _match(
@@ -214,9 +220,9 @@ class Screen:
 
 
 def _scheme_of_file(batch: DocumentBatch) -> str | None:
-    """The only scheme that has all labels of the first documents of the batch's file, or None if there is not one.
+    """The scheme that all labels of the first documents of the batch's file fit; None unless exactly one fits.
 
-    For documents in memory, the labels are those of the batch.
+    For documents in memory, the labels of the batch are used.
     """
     if batch.source not in (_IN_MEMORY, "-"):
         stream = DocumentStream([batch.source], batch_size=_FIRST_DOCUMENTS, on_rejected=lambda rejected: None)
@@ -236,10 +242,10 @@ def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:
     return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
 
 
-def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Bits of the sets that have a word, by the word."""
+def _bits(word_sets: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Bits of the word sets that contain a word, by the word: bit i for set i."""
     bits: dict[str, int] = {}
-    for i, words in enumerate(several):
+    for i, words in enumerate(word_sets):
         for word in words:
             bits[word] = bits.get(word, 0) | 1 << i
     return bits
@@ -248,7 +254,7 @@ def _bits(several: Iterable[Iterable[str]]) -> dict[str, int]:
 def _bits_of(batch: DocumentBatch, flags: Ints) -> Ints:
     """Bits that are set in any token of each document."""
     result = np.zeros(len(batch), np.int64)
-    firsts, ends = batch.token_bounds[:-1], batch.token_bounds[1:]
-    with_tokens = firsts < ends
-    result[with_tokens] = np.bitwise_or.reduceat(flags, firsts[with_tokens]) if len(flags) else 0
+    starts, ends = batch.token_bounds[:-1], batch.token_bounds[1:]
+    with_tokens = starts < ends
+    result[with_tokens] = np.bitwise_or.reduceat(flags, starts[with_tokens]) if len(flags) else 0
     return result

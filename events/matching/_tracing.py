@@ -26,12 +26,12 @@ from events.matching._matching import (
 )
 from events.rules._rules import Rule
 
-# What becomes of a trigger; of several frames the first of these outcomes is reported.
-COUNTED = "counted"  # an event, without the help of coreference
-EXCLUDED = "excluded"  # by a condition of the preset
-NO_ACTOR = "no actor"  # a mention fills the role, and is no actor by itself: coreference decides
-SEVERAL = "several actors"  # a mention fills the role, and is described as several actors, so as none
-OTHER_CLASS = "other class"  # a mention fills the role, and is an actor of a class that the role does not have
+# Outcomes of a trigger. A trigger of several frames is reported with the outcome that comes first here.
+COUNTED = "counted"  # it makes an event without the help of coreference
+EXCLUDED = "excluded"  # a condition of the preset excludes it
+NO_ACTOR = "no actor"  # the mention that fills the role is not described as an actor: coreference decides
+SEVERAL = "several actors"  # the mention that fills the role is described as several actors, so it counts as none
+OTHER_CLASS = "other class"  # the mention that fills the role is an actor of a class that the role does not allow
 NO_MENTION = "no mention"  # a path leads to a token that is the head of no mention
 NO_PATH = "no path"  # no path of a role leads anywhere
 OUTCOMES = (COUNTED, EXCLUDED, NO_ACTOR, SEVERAL, OTHER_CLASS, NO_MENTION, NO_PATH)
@@ -69,18 +69,19 @@ class RoleTrace:
     role
         Name of the role.
     outcome
-        COUNTED if the role fulfils the event's conditions; otherwise the one of OUTCOMES that says what is missing.
+        COUNTED if the role fulfils the event's conditions; otherwise the element of OUTCOMES that says what is missing.
     is_optional
         Whether the role may be absent, or filled by an entity that is no actor of the lexicon.
     path, word
-        Path that leads to a mention, and the word at its end; None if no path leads to one.
+        Path that leads to a mention, and the word at the end of the path; None if no path leads to a mention.
     actors
-        Codes of the actors as which the mention is described: those of the role's classes or, if there are none, all.
+        Codes of the actors as which the mention is described: actors of the role's classes or, if it is described as
+        none of these, all actors as which it is described.
     in_class
         Whether `actors` belong to the role's classes.
     nearest, failed_step, near_miss
-        If no path leads to a mention, the path that leads farthest, its step that fails, and a text that says both;
-        otherwise None.
+        If no path leads to a mention: the path that leads farthest, its step that fails, and a text that names both.
+        Otherwise None.
     """
 
     role: str
@@ -148,12 +149,13 @@ def trace_document(
     date: datetime.date | None,
     scheme: str | None = None,
 ) -> DocumentTrace:
-    """Trace every trigger of a document; see `match_document` for the parameters and errors.
+    """Trace every trigger of a document.
 
-    If the labels fit several schemes, the first for which the rule has paths is used.
+    The parameters and errors are those of `match_document`, except that labels may fit several schemes: the first one
+    for which the rule has paths is used.
     """
-    served = served_schemes(rule, readable_schemes(tokens.dep, scheme))
-    reading = ParseReading(tokens, mentions, served[0], rule_words([rule]), rule.language)
+    scheme_names = served_schemes(rule, readable_schemes(tokens.dep, scheme))
+    reading = ParseReading(tokens, mentions, scheme_names[0], rule_words([rule]), rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     tracer = _Tracer(reading, mentions, rule, lexicon, names)
     return DocumentTrace(tuple(tracer.triggers(RuleReading(reading, rule).candidates)), names)
@@ -180,18 +182,18 @@ class _Tracer:
         by_token: dict[int, list[TriggerCandidate]] = {}
         for candidate in candidates:
             by_token.setdefault(candidate.token, []).append(candidate)
-        for _, several in sorted(by_token.items()):
-            yield min(map(self._trigger, several), key=lambda trace: OUTCOMES.index(trace.outcome))
+        for _, candidates_at_token in sorted(by_token.items()):
+            yield min(map(self._trigger, candidates_at_token), key=lambda trace: OUTCOMES.index(trace.outcome))
 
     def _trigger(self, candidate: TriggerCandidate) -> TriggerTrace:
         token, text, rule = candidate.token, self._view.text, self._rule
         ends = {name: rule.conditions[name].ends(self._view, token, self._reading.scheme) for name in rule.unless}
         conditions = {name: text[min(tokens)] for name, tokens in ends.items() if tokens}
         roles = tuple(
-            self._role(candidate, role, *each) for role, *each in zip(rule.event, candidate.ends, strict=True)
+            self._role(candidate, role, *path_ends) for role, *path_ends in zip(rule.event, candidate.ends, strict=True)
         )
         outcome = max((role.outcome for role in roles), key=OUTCOMES.index, default=COUNTED)
-        # A condition excludes what would otherwise make an event, perhaps with the help of coreference.
+        # Conditions matter only for triggers that could make an event, perhaps with the help of coreference.
         if conditions and outcome not in (NO_MENTION, NO_PATH):
             outcome = EXCLUDED
         return TriggerTrace(
@@ -203,7 +205,7 @@ class _Tracer:
         frame, rule = candidate.frame, self._rule
         is_optional = role in rule.optional - frame.required
         filled = [(path, head) for head, path in ends.items() if self._reading.by_head[head]]
-        # Of several mentions the one that comes nearest to an event.
+        # If several mentions fill the role, the one that is nearest to an event is reported.
         traces = [self._filled(role, is_optional, path, head) for path, head in filled]
         if traces:
             return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.actors))
@@ -227,29 +229,29 @@ class _Tracer:
         words = ", ".join(repr(view.text[token]) for token in failure.tokens)
         if failure.label_fits:
             return f"{words} is not {failure.step}"
-        near = [[each] if failure.step[0] == "<" else view.dependents[each] for each in failure.tokens]
-        labels = ", ".join(dict.fromkeys(view.labels[token] for tokens in near for token in tokens))
+        steps = (([token] if failure.step[0] == "<" else view.dependents[token]) for token in failure.tokens)
+        labels = ", ".join(dict.fromkeys(view.labels[token] for neighbours in steps for token in neighbours))
         return f"{failure.step} leads nowhere from {words}, which has {labels or 'no label'}"
 
     def _filled(self, role: str, is_optional: bool, path: str, head: int) -> RoleTrace:
         """Trace of a role that the mentions with one head fill, with the actors as which they are described."""
         codes = self._codes.get(head, set())
-        own = self._lexicon.countable(codes, self._rule.classes.get(role))
-        # The finest: of the police of a country those in this country, or else the police, or else any actor.
-        composite, inner = {*own}.difference(codes), self._lexicon.inner_codes.intersection(own)
-        actors = tuple(sorted(composite or inner or own or codes))
+        class_codes = self._lexicon.countable(codes, self._rule.classes.get(role))
+        # The most specific codes: for the police of a country its code, otherwise the police, otherwise any actor.
+        composites, inner = {*class_codes}.difference(codes), self._lexicon.inner_codes.intersection(class_codes)
+        actors = tuple(sorted(composites or inner or class_codes or codes))
         outcome = COUNTED
-        if not is_optional and not own:
+        if not is_optional and not class_codes:
             outcome = OTHER_CLASS if actors else NO_ACTOR
         elif not is_optional and len(actors) > 1 and not self._rule.distinct_actors:
             outcome = SEVERAL
-        return RoleTrace(role, outcome, is_optional, path, self._view.text[head], actors, bool(own))
+        return RoleTrace(role, outcome, is_optional, path, self._view.text[head], actors, bool(class_codes))
 
     def _has_default(self, role: str, trigger: int) -> bool:
         """Whether the lexicon has a default actor of a role whose conditions hold at a trigger."""
         default = self._rule.defaults.get(role)
-        is_wanted = default is not None and default.actor in self._lexicon.kinds and self._rule.filled != "named"
-        return is_wanted and is_filled_by_default(self._rule, role, self._reading, trigger)
+        is_available = default is not None and default.actor in self._lexicon.kinds and self._rule.filled != "named"
+        return is_available and is_filled_by_default(self._rule, role, self._reading, trigger)
 
     def _actors_near(self, trigger: int) -> Iterator[NamedActor]:
         """The actors that the sentence of a trigger names."""

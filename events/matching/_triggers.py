@@ -13,14 +13,14 @@ from events.rules._rules import Frame, Phrase
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LemmaIndex:
-    """Index of the tokens of a document that have lemmas of interest.
+    """Index of the tokens of a document whose lemma can be a trigger or a word of one.
 
     Attributes
     ----------
     lemmas
-        Lemma of each token in lower case, by the token's offset in the document.
+        Lemma of each indexed token in lower case, by the token's offset in the document.
     tokens
-        Offsets of the tokens with each lemma, by the lemma.
+        Offsets of the tokens with each lemma, by the lemma in lower case.
     """
 
     lemmas: Mapping[int, str]
@@ -29,28 +29,31 @@ class LemmaIndex:
     @classmethod
     def of(cls, view: ParseView, words: Collection[str]) -> Self:
         """Index of the tokens whose lemma, in lower case, is one of `words`."""
-        wanted = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
-        matching = compress(range(len(view.lemma)), map(wanted.__contains__, view.lemma))
-        lemmas = {token: wanted[view.lemma[token]] for token in matching}
+        lower_lemmas = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
+        matching = compress(range(len(view.lemma)), map(lower_lemmas.__contains__, view.lemma))
+        lemmas = {token: lower_lemmas[view.lemma[token]] for token in matching}
         tokens: dict[str, list[int]] = {}
         for token, lemma in lemmas.items():
             tokens.setdefault(lemma, []).append(token)
         return cls(lemmas, tokens)
 
     def triggers(self, frame: Frame, view: ParseView) -> dict[int, str]:
-        """Tokens that are triggers of a frame and have one of its parts of speech, with the phrase or lemma."""
-        found: dict[int, str] = {}
+        """Phrase or lemma of each trigger of a frame, by its token, which has a part of speech of the frame."""
+        triggers: dict[int, str] = {}
         for phrase in frame.phrases:
             if all(word in self.tokens for word in phrase.words):
                 tokens = _spans(phrase, view, self) if phrase.adjacent else _connected(phrase, view, self)
-                found |= {token: " ".join(phrase.words) for token in tokens if token not in found}
+                triggers |= {token: " ".join(phrase.words) for token in tokens if token not in triggers}
         for lemma in frame.lemmas & self.tokens.keys():
-            found |= {token: lemma for token in self.tokens[lemma] if token not in found}
-        return {token: words for token, words in found.items() if view.upos[token] in frame.upos}
+            triggers |= {token: lemma for token in self.tokens[lemma] if token not in triggers}
+        return {token: words for token, words in triggers.items() if view.upos[token] in frame.upos}
 
 
 def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head word of each run of adjacent tokens with the lemmas of a phrase: the last token whose head is outside."""
+    """Head word of each run of adjacent tokens that have the lemmas of a phrase.
+
+    The head word is the last token of the run whose syntactic head is outside the run.
+    """
     size = len(phrase.words)
     for start in index.tokens[phrase.words[0]]:
         end = start + size
@@ -61,20 +64,21 @@ def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
 def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
     """Head words of tokens with the lemmas of a phrase that are connected in the parse.
 
-    Connected tokens are the same in all schemes: a preposition hangs on its noun or the noun on the preposition, and
-    that of a noun that is not in the phrase ("fire on": fired on the crowd) counts as if it hung on the noun's head.
+    All schemes connect the same tokens: a preposition may depend on its noun, or the noun on the preposition. The
+    preposition of a noun outside the phrase ("fire on" in "fired on the crowd") counts as a dependent of the noun's
+    head.
     """
     for top in (token for word in phrase.words for token in index.tokens[word]):
-        missing = set(phrase.words) - {index.lemmas[top]}
+        missing_words = set(phrase.words) - {index.lemmas[top]}
         frontier = [top]
-        while frontier and missing:
+        while frontier and missing_words:
             below = _below(view, frontier)
             frontier = []
             for token in below:
-                if index.lemmas.get(token) in missing:
-                    missing.remove(index.lemmas[token])
+                if index.lemmas.get(token) in missing_words:
+                    missing_words.remove(index.lemmas[token])
                     frontier.append(token)
-        if not missing:
+        if not missing_words:
             yield top
 
 

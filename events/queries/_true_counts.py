@@ -14,7 +14,7 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats
 from corefsample._lazy import pd
 from corefsample._machine import processors
-from corefsample.calibration._quantiles import QuantileCalibration, of_places, place
+from corefsample.calibration._quantiles import QuantileCalibration, calibration_of_cdfs, uniform_cdfs
 from corefsample.errors import ParameterError
 from corefsample.recalibration._model import Recalibration
 from events.counting import count_pmf
@@ -190,11 +190,11 @@ def count_quantiles(
             continue
         below = np.concatenate(([0.0], np.minimum(np.cumsum(count_pmf(p[pairs])), 1.0)))
         counts = np.concatenate(([table.truth[pairs].sum()], null[:, pairs].sum(axis=1))).astype(np.int64)
-        total += place(below[counts], below[counts + 1], edges)
+        total += uniform_cdfs(below[counts], below[counts + 1], edges)
         n_queries += 1
     if not n_queries:
         return None
-    return of_places(total, n_queries, edges)
+    return calibration_of_cdfs(total, n_queries, edges)
 
 
 _FIRST_DRAW = 10**7  # index of the first sample under the null

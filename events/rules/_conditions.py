@@ -1,7 +1,7 @@
 """Conditions on triggers: whether the text asserts an event, denies it, expects it, or asks for it.
 
-Each condition has a list of paths in every scheme; it holds of a trigger from which one of them leads anywhere. In a
-path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at its beginning for a list of first steps.
+Each condition has a list of paths in every scheme; it holds for a trigger from which one of the paths leads to a token.
+In a path, ``{name}`` stands for the lemmas of a word list, and ``{name}`` at its beginning for a list of first steps.
 
 The paths of a user's file are read and checked here, too, because they can name the same lists.
 """
@@ -32,20 +32,21 @@ class Condition:
     Attributes
     ----------
     name
-        negated, modal, future, conditional, desired, denied, question, reported, or a name of the user's.
+        Name of the condition: negated, modal, future, conditional, desired, denied, question, reported, or a name that
+        a rule file defines.
     paths
-        For each scheme, paths from the trigger; the condition holds if one of them ends at some token.
+        Paths from the trigger, by the scheme; the condition holds if one of them leads to a token.
     """
 
     name: str
     paths: Mapping[str, tuple[str, ...]]
 
     def holds(self, view: ParseView, trigger: int, scheme: str) -> bool:
-        """Whether the condition holds of the trigger, a token of a parse that is read in a scheme."""
+        """Whether the condition holds for a trigger, a token of a parse that is read in a scheme."""
         return bool(self.ends(view, trigger, scheme))
 
     def ends(self, view: ParseView, trigger: int, scheme: str) -> Iterable[int]:
-        """Tokens to which the first path leads that leads to any; empty if the condition does not hold."""
+        """Ends of the first path that leads to a token; empty if the condition does not hold."""
         return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
@@ -59,7 +60,7 @@ class SharedFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
-    """By condition and scheme the paths, and word lists; `starts` are the first steps that a path can name."""
+    """Paths of each condition by scheme, word lists, and `starts`, the lists of first steps that a path can name."""
 
     conditions: dict[str, dict[str, list[str]]]
     words: dict[str, list[str]] = {}
@@ -69,14 +70,14 @@ class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def _shipped() -> ConditionsFile:
-    content = (resources.files("events") / _FILE).read_bytes()
-    file = typed("conditions.yaml", read_yaml("conditions.yaml", content), ConditionsFile)
+    data = (resources.files("events") / _FILE).read_bytes()
+    file = typed("conditions.yaml", read_yaml("conditions.yaml", data), ConditionsFile)
     file.words = {name: list(words) for name, words in WORDS.items()}
     return file
 
 
 def shipped_words_and_conditions() -> tuple[dict[str, list[str]], dict[str, dict[str, list[str]]]]:
-    """The word lists of English, and the paths of conditions as they are written in the package's file."""
+    """English word lists, and the paths of conditions before names of lists are replaced."""
     return _shipped().words, _shipped().conditions
 
 
@@ -89,10 +90,10 @@ def shipped_conditions() -> Mapping[str, Condition]:
 def conditions_with(
     words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
 ) -> Conditions:
-    """The shipped conditions, with a user's word lists and conditions in place of those with the same names.
+    """Shipped conditions, in which a user's word lists and conditions replace shipped ones of the same name.
 
-    In another language than English, the words are those of the language. A list that it lacks is left out where a path
-    names others beside it ("{one}|{other}"); other paths with such a list are left out.
+    For another language than English, the word lists of this language are used. If the language lacks a word list, the
+    list is removed from alternatives ("{one}|{other}"), and paths with the list alone are left out.
     """
     if not (words or paths) and language in ("", ENGLISH):
         return shipped_conditions()
@@ -103,9 +104,9 @@ Conditions = Mapping[str, Condition]
 
 
 def faults_of_conditions(file: ConditionsFile, source: str) -> Iterator[InputError]:
-    """The faults of the word lists and conditions of a user's file.
+    """Faults of the word lists and conditions of a user's file.
 
-    A path must be in the notation, name known word lists, and have labels of its scheme.
+    A path must follow the notation, name word lists that exist, and have labels of its scheme.
     """
     for name, words in file.words.items():
         for word in words:
@@ -120,13 +121,13 @@ def _combined(
     words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
 ) -> ConditionsFile:
     shipped = _shipped()
-    known: Mapping[str, Sequence[str]] = shipped.words
+    word_lists: Mapping[str, Sequence[str]] = shipped.words
     if language not in ("", ENGLISH):
-        known = {**dict.fromkeys(shipped.words, ()), **load_language(language).words}
+        word_lists = {**dict.fromkeys(shipped.words, ()), **load_language(language).words}
     return ConditionsFile(
-        words={name: list(lemmas) for name, lemmas in {**known, **words}.items()},
+        words={name: list(lemmas) for name, lemmas in {**word_lists, **words}.items()},
         conditions=shipped.conditions
-        | {name: {scheme: list(each) for scheme, each in by_scheme.items()} for name, by_scheme in paths.items()},
+        | {name: {scheme: [*items] for scheme, items in by_scheme.items()} for name, by_scheme in paths.items()},
         starts=shipped.starts,
     )
 
@@ -136,7 +137,7 @@ def _compiled(file: ConditionsFile) -> Conditions:
         name: Condition(
             name,
             {
-                scheme: tuple(each for path in by_scheme.get(scheme, ()) for each in _expanded(path, scheme, file))
+                scheme: tuple(full for path in by_scheme.get(scheme, ()) for full in _expanded(path, scheme, file))
                 for scheme in SCHEMES
             },
         )
@@ -145,18 +146,18 @@ def _compiled(file: ConditionsFile) -> Conditions:
 
 
 def _expanded(path: str, scheme: str, file: ConditionsFile) -> list[str]:
-    """The paths that one path stands for: with each of its first steps, and with the lemmas of its word lists."""
-    start = LISTED.match(path)
-    firsts = [""]
-    if start and start.group(1) in file.starts:
-        firsts = file.starts[start.group(1)].get(scheme, [])
-        path = path[start.end() :]
-    known = (_without_missing(first + path, file.words) for first in firsts)
-    return [with_words(each, file.words) for each in known if each is not None]
+    """Paths that a path with names of lists stands for: one for each first step, with the lemmas of word lists."""
+    list_name = LISTED.match(path)
+    first_steps = [""]
+    if list_name and list_name.group(1) in file.starts:
+        first_steps = file.starts[list_name.group(1)].get(scheme, [])
+        path = path[list_name.end() :]
+    candidates = (_without_missing(step + path, file.words) for step in first_steps)
+    return [with_words(candidate, file.words) for candidate in candidates if candidate is not None]
 
 
 def _without_missing(path: str, words: Mapping[str, Sequence[str]]) -> str | None:
-    """A path without the word lists that a language lacks; None if nothing else is where one of them is."""
+    """A path without the word lists that a language lacks; None if such a list has no alternative in the path."""
     for name in LISTED.findall(path):
         if not words.get(name, [""]):
             path = path.replace(f"|{{{name}}}", "").replace(f"{{{name}}}|", "")
@@ -166,37 +167,37 @@ def _without_missing(path: str, words: Mapping[str, Sequence[str]]) -> str | Non
 
 
 def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme: str, language: str = "") -> list[str]:
-    """Expanded paths, with the word lists that `conditions_with` uses in place of their names."""
+    """Paths in which names of lists are replaced by the word lists that `conditions_with` uses."""
     file = _combined(words, {}, language)
-    return [each for path in paths for each in _expanded(path, scheme, file)]
+    return [expanded for path in paths for expanded in _expanded(path, scheme, file)]
 
 
 def faults_of_paths(
-    words: Mapping[str, Sequence[str]], by_scheme: Mapping[str, Sequence[str]], place: str
+    words: Mapping[str, Sequence[str]], by_scheme: Mapping[str, Sequence[str]], location: str
 ) -> Iterator[InputError]:
-    """The faults of paths that cannot be read, name unknown word lists, or have labels that are not of the scheme."""
+    """Faults of paths that do not follow the notation, name unknown word lists, or have labels of another scheme."""
     file = _combined(words, {})
-    known = {*file.words, *file.starts}
+    known_names = {*file.words, *file.starts}
     for scheme, paths in by_scheme.items():
         if scheme not in SCHEMES:
             rule = f"scheme must be one of {', '.join(SCHEMES)}"
-            yield InputError(f"{rule}, got {scheme!r}", place=place)
+            yield InputError(f"{rule}, got {scheme!r}", place=location)
             continue
         for path in paths:
-            unknown = [part for part in LISTED.findall(path) if part not in known]
-            for part in unknown:
-                rule = f"word list must be one of {', '.join(sorted(known))}"
-                yield InputError(f"{rule}, got {part!r}", place=f"{place}.{scheme}")
-            for each in [] if unknown else _expanded(path, scheme, file):
-                yield from _faults_of_path(each, scheme, f"{place}.{scheme}")
+            unknown_names = [name for name in LISTED.findall(path) if name not in known_names]
+            for name in unknown_names:
+                rule = f"word list must be one of {', '.join(sorted(known_names))}"
+                yield InputError(f"{rule}, got {name!r}", place=f"{location}.{scheme}")
+            for expanded in [] if unknown_names else _expanded(path, scheme, file):
+                yield from _faults_of_path(expanded, scheme, f"{location}.{scheme}")
 
 
-def _faults_of_path(path: str, scheme: str, place: str) -> Iterator[InputError]:
+def _faults_of_path(path: str, scheme: str, location: str) -> Iterator[InputError]:
     try:
         labels = path_labels(path)
     except ParameterError as error:
-        yield error.as_input_error(place)
+        yield error.as_input_error(location)
         return
     for label in labels:
         if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
-            yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=place)
+            yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=location)

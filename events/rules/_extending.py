@@ -1,8 +1,8 @@
-"""Rule files that extend another: what they take from it, add to it and remove from it.
+"""Rule files that extend another file (their base), add to it and remove from it.
 
-A rule is a tree of mappings and lists here. What the extending file gives under a key of the format replaces what the
-base has there; mappings are merged key by key, and a frame with the frame of its name. `add` and `remove` follow the
-same tree down to a list, where frames are a mapping by name: ``add: {frames: {verb: {lemma: [hold]}}}``.
+A rule is a tree of mappings and lists in this module. A value of the extending file replaces the value of the base with
+the same key; mappings are merged key by key, and a frame is merged with the frame of the same name. `add` and `remove`
+follow the same tree down to a list, where frames are a mapping by name: ``add: {frames: {verb: {lemma: [hold]}}}``.
 """
 
 from __future__ import annotations
@@ -23,54 +23,55 @@ _CHANGED = ("optional", "frames", "presets", "classes", "paths", "words", "condi
 _OF_FRAMES = ("roles", "required")  # beside the words of the trigger
 
 
-def extended(base: RuleFile, content: Mapping[str, Any], source: str) -> RuleFile:
+def extended(base: RuleFile, file_tree: Mapping[str, Any], source: str) -> RuleFile:
     """The rule of a file that extends `base`.
 
     Parameters
     ----------
     base
-        The rule that is extended, checked.
-    content
-        What YAML gives for the file.
+        Rule that the file extends, already checked.
+    file_tree
+        YAML content of the file, as mappings and lists.
     source
-        The file, for errors.
+        Name of the file for error messages.
 
     Raises
     ------
     InputError
-        If a value has another type than the format gives it, or `add` or `remove` names what is not there.
+        If a value does not have the type that the format requires, or if `add` or `remove` names a key or an item that
+        the rule does not have.
     """
-    # Presets can all be those of the base: the file's own types are checked with one in their place.
-    own = typed(source, {"presets": {"base": {}}, **content}, RuleFile)
+    # The file need not have presets of its own, which its type requires: an empty preset satisfies the check.
+    extension = typed(source, {"presets": {"base": {}}, **file_tree}, RuleFile)
     tree = {**as_yaml(base), "frames": as_yaml(base.all_frames()), "trigger": None}
-    tree["examples"] = [*(tree["examples"] if own.base_examples else ()), *content.get("examples", ())]
-    merged = {key: value for key, value in content.items() if key not in ("frames", "examples", "add", "remove")}
+    tree["examples"] = [*(tree["examples"] if extension.base_examples else ()), *file_tree.get("examples", ())]
+    merged = {key: value for key, value in file_tree.items() if key not in ("frames", "examples", "add", "remove")}
     tree = _merged(tree, merged)
     frames = {frame["name"]: frame for frame in tree["frames"]}
-    for frame in content.get("frames", []):
+    for frame in file_tree.get("frames", []):
         frames[frame["name"]] = _merged(frames.get(frame["name"], {}), frame)
     tree["frames"] = list(frames.values())
     for change, key in ((_without, "remove"), (_with, "add")):
-        changes = content.get(key, {})
+        changes = file_tree.get(key, {})
         view = _view(typed(source, tree, RuleFile), changes)
         tree |= _frames_listed(change(view, changes, f"{source}: {key}"))
     return typed(source, {**tree, "add": {}, "remove": {}}, RuleFile)
 
 
-def as_yaml(content: Any) -> Any:
-    """The mappings and lists that YAML gives for some content."""
-    return msgspec.json.decode(msgspec.json.encode(content))
+def as_yaml(value: Any) -> Any:
+    """Convert a structure of msgspec to the mappings and lists that its YAML would give."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
-def _merged(base: Any, own: Any) -> Any:
-    """A mapping with the keys of another, which replace its own unless both are mappings; an empty one clears it."""
-    if not (isinstance(base, dict) and isinstance(own, dict) and own):
-        return own
-    return base | {key: _merged(base.get(key), value) for key, value in own.items()}
+def _merged(base: Any, extension: Any) -> Any:
+    """A mapping updated with another one, recursively where both values are mappings; an empty mapping clears it."""
+    if not (isinstance(base, dict) and isinstance(extension, dict) and extension):
+        return extension
+    return base | {key: _merged(base.get(key), value) for key, value in extension.items()}
 
 
 def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The tree that changes follow: also with the shipped lists that they name, and what presets inherit."""
+    """Tree to which changes apply, with the shipped lists that the changes name and the values that presets inherit."""
     tree = as_yaml(file)
     view = {key: tree[key] for key in _CHANGED}
     view["frames"] = {
@@ -80,23 +81,23 @@ def _view(file: RuleFile, changes: Mapping[str, Any]) -> dict[str, Any]:
     for name, preset in view["presets"].items():
         if name not in _keys(changes, "presets"):
             continue
-        whole = as_yaml(file.resolved(name))
-        empty: dict[str, Any] = {"described": [], "roles": {}, "frames": [*view["frames"]], "unless": []}
+        resolved = as_yaml(file.resolved(name))
+        defaults: dict[str, Any] = {"described": [], "roles": {}, "frames": [*view["frames"]], "unless": []}
         for key in _keys(changes["presets"], name):
-            if key in empty and preset[key] is None:
-                preset[key] = empty[key] if whole[key] is None else whole[key]
+            if key in defaults and preset[key] is None:
+                preset[key] = defaults[key] if resolved[key] is None else resolved[key]
     words, conditions = shipped_words_and_conditions()
     paths = {
         name: {scheme.name: list(scheme.written.get(name, ())) for scheme in SCHEMES.values()}
         for name in next(iter(SCHEMES.values())).written
     }
-    for key, shipped in (("words", words), ("conditions", conditions), ("paths", paths)):
-        view[key] = {name: shipped[name] for name in _keys(changes, key) if name in shipped} | view[key]
+    for key, shipped_lists in (("words", words), ("conditions", conditions), ("paths", paths)):
+        view[key] = {name: shipped_lists[name] for name in _keys(changes, key) if name in shipped_lists} | view[key]
     return view
 
 
 def _keys(changes: Any, key: str) -> Any:
-    """The keys below a key of some changes."""
+    """Keys or items that changes have below a key."""
     below = changes.get(key) if isinstance(changes, dict) else None
     return below if isinstance(below, (dict, list)) else ()
 
@@ -109,38 +110,40 @@ def _frames_listed(view: dict[str, Any]) -> dict[str, Any]:
     return {**view, "frames": frames}
 
 
-def _with(tree: Any, added: Any, place: str) -> Any:
-    """A tree with items added to its lists; a key whose items were all deleted changes nothing."""
+def _with(tree: Any, added: Any, location: str) -> Any:
+    """A tree with items added to its lists; a key without a value, whose items a user deleted, changes nothing."""
     if added is None:
         return tree
     if isinstance(tree, dict) and isinstance(added, dict):
-        return tree | {key: _with(_member(tree, key, place), value, f"{place}.{key}") for key, value in added.items()}
+        return tree | {
+            key: _with(_member(tree, key, location), value, f"{location}.{key}") for key, value in added.items()
+        }
     if isinstance(tree, list) and isinstance(added, list):
         return tree + [item for item in added if item not in tree]
-    raise InputError(f"must be {_kind(tree)}, got {shown(added)}", place=place)
+    raise InputError(f"must be {_kind(tree)}, got {shown(added)}", place=location)
 
 
-def _without(tree: Any, removed: Any, place: str) -> Any:
-    """A tree without items of its lists, or without whole keys of its mappings; a key without items as in `_with`."""
+def _without(tree: Any, removed: Any, location: str) -> Any:
+    """A tree without some items of its lists and some keys of its mappings; a key without a value changes nothing."""
     if removed is None:
         return tree
     if isinstance(tree, dict) and isinstance(removed, dict):
         return tree | {
-            key: _without(_member(tree, key, place), value, f"{place}.{key}") for key, value in removed.items()
+            key: _without(_member(tree, key, location), value, f"{location}.{key}") for key, value in removed.items()
         }
     if isinstance(tree, (dict, list)) and isinstance(removed, list):
         for item in removed:
-            _member(tree, item, place)
+            _member(tree, item, location)
         if isinstance(tree, dict):
             return {key: value for key, value in tree.items() if key not in removed}
         return [item for item in tree if item not in removed]
-    raise InputError(f"must be {_kind(tree)}, got {shown(removed)}", place=place)
+    raise InputError(f"must be {_kind(tree)}, got {shown(removed)}", place=location)
 
 
-def _member(tree: Any, key: Any, place: str) -> Any:
+def _member(tree: Any, key: Any, location: str) -> Any:
     if key not in tree:
         names = ", ".join(map(str, tree)) or "none"
-        raise InputError(f"must name what the rule has ({names}), got {shown(key)}", place=place)
+        raise InputError(f"must name what the rule has ({names}), got {shown(key)}", place=location)
     return tree[key] if isinstance(tree, dict) else None
 
 

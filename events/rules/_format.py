@@ -1,4 +1,4 @@
-"""The YAML format of rule files, and the checks that need nothing but the file."""
+"""The YAML format of rule files, and the checks for which the file alone is enough."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 _UPOS = frozenset(UPOS) - {"SPACE"}
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
-_PLACE = re.compile(r"\{([^{}]*)\}")
-ROLE_COLUMNS = ("actor", "target")  # of the tables, for the roles of an event in their order
-NEAR = "near "  # before a condition that may hold of any token of the trigger's sentence and of those beside it
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+ROLE_COLUMNS = ("actor", "target")  # columns of tables for the first and the second role of an event
+NEAR = "near "  # before a condition that may hold for any token of the trigger's sentence and of its neighbours
 _ROLES, _PATH = "must name roles of the event ({})", "path must be one of {}"
 VERB_FRAME = "verb"  # name of the frame of a file that has one trigger and no frames
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An inline example of a rule: a parsed sentence and what each preset must find in it.
+    """An inline example of a rule: a parsed sentence and the events that each preset must find in it.
 
     Attributes
     ----------
     parse
-        One line per token: number, word, lemma, part of speech, number of the head (0: root), label, and perhaps
-        features (Tense=Past|VerbForm=Fin).
+        One line per token: number, word, lemma, part of speech, number of the head (0 for the root), label, and
+        optionally features (Tense=Past|VerbForm=Fin).
     expect
         For each preset the codes of the actors with an event: "AAA>BBB" for two roles, "-" for a role that is not
         filled by an actor, and "event" for an event without roles.
     scheme
-        The dependency scheme of the labels.
+        Name of the dependency scheme of the labels.
     coreferent
         Groups of token numbers whose mentions (the token with its subtree) belong to one entity. Every other noun,
         name and pronoun is an entity of its own.
     words
-        Words of the example that name actors (word: code), used instead of the lexicon.
+        Codes of the actors that words of the example name, by the word; they replace the lexicon.
     """
 
     parse: str
@@ -76,7 +76,7 @@ class FrameEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """Actor that fills a role if the text names no actor, and the conditions under which it does."""
+    """Actor that fills a role if the text names no actor, and the conditions under which it fills the role."""
 
     actor: Text
     when: list[Text] = []
@@ -84,7 +84,7 @@ class DefaultEntry(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Preset(msgspec.Struct, forbid_unknown_fields=True):
-    """One reading of the rule; what it leaves out comes from the preset that it extends."""
+    """A preset of a rule; fields that are None have the value of the preset that it extends."""
 
     described: Words | None = None
     roles: dict[Name, Words] | None = None
@@ -113,18 +113,18 @@ class QuestionClauses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An outcome with a title for pictures and pages, and the clause of its question: see `QuestionClauses`."""
+    """An outcome with a title for pictures and pages, and a clause for the question: see `QuestionClauses`."""
 
     events: Text | Words
     title: str = ""
     question: str = ""
 
 
-Outcomes = dict[Name, Text | Words | OutcomeEntry]  # by name "EVENTS:ACTORS", as of `events.rules._outcomes`
+Outcomes = dict[Name, Text | Words | OutcomeEntry]  # by name; texts are "EVENTS:ACTORS": see `events.rules._outcomes`
 
 
 class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
-    """Content of a file of outcomes alone: the rules whose events they are, by name or path, and the outcomes."""
+    """Content of a file of outcomes without a rule: the outcomes, and names or paths of the rules that they unite."""
 
     rules: Words
     outcomes: Outcomes
@@ -134,16 +134,16 @@ class OutcomeFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def outcomes_of(outcomes: Outcomes, source: str) -> tuple[Outcome, ...]:
-    """Outcomes of a file; InputError if one breaks the notation."""
-    found = []
+    """Outcomes of a file; raises InputError if one of them does not follow the notation."""
+    parsed_outcomes = []
     for name, value in outcomes.items():
         entry = value if isinstance(value, OutcomeEntry) else OutcomeEntry(value)
         for text in [entry.events] if isinstance(entry.events, str) else entry.events:
             try:
-                found.append(Outcome.parsed(f"{name}={text}", title=entry.title, question=entry.question))
+                parsed_outcomes.append(Outcome.parsed(f"{name}={text}", title=entry.title, question=entry.question))
             except ParameterError as error:
                 raise error.as_input_error(source) from None
-    return tuple(found)
+    return tuple(parsed_outcomes)
 
 
 class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -177,22 +177,22 @@ class RuleFile(msgspec.Struct, forbid_unknown_fields=True):
         return self.frames or [FrameEntry(VERB_FRAME, self.trigger)]
 
     def resolved(self, preset: str) -> Preset:
-        """A preset with what it takes from the presets that it extends."""
-        own = self.presets[preset]
-        if own.extends is None:
-            return own
-        base = self.resolved(own.extends)
-        given = {name: value for name in own.__struct_fields__ if (value := getattr(own, name)) is not None}
-        return msgspec.structs.replace(base, **{**given, "extends": None})
+        """A preset in which the presets that it extends supply the values of fields that are None."""
+        declared = self.presets[preset]
+        if declared.extends is None:
+            return declared
+        base = self.resolved(declared.extends)
+        values = {name: value for name in declared.__struct_fields__ if (value := getattr(declared, name)) is not None}
+        return msgspec.structs.replace(base, **{**values, "extends": None})
 
 
 def check_rule_file(file: RuleFile, source: str) -> None:
-    """Check what the types alone cannot.
+    """Check the rules of the format that types cannot express.
 
     Raises
     ------
     InputError
-        If a value breaks a rule; the place is the file and the path to the value.
+        If a value breaks a rule of the format; the error's place is the file and the path to the value.
     """
     for fault in _faults(file, source):
         raise fault
@@ -212,17 +212,17 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.language and code_of(file.language) != file.language:
         yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
     yield from faults_of_conditions(ConditionsFile(file.conditions, file.words), source)
-    known = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
+    path_names = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}
     yield from _faults_of_defaults(file, file.defaults, conditions, source)
-    for preset, content in file.presets.items():
-        yield from _faults_of_preset(file, preset, content, source, known, conditions)
+    for preset, entry in file.presets.items():
+        yield from _faults_of_preset(file, preset, entry, source, path_names, conditions)
     for frame in file.frames:
-        yield from _unknown(_named(frame.roles), sorted(known), _PATH, f"{source}: frames.{frame.name}")
+        yield from _unknown(_named(frame.roles), sorted(path_names), _PATH, f"{source}: frames.{frame.name}")
     for number, example in enumerate(file.examples):
-        place = f"{source}: examples[{number}]"
-        yield from _unknown([example.scheme], SCHEMES, "scheme must be one of {}", place)
-        yield from _unknown(example.expect, file.presets, "expect must name presets ({})", place)
+        location = f"{source}: examples[{number}]"
+        yield from _unknown([example.scheme], SCHEMES, "scheme must be one of {}", location)
+        yield from _unknown(example.expect, file.presets, "expect must name presets ({})", location)
 
 
 def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
@@ -231,107 +231,109 @@ def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
     if not file.frames and file.trigger is None:
         yield InputError("trigger or frames is required, got neither", place=source)
         return
-    repeated = _repeated(frame.name for frame in file.frames)
-    if repeated:
-        yield InputError(f"frames must have different names, got {repeated!r} twice", place=source)
+    repeated_name = _repeated(frame.name for frame in file.frames)
+    if repeated_name:
+        yield InputError(f"frames must have different names, got {repeated_name!r} twice", place=source)
     for frame in file.all_frames():
-        place = f"{source}: frames.{frame.name}" if file.frames else source
+        location = f"{source}: frames.{frame.name}" if file.frames else source
         trigger = frame.trigger
         if trigger is None or not (trigger.lemma or trigger.phrase or trigger.span):
-            yield InputError("trigger must have a lemma, a phrase or a span, got none", place=place)
+            yield InputError("trigger must have a lemma, a phrase or a span, got none", place=location)
             continue
-        yield from _unknown(trigger.upos, sorted(_UPOS), "trigger.upos must be universal parts of speech ({})", place)
+        rule = "trigger.upos must be universal parts of speech ({})"
+        yield from _unknown(trigger.upos, sorted(_UPOS), rule, location)
         for lemma in trigger.lemma:
             if len(lemma.split()) != 1:
                 rule = "trigger.lemma must be single words (several words go under phrase or span)"
-                yield InputError(f"{rule}, got {lemma!r}", place=place)
+                yield InputError(f"{rule}, got {lemma!r}", place=location)
         for kind, phrases in (("phrase", trigger.phrase), ("span", trigger.span)):
             for phrase in phrases:
-                yield from _faults_of_phrase(phrase, kind, place)
+                yield from _faults_of_phrase(phrase, kind, location)
 
 
-def _faults_of_phrase(phrase: str, kind: str, place: str) -> Iterator[InputError]:
-    """Faults of several words that no text can match: a token is a word, without white space and end punctuation."""
+def _faults_of_phrase(phrase: str, kind: str, location: str) -> Iterator[InputError]:
+    """Faults of a phrase that no text can match, because tokens are words without white space or final punctuation."""
     words = phrase.split()
     if len(words) < 2:
-        yield InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=place)
+        yield InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=location)
         return
     for word in words:
         if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
-            yield InputError(f"trigger.{kind} must be words of one token each, got {word!r} in {phrase!r}", place=place)
+            rule = f"trigger.{kind} must be words of one token each"
+            yield InputError(f"{rule}, got {word!r} in {phrase!r}", place=location)
     if kind == "phrase" and len({word.lower() for word in words}) < len(words):
-        yield InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=place)
+        yield InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=location)
 
 
 def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
-    repeated = _repeated(file.event)
-    if repeated:
-        yield InputError(f"event must name each role once, got {repeated!r} twice", place=source)
+    repeated_name = _repeated(file.event)
+    if repeated_name:
+        yield InputError(f"event must name each role once, got {repeated_name!r} twice", place=source)
     if len(file.event) > _MOST_ROLES:
         yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
-    of_frames = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
-    for key, names in (("optional", file.optional), ("classes", file.classes), *of_frames):
+    required_roles = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
+    for key, names in (("optional", file.optional), ("classes", file.classes), *required_roles):
         yield from _unknown(names, file.event, f"{key} {_ROLES}", source)
 
 
 def _faults_of_question(file: RuleFile, source: str) -> Iterator[InputError]:
-    """Check that the clauses have the places of the roles, and no others."""
-    for key, clause, places in (
+    """Faults of clauses that do not have the placeholder of each role once, or have other placeholders."""
+    for key, clause, placeholders in (
         ("actor", file.question.actor, ROLE_COLUMNS[: len(file.event)]),
         ("anyone", file.question.anyone, ()),
     ):
-        found = _PLACE.findall(clause)
-        if clause and sorted(found) != sorted(places):
-            names = ", ".join(f"{{{place}}}" for place in places) or "none"
+        placeholders_found = _PLACEHOLDER.findall(clause)
+        if clause and sorted(placeholders_found) != sorted(placeholders):
+            names = ", ".join(f"{{{placeholder}}}" for placeholder in placeholders) or "none"
             rule = f"question.{key} must have these places, each once: {names}"
             yield InputError(f"{rule}; got {clause!r}", place=source)
 
 
 def _faults_of_preset(
-    file: RuleFile, preset: str, content: Preset, source: str, known: set[str], conditions: set[str]
+    file: RuleFile, preset: str, entry: Preset, source: str, path_names: set[str], conditions: set[str]
 ) -> Iterator[InputError]:
-    place = f"{source}: presets.{preset}"
-    fault = _fault_of_extends(file, preset, place)
+    location = f"{source}: presets.{preset}"
+    fault = _fault_of_extends(file, preset, location)
     if fault is not None:
         yield fault
         return
-    chosen = file.resolved(preset)
+    resolved = file.resolved(preset)
     frames = {frame.name: frame for frame in file.all_frames()}
-    yield from _unknown(content.frames or (), frames, "frames must be some of {}", place)
-    if chosen.described is None and file.event:
-        yield InputError("described is required", place=place)
-    paths = [*(content.described or ()), *_named(content.roles or {})]
-    yield from _unknown(paths, sorted(known), _PATH, place)
+    yield from _unknown(entry.frames or (), frames, "frames must be some of {}", location)
+    if resolved.described is None and file.event:
+        yield InputError("described is required", place=location)
+    paths = [*(entry.described or ()), *_named(entry.roles or {})]
+    yield from _unknown(paths, sorted(path_names), _PATH, location)
     for role in dict.fromkeys(file.event):
         if role in file.optional:
             continue
-        for name in (each for each in chosen.frames or frames if each in frames):
-            roles = {**(chosen.roles or {}), **frames[name].roles}
+        for frame_name in (key for key in resolved.frames or frames if key in frames):
+            roles = {**(resolved.roles or {}), **frames[frame_name].roles}
             if role not in roles:
-                of_frame = f" (frame {name})" if file.frames else ""
+                of_frame = f" (frame {frame_name})" if file.frames else ""
                 rule = f"roles must include the role of the event, {role!r}"
-                yield InputError(f"{rule}, got {[*roles]}{of_frame}", place=place)
-    yield from _unknown(content.unless or (), sorted(conditions), "unless must be some of {}", place)
-    yield from _faults_of_defaults(file, content.defaults or {}, conditions, place)
+                yield InputError(f"{rule}, got {[*roles]}{of_frame}", place=location)
+    yield from _unknown(entry.unless or (), sorted(conditions), "unless must be some of {}", location)
+    yield from _faults_of_defaults(file, entry.defaults or {}, conditions, location)
 
 
 def _faults_of_defaults(
-    file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], place: str
+    file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], location: str
 ) -> Iterator[InputError]:
-    yield from _unknown(defaults, file.event, f"defaults {_ROLES}", place)
+    yield from _unknown(defaults, file.event, f"defaults {_ROLES}", location)
     for role, default in defaults.items():
         for key, names in (("when", default.when), ("unless", default.unless)):
             rule = f"defaults.{role}.{key} must be some of {{}}, or {NEAR}and one of them"
-            yield from _unknown([name.removeprefix(NEAR) for name in names], sorted(conditions), rule, place)
+            yield from _unknown([name.removeprefix(NEAR) for name in names], sorted(conditions), rule, location)
 
 
-def _fault_of_extends(file: RuleFile, preset: str, place: str) -> InputError | None:
-    seen = [preset]
-    while (base := file.presets[seen[-1]].extends) is not None:
-        if base not in file.presets or base in seen:
-            others = ", ".join(name for name in file.presets if name not in seen) or "none"
-            return InputError(f"extends must be another preset ({others}), got {base!r}", place=place)
-        seen.append(base)
+def _fault_of_extends(file: RuleFile, preset: str, location: str) -> InputError | None:
+    chain = [preset]
+    while (base := file.presets[chain[-1]].extends) is not None:
+        if base not in file.presets or base in chain:
+            other_presets = ", ".join(name for name in file.presets if name not in chain) or "none"
+            return InputError(f"extends must be another preset ({other_presets}), got {base!r}", place=location)
+        chain.append(base)
     return None
 
 
@@ -339,13 +341,13 @@ def _named(roles: dict[str, list[str]]) -> list[str]:
     return [name for names in roles.values() for name in names]
 
 
-def _unknown(names: Iterable[str], known: Collection[str], rule: str, place: str) -> Iterator[InputError]:
+def _unknown(names: Iterable[str], valid_names: Collection[str], rule: str, location: str) -> Iterator[InputError]:
     """Fault for each unknown name; `rule` is a message in which {} is replaced by the valid names."""
     for name in names:
-        if name not in known:
-            yield InputError(f"{rule.format(', '.join(known) or 'none')}, got {name!r}", place=place)
+        if name not in valid_names:
+            yield InputError(f"{rule.format(', '.join(valid_names) or 'none')}, got {name!r}", place=location)
 
 
 def _repeated(names: Iterable[str]) -> str | None:
-    """The first name that comes twice."""
+    """The first name that occurs twice; None if all are different."""
     return next((name for name, count in Counter(names).items() if count > 1), None)

@@ -16,8 +16,8 @@ from functools import partial
 from corefsample import _checks
 from corefsample.errors import ParameterError
 
-ANYBODY = "*"  # in place of a code: any actor, or nobody named
-NOBODY = "-"  # in place of a code: nobody named
+ANYBODY = "*"  # in place of a code: any actor, or no named actor
+NOBODY = "-"  # in place of a code: no named actor
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 CLASS = re.compile(r"\{([^{}]+)\}")  # in place of a code: any actor of a class
 
@@ -29,11 +29,11 @@ class Outcome:
     Attributes
     ----------
     name
-        Name of the outcome, which tables have in the column `event`.
+        Name of the outcome; tables show it in the column `event`.
     events
-        Names of the rules whose events are united.
+        Names of the rules whose events belong to the union.
     actors
-        Actors of the events, in the notation ``IRQ|{police}|-``, which tables have in the column `actor`.
+        Actors of the events, in the notation ``IRQ|{police}|-``; tables show them in the column `actor`.
     title
         Name of the outcome in pictures and on pages; by default `name`.
     question
@@ -48,13 +48,12 @@ class Outcome:
 
     @classmethod
     def parsed(cls, text: str, *, title: str = "", question: str = "") -> Outcome:
-        """Read an outcome in its notation; raises ParameterError if the text breaks it."""
+        """Read an outcome in its notation; raises ParameterError if the text does not follow the notation."""
         name, is_named, union = text.partition("=") if isinstance(text, str) else ("", "", "")
         events, has_actors, actors = union.partition(":")
-        alternatives = [
-            [part.strip() for part in each.split("|")] for each in (events, actors if has_actors else ANYBODY)
-        ]
-        if not is_named or not _NAME.fullmatch(name.strip()) or not all(part for each in alternatives for part in each):
+        unions = (events, actors if has_actors else ANYBODY)
+        alternatives = [[item.strip() for item in items.split("|")] for items in unions]
+        if not is_named or not _NAME.fullmatch(name.strip()) or not all(map(all, alternatives)):
             rule = "must be NAME=EVENTS:ACTORS, as police_action=arrest|kill:POLICE"
             raise ParameterError(f"{rule}, got {_checks.shown(text)}", parameter="outcome")
         return cls(name.strip(), tuple(alternatives[0]), "|".join(alternatives[1]), title, question)
@@ -70,8 +69,8 @@ class Outcome:
 
 def _fits(key: tuple[str, ...], kinds: Mapping[str, str], pattern: Sequence[str]) -> bool:
     # A pattern can name the first role only.
-    for code, wanted in zip(key, pattern, strict=False):
-        of_class = CLASS.fullmatch(wanted)
-        if wanted != ANYBODY and (kinds.get(code) != of_class[1] if of_class else (code or NOBODY) != wanted):
+    for code, actor in zip(key, pattern, strict=False):
+        class_name = CLASS.fullmatch(actor)
+        if actor != ANYBODY and (kinds.get(code) != class_name[1] if class_name else (code or NOBODY) != actor):
             return False
     return True

@@ -1,4 +1,4 @@
-"""Event rules: the frames of an event with their triggers, the descriptions of mentions, and the roles they fill."""
+"""Event rules: frames with triggers, descriptions of mentions as actors, and the roles that mentions fill."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class Phrase:
     Attributes
     ----------
     words
-        Their lemmas, in lower case.
+        Lemmas of the words, in lower case.
     adjacent
-        Whether they must be adjacent tokens in this order, or connected in the parse in any order.
+        True if the words must be adjacent tokens in this order; False if they must be connected in the parse, in any
+        order.
     """
 
     words: tuple[str, ...]
@@ -62,14 +63,16 @@ class Frame:
     ----------
     name
         Name of the frame.
-    lemmas, phrases
-        A trigger is a token with one of these lemmas (lower case), or the head word of one of these phrases.
+    lemmas
+        Lemmas of triggers of one word, in lower case.
+    phrases
+        Triggers of several words; the trigger is the head word of the phrase.
     upos
-        The parts of speech of that token.
+        Parts of speech that the trigger can have.
     roles
         For each role and each scheme, the paths from the trigger to the head of a mention that fills the role.
     required
-        Optional roles of the rule without which this frame is no event.
+        Roles that are optional in the rule, but must be filled in this frame.
     """
 
     name: str
@@ -87,7 +90,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """Actor that fills a role by default, if the text has nothing that fills it.
+    """Actor that fills a role by default, if the text has no mention that fills it.
 
     Attributes
     ----------
@@ -95,10 +98,10 @@ class Default:
         Code of the actor. If the lexicon has no such actor, the role has no default.
     when
         Names of conditions, at least one of which must hold; if empty, no condition is required. "near NAME" holds if
-        the condition holds of some token of the trigger's sentence or of a neighbouring sentence; any other name holds
-        if the condition holds of the trigger.
+        the condition holds for some token of the trigger's sentence or of a neighbouring sentence; any other name holds
+        if the condition holds for the trigger.
     unless
-        Names of conditions, in the same form, none of which may hold.
+        Names of conditions, in the form of `when`, none of which may hold.
     """
 
     actor: str
@@ -112,14 +115,19 @@ class Rule:
 
     Attributes
     ----------
-    name, preset, source
-        Name of the rule, name of the preset, and the file of both.
+    name
+        Name of the rule.
+    preset
+        Name of the preset.
+    source
+        Name or path of the rule file.
     frames
-        A document has the event if one of these matches.
+        Frames of the event; a document has the event if one of them matches.
     described
         For each scheme, the paths from a mention's head to a word that describes the mention.
     event
-        The role whose entity is counted, the two roles whose pair is counted, or none: then documents are counted.
+        Names of the roles: one role whose entities are counted, two roles whose pairs are counted, or no role, so that
+        documents are counted.
     optional
         Roles that may be absent, or filled by an entity that is no actor of the lexicon.
     defaults
@@ -128,9 +136,9 @@ class Rule:
         Actors that are counted: "named" for actors in the text, "default" for actors that fill a role by default,
         "either" for both. An event in which no role has an actor counts in all three cases.
     classes
-        For some roles, the classes of actors that can fill them.
+        Classes of actors that can fill a role, by the name of the role; other roles accept every class.
     conditions
-        All conditions on triggers, by name.
+        All conditions on triggers that the rule can name, by name.
     unless
         Names of the conditions that exclude a trigger.
     distinct_actors
@@ -145,10 +153,12 @@ class Rule:
         Inline examples of the rule file, for all presets.
     description
         Description of the rule in its file.
-    question, codebook
-        Question for a person who labels documents, and text that says what counts as the event and what does not.
+    question
+        Clauses of the question for a person who labels documents.
+    codebook
+        Text for this person about what counts as the event and what does not.
     bases
-        Names or paths of the rule that the file extends, of the rule that this one extends, and so on.
+        Names or paths of the rule that the file extends, then of the rule that this base extends, and so on.
     language
         Code of the language of the rule's words; "" if the file does not declare it.
     """
@@ -181,7 +191,7 @@ class Rule:
         return ROLE_COLUMNS[: len(self.event)]
 
     def with_frame(self, name: str) -> Rule:
-        """The rule with one of its frames alone, named RULE.FRAME; ParameterError for another frame."""
+        """The rule with one frame only, named RULE.FRAME; raises ParameterError if the rule has no such frame."""
         frames = {frame.name: frame for frame in self.frames}
         if name not in frames:
             rule = f"must name a frame of {self.name}, preset {self.preset} ({', '.join(frames)})"
@@ -201,7 +211,7 @@ class Rule:
 
     @property
     def lemmas(self) -> frozenset[str]:
-        """Triggers of one word, of all frames."""
+        """Lemmas of the triggers of one word of all frames."""
         return frozenset[str]().union(*(frame.lemmas for frame in self.frames))
 
     @property
@@ -224,11 +234,11 @@ class Rule:
 
     @property
     def may_be_absent(self) -> frozenset[str]:
-        """Roles that nothing need fill: those that are optional, or have a default actor."""
+        """Roles that need not be filled by a mention: optional roles, and roles with a default actor."""
         return self.optional.union(self.defaults)
 
     def serves(self, scheme: str) -> bool:
-        """Whether the rule has paths in a scheme: for descriptions, and in every frame for each role it requires."""
+        """Whether the rule has paths in a scheme for descriptions and, in every frame, for each required role."""
         required = [role for role in self.event if role not in self.optional]
         return (not self.event or bool(self.described[scheme])) and all(
             frame.roles[role][scheme] for frame in self.frames for role in required
@@ -236,14 +246,14 @@ class Rule:
 
 
 def shipped_rules(language: str = "") -> tuple[str, ...]:
-    """Names of the rules that come with the package: English ones, or those of another language ("es/attack")."""
+    """Names of the rules that come with the package, by default for English; "es" gives names such as "es/attack"."""
     folder = resources.files("events") / _FOLDER / language
     names = (entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
     return tuple(sorted(f"{language}/{name}".lstrip("/") for name in names))
 
 
 def is_shipped_rule(name: str) -> bool:
-    """Whether a name is that of a shipped rule in any language."""
+    """Whether a shipped rule of any language has this name."""
     language = name.rpartition("/")[0]
     is_folder = not language or (language.isalpha() and (resources.files("events") / _FOLDER / language).is_dir())
     return is_folder and name in shipped_rules(language)
@@ -262,9 +272,10 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
     Raises
     ------
     InputError
-        If the file cannot be read or breaks the format; the place is the file and the path to the value.
+        If the file cannot be read or breaks the format; the error's place is the file and the path to the value.
     ParameterError
-        If no shipped rule or no preset has this name, or a file has several presets and none is asserted.
+        If no shipped rule has the name `rule`, if the file has no preset of the name `preset`, or if `preset` is None
+        and the file has several presets but no preset "asserted".
 
     Notes
     -----
@@ -275,7 +286,10 @@ def load_rules(rule: str | os.PathLike[str] = "attack", preset: str | None = Non
 
 
 def load_presets(rule: str | os.PathLike[str]) -> list[Rule]:
-    """Load all presets of a rule; see `load_rules` for the parameter and the errors."""
+    """Load all presets of a rule, in the order of the file.
+
+    The parameter `rule` and the errors about it are those of `load_rules`.
+    """
     return presets_of(*rule_file(rule))
 
 
@@ -287,17 +301,18 @@ def presets_of(file: RuleFile, sources: tuple[str, ...]) -> list[Rule]:
 def rules_and_outcomes(
     names: Sequence[str | os.PathLike[str]], preset: str | None = None
 ) -> tuple[list[Rule], tuple[Outcome, ...]]:
-    """Load rules, each once, and the outcomes of files that have nothing else; parameters and errors as `load_rules`.
+    """Load rules, each once, and the outcomes of files that contain only outcomes.
 
-    A path of a rule in such a file is relative to the file.
+    A name stands for a rule as in `load_rules`, or for a file of outcomes, whose rules are loaded too; their paths are
+    relative to this file. The errors are those of `load_rules`.
     """
     rules: list[Rule] = []
     outcomes: tuple[Outcome, ...] = ()
     for name in names:
         file, sources = _read(name, ())
         if isinstance(file, OutcomeFile):
-            inner, _ = rules_and_outcomes(_rules_of(file, sources), preset)
-            rules += [rule for rule in inner if rule.source not in {each.source for each in rules}]
+            rules_of_outcomes, _ = rules_and_outcomes(_rules_of(file, sources), preset)
+            rules += [rule for rule in rules_of_outcomes if rule.source not in {loaded.source for loaded in rules}]
             outcomes += outcomes_of(file.outcomes, sources[0])
         else:
             rules.append(_rule(file, preset, sources))
@@ -305,34 +320,37 @@ def rules_and_outcomes(
 
 
 def sources_of(rule: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Names or paths of a rule and of those that it extends, or of a file of outcomes and of its rules."""
+    """Names or paths of a rule and of the rules that it extends, or of a file of outcomes and of its rules."""
     file, sources = _read(rule, ())
     if isinstance(file, RuleFile):
         return sources
-    return (*sources, *(source for each in _rules_of(file, sources) for source in sources_of(each)))
+    return (*sources, *(source for name in _rules_of(file, sources) for source in sources_of(name)))
 
 
 def _rules_of(file: OutcomeFile, sources: tuple[str, ...]) -> list[str]:
     folder = Path(sources[0]).parent
-    return [str(folder / each) if _is_path(each) else each for each in file.rules]
+    return [str(folder / name) if _is_path(name) else name for name in file.rules]
 
 
 def rule_file(rule: str | os.PathLike[str]) -> tuple[RuleFile, tuple[str, ...]]:
-    """Content of a rule file, checked, with what it takes from the one it extends; and the names of these files."""
+    """Checked content of a rule file, merged with the rule that it extends, and the names of all these files."""
     file, sources = _read(rule, ())
     if isinstance(file, OutcomeFile):
-        found = f"a file of outcomes of {', '.join(file.rules)}"
-        raise ParameterError(f"must be a rule, got {found}: {sources[0]}", parameter="rule")
+        description = f"a file of outcomes of {', '.join(file.rules)}"
+        raise ParameterError(f"must be a rule, got {description}: {sources[0]}", parameter="rule")
     return file, sources
 
 
-def is_outcome_file(content: object) -> bool:
-    """Whether the YAML of a file is that of outcomes alone."""
-    return isinstance(content, dict) and ("rules" in content or ("outcomes" in content and "name" not in content))
+def is_outcome_file(tree: object) -> bool:
+    """Whether the YAML of a file contains only outcomes, and no rule."""
+    return isinstance(tree, dict) and ("rules" in tree or ("outcomes" in tree and "name" not in tree))
 
 
 def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[RuleFile | OutcomeFile, tuple[str, ...]]:
-    """Read a file of a rule, which is extended by the files `extending`, the last of them directly, or of outcomes."""
+    """Read a rule, or a file of outcomes, and the names of its files.
+
+    The files `extending` lead to the rule: each extends the next one, and the last one extends the rule.
+    """
     if not isinstance(rule, (str, os.PathLike)):
         raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
     source = os.fspath(rule)
@@ -343,30 +361,30 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
     else:
         names = ", ".join(shipped_rules())
         raise ParameterError(f"must be one of {names}, or a path to a YAML file, got {source!r}", parameter="rule")
-    content = read_yaml(source, data)
-    if is_outcome_file(content):
-        return typed(source, content, OutcomeFile), (source,)
+    tree = read_yaml(source, data)
+    if is_outcome_file(tree):
+        return typed(source, tree, OutcomeFile), (source,)
     bases: tuple[str, ...] = ()
-    if isinstance(content, dict) and "shares" in content:
-        content, bases = _with_shared(content, (*extending, source))
-    name = content.get("extends") if isinstance(content, dict) else None
-    if isinstance(content, dict) and isinstance(name, str) and name:
+    if isinstance(tree, dict) and "shares" in tree:
+        tree, bases = _with_shared(tree, (*extending, source))
+    name = tree.get("extends") if isinstance(tree, dict) else None
+    if isinstance(tree, dict) and isinstance(name, str) and name:
         base, base_sources = _base(name, (*extending, source))
         bases = (*base_sources, *(each for each in bases if each not in base_sources))
-        file = extended(base, content, source)
+        file = extended(base, tree, source)
     else:
-        file = typed(source, content, RuleFile)
+        file = typed(source, tree, RuleFile)
     check_rule_file(file, source)
     return file, (source, *bases)
 
 
-def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Content of the last of the files with what it shares with others, and the names of these.
+def _with_shared(tree: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Content of the last of the files with the content that it shares, and the names of the files that it shares from.
 
-    Word lists, conditions, paths and frames of other rules or of files without a rule; those of the file itself
-    replace others with the same names. A frame gets the name of its rule before its own: attack_verb.
+    Shared content is word lists, conditions, paths and frames of other rules or of files without a rule. Content of the
+    file itself replaces shared content with the same name. Shared frames are named RULE_FRAME, as attack_verb.
     """
-    names, own = content["shares"], {key: value for key, value in content.items() if key != "shares"}
+    names, merged = tree["shares"], {key: value for key, value in tree.items() if key != "shares"}
     sources: tuple[str, ...] = ()
     for name in [names] if isinstance(names, str) else typed(f"{files[-1]}: shares", names, list[str]):
         shared: SharedFile | RuleFile
@@ -379,28 +397,28 @@ def _with_shared(content: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[
             shared, shared_sources = _base(name, files, "shares")
         sources += tuple(each for each in shared_sources if each not in sources)
         for key in ("words", "conditions", "paths"):
-            if isinstance(own.get(key, {}), dict):
-                own[key] = {**as_yaml(getattr(shared, key)), **own.get(key, {})}
-        if isinstance(shared, RuleFile) and isinstance(own.get("frames", []), list):
+            if isinstance(merged.get(key, {}), dict):
+                merged[key] = {**as_yaml(getattr(shared, key)), **merged.get(key, {})}
+        if isinstance(shared, RuleFile) and isinstance(merged.get("frames", []), list):
             frames = [{**as_yaml(frame), "name": f"{shared.name}_{frame.name}"} for frame in shared.all_frames()]
-            own["frames"] = [*own.get("frames", []), *frames]
-    return own, sources
+            merged["frames"] = [*merged.get("frames", []), *frames]
+    return merged, sources
 
 
 def _base(name: str, extending: tuple[str, ...], key: str = "extends") -> tuple[RuleFile, tuple[str, ...]]:
-    """The rule of this name, or at this path beside the last of the files that extend each other."""
-    place = f"{extending[-1]}: {key}"
+    """The rule with a name, or at a path relative to the last of the files `extending`; see `_read`."""
+    location = f"{extending[-1]}: {key}"
     if _is_path(name):
         name = os.path.join(os.path.dirname(extending[-1]), name)
     if os.path.realpath(name) in map(os.path.realpath, extending):
         chain = " -> ".join(map(os.path.basename, (*extending, name)))
-        raise InputError(f"must not lead back to the file itself, got {chain}", place=place)
+        raise InputError(f"must not lead back to the file itself, got {chain}", place=location)
     try:
         base, sources = _read(name, extending)
     except ParameterError as error:
-        raise InputError(error.message, place=place) from None
+        raise InputError(error.message, place=location) from None
     if isinstance(base, OutcomeFile):
-        raise InputError(f"must be a rule, got a file of outcomes: {name}", place=place)
+        raise InputError(f"must be a rule, got a file of outcomes: {name}", place=location)
     return base, sources
 
 
@@ -410,33 +428,34 @@ def _is_path(rule: str) -> bool:
 
 def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
     source, *bases = sources
-    found = "none" if preset is None else repr(preset)
-    if preset is None:
-        preset = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
-    if preset not in file.presets:
-        raise ParameterError(f"must be one of {', '.join(file.presets)} ({source}), got {found}", parameter="preset")
-    chosen = file.resolved(preset)
+    name = preset
+    if name is None:
+        name = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
+    if name not in file.presets:
+        rule = f"must be one of {', '.join(file.presets)} ({source})"
+        raise ParameterError(f"{rule}, got {'none' if preset is None else repr(preset)}", parameter="preset")
+    resolved = file.resolved(name)
     return Rule(
         name=file.name,
-        preset=preset,
+        preset=name,
         source=source,
         frames=tuple(
-            _frame(file, frame, chosen)
+            _frame(file, frame, resolved)
             for frame in file.all_frames()
-            if chosen.frames is None or frame.name in chosen.frames
+            if resolved.frames is None or frame.name in resolved.frames
         ),
-        described=_paths(file, chosen.described or []),
+        described=_paths(file, resolved.described or []),
         event=file.event,
         optional=frozenset(file.optional),
         defaults={
-            role: Default(each.actor, tuple(each.when), tuple(each.unless))
-            for role, each in (file.defaults if chosen.defaults is None else chosen.defaults).items()
+            role: Default(default.actor, tuple(default.when), tuple(default.unless))
+            for role, default in (file.defaults if resolved.defaults is None else resolved.defaults).items()
         },
         classes={role: frozenset(kinds) for role, kinds in file.classes.items()},
         conditions=conditions_with(file.words, file.conditions, file.language),
-        unless=tuple(dict.fromkeys(chosen.unless or ())),
-        distinct_actors=bool(chosen.distinct_actors),
-        stands_for=chosen.stands_for is not False,
+        unless=tuple(dict.fromkeys(resolved.unless or ())),
+        distinct_actors=bool(resolved.distinct_actors),
+        stands_for=resolved.stands_for is not False,
         outcomes=outcomes_of(file.outcomes, source),
         examples=file.examples,
         description=file.description,
@@ -462,7 +481,7 @@ def _frame(file: RuleFile, entry: FrameEntry, preset: Preset) -> Frame:
 
 
 def _paths(file: RuleFile, names: list[str]) -> dict[str, tuple[str, ...]]:
-    """Paths of several names in each scheme; a path of the file replaces one of the scheme with the same name."""
+    """Paths with these names in each scheme; a path of the file replaces the scheme's path with the same name."""
 
     def paths_of(name: str, scheme: Scheme) -> Sequence[str]:
         written = file.paths[name].get(scheme.name, ()) if name in file.paths else scheme.written.get(name, ())

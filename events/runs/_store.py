@@ -23,7 +23,7 @@ from corefsample.files._digests import is_sealed, sealed, sha256
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
-_FORMAT = 5
+_FORMAT = 6
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")

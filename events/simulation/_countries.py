@@ -1,4 +1,4 @@
-"""The countries of simulated news: their names, and when each of them attacks."""
+"""Countries of simulated news, and the rates of their attacks over time."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ class SimulatedCountry:
     Attributes
     ----------
     code
-        Unique among the countries of a simulation.
-    name, abbreviation
-        "Iraq", "the United States", "the U.S.": words separated by blanks, with the article if it has one.
-    adjective, people
-        "American", "Americans". The name is used if one of these or the abbreviation is empty.
+        Code of the country, unique among the countries of a simulation.
+    name
+        Name of the country, with its article if it has one, as "Iraq" and "the United States".
+    adjective
+        Adjective of the country, as "American"; by default, the name is used instead.
+    people
+        Plural noun for the people of the country, as "Americans"; by default, the name is used instead.
+    abbreviation
+        Short name with its article, as "the U.S."; by default, the name is used instead.
     rate
-        Attacks of this country, relative to those of the others; not negative.
+        Rate of the country's attacks relative to other countries, at least 0.
     episodes
         First day, last day and additional rate of each period with more attacks.
     opponents
-        Codes of the countries that it attacks; any others if none of them exists.
+        Codes of the countries that the country attacks; if none of them exists, it attacks any other country.
     since, until
-        First and last day on which the country exists, None for no bound.
+        First and last day on which the country exists; None is no bound.
     """
 
     code: str
@@ -60,14 +64,14 @@ class AttackRates:
     Parameters
     ----------
     countries
-        With distinct codes; on each day three exist, an attacker, an opponent and an ally, or more.
+        Countries with distinct codes, of which at least three (an attacker, an opponent, an ally) exist on every day.
     start, end
-        First and last day.
+        First and last day of the news.
 
     Attributes
     ----------
     rates
-        float64 (n_days, n_countries), 0 where a country does not exist.
+        float64 (n_days, n_countries): rate of attacks; 0 on days on which the country does not exist.
     """
 
     def __init__(self, countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> None:
@@ -76,51 +80,51 @@ class AttackRates:
         self.n_days = (end - start).days + 1
         self.rates = np.zeros((self.n_days, len(self.countries)))
         for c, country in enumerate(self.countries):
-            own = np.full(self.n_days, country.rate)
-            for first, last, rate in country.episodes:
-                own[self._days(first, last)] += rate
+            country_rates = np.full(self.n_days, country.rate)
+            for first_day, last_day, rate in country.episodes:
+                country_rates[self._days(first_day, last_day)] += rate
             exists = self._days(country.since, country.until)
-            self.rates[exists, c] = own[exists]
+            self.rates[exists, c] = country_rates[exists]
         self._cumulative = np.cumsum(self.rates.sum(axis=1))
 
-    def _days(self, first: datetime.date | None, last: datetime.date | None) -> slice:
-        begin = 0 if first is None else max((first - self.start).days, 0)
-        end = self.n_days if last is None else max((last - self.start).days + 1, 0)
+    def _days(self, first_day: datetime.date | None, last_day: datetime.date | None) -> slice:
+        begin = 0 if first_day is None else max((first_day - self.start).days, 0)
+        end = self.n_days if last_day is None else max((last_day - self.start).days + 1, 0)
         return slice(begin, end)
 
     def date(self, day: int) -> datetime.date:
-        """Date of a day, numbered from the start."""
+        """Date of a day; the first day has the number 0."""
         return self.start + datetime.timedelta(days=day)
 
     def existing(self, date: datetime.date) -> list[SimulatedCountry]:
-        """Countries that exist on a day."""
+        """Countries that exist on a date."""
         return [country for country in self.countries if country.exists(date)]
 
     def attack(self, day_share: float, country_share: float) -> tuple[datetime.date, SimulatedCountry]:
-        """Return day and country of an attack at two uniform quantiles in [0, 1) of the rates."""
-        day = _place(self._cumulative, day_share)
-        return self.date(day), self.countries[_place(np.cumsum(self.rates[day]), country_share)]
+        """Return date and country of an attack at two uniform quantiles in [0, 1) of the rates."""
+        day = _quantile(self._cumulative, day_share)
+        return self.date(day), self.countries[_quantile(np.cumsum(self.rates[day]), country_share)]
 
 
-def _place(cumulative: Floats, share: float) -> int:
-    """Return the place at a share of the total; never one of weight 0."""
-    place = int(np.searchsorted(cumulative, share * cumulative[-1], side="right"))
-    # share * total may round up to the total, which lies after the last place of positive weight
-    return min(place, int(np.searchsorted(cumulative, cumulative[-1], side="left")))
+def _quantile(cumulative: Floats, share: float) -> int:
+    """Index at which cumulative weights exceed a share in [0, 1) of their total; its weight is positive."""
+    index = int(np.searchsorted(cumulative, share * cumulative[-1], side="right"))
+    # share * total may round up to the total, which lies after the last index of positive weight
+    return min(index, int(np.searchsorted(cumulative, cumulative[-1], side="left")))
 
 
 @cache
 def default_countries() -> tuple[SimulatedCountry, ...]:
     """Thirty-one countries with invented attacks, in bursts, from 1990 to 1999."""
-    content = resources.files("events").joinpath("data", "simulated_countries.csv").read_text(encoding="utf-8")
-    return tuple(_country(row) for row in csv.DictReader(content.splitlines()))
+    table = resources.files("events").joinpath("data", "simulated_countries.csv").read_text(encoding="utf-8")
+    return tuple(_country(row) for row in csv.DictReader(table.splitlines()))
 
 
 def _country(row: dict[str, str]) -> SimulatedCountry:
     return SimulatedCountry(
         **{name: row[name] for name in ("code", "name", "adjective", "people", "abbreviation")},
         rate=float(row["rate"]),
-        episodes=tuple(_episode(each) for each in row["episodes"].split()),
+        episodes=tuple(_episode(episode) for episode in row["episodes"].split()),
         opponents=tuple(row["opponents"].split()),
         since=datetime.date.fromisoformat(row["since"]) if row["since"] else None,
         until=datetime.date.fromisoformat(row["until"]) if row["until"] else None,
@@ -128,7 +132,7 @@ def _country(row: dict[str, str]) -> SimulatedCountry:
 
 
 def _episode(text: str) -> Episode:
-    """Parse first month, last month and rate: 1990-08/1991-02=9."""
+    """Read an episode from its first month, last month and rate: 1990-08/1991-02=9."""
     months, _, rate = text.partition("=")
     first, last = (datetime.date.fromisoformat(f"{month}-01") for month in months.split("/"))
     after = datetime.date(last.year + last.month // 12, last.month % 12 + 1, 1)

@@ -42,9 +42,10 @@ class SimulatedDocument:
     Attributes
     ----------
     document
-        As a model would have scored it; its gold is the true entity of each mention: the index of its first mention.
+        Article with the scores that a model would give; its gold is the true entity of each mention, named by the index
+        of the entity's first mention.
     true_antecedents
-        int32 (n_mentions,), read-only: the true antecedent of each mention, one of its candidates; -1 for NEW.
+        int32 (n_mentions,), read-only: true antecedent of each mention among its candidates; -1 for NEW.
     """
 
     document: ScoredDocument
@@ -66,15 +67,15 @@ def simulate_documents(
     countries: Sequence[SimulatedCountry] | None = None,
     apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None,
 ) -> Iterator[SimulatedDocument]:
-    """Simulate articles one after another; document i depends only on i, the seed and the other parameters.
+    """Simulate articles one after another; article i depends only on i, the seed and the other parameters.
 
-    Articles that can contain an event are more frequent when countries attack more; the others are spread evenly over
-    time. All content is invented.
+    Articles that can contain an event are more frequent when countries attack more; the other articles are spread
+    evenly over time. All text is invented.
 
     Parameters
     ----------
     n_documents
-        Number of documents, at least 0. A larger number adds documents and does not change the first ones.
+        Number of documents, at least 0. A larger number adds documents after the same first documents.
     seed
         Seed of the random draws, in [0, 2**64).
     start, end
@@ -86,14 +87,15 @@ def simulate_documents(
         Probability in [0, 1] that an article can contain an event: "attack" has a subject or an agent in it, and a
         country is named.
     median_mentions
-        Median of the number of mentions, in [10, 500]. The numbers are log-normal, clipped at 5 and near 700.
+        Median of the number of mentions of an article, in [10, 500]. The numbers are log-normal, clipped at 5 and near
+        700.
     countries
         Countries in the news; by default the 31 of `default_countries`. At least three must exist on every day.
     apart
         Function that returns pairs of mentions of a document that belong to different entities, int (n_pairs, 2). The
         true antecedents are then drawn from the distribution of the scores under this condition. With
         `events.TrueEvents.apart`, which returns the pairs that a rule keeps apart, counts of the rule are calibrated.
-        The text and the scores do not depend on `apart`; by default there is no such condition.
+        The text and the scores do not depend on `apart`. By default, true antecedents have no such condition.
 
     Yields
     ------
@@ -137,7 +139,7 @@ class _Simulation:
     apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None
 
     def document(self, number: int) -> SimulatedDocument:
-        """Simulate one document with its own generator."""
+        """Simulate the document of a number with a random generator of its own."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
         uniform = _uniforms(rng).__next__
         n_mentions = self.median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
@@ -170,22 +172,22 @@ class _Simulation:
 def _article(
     uniform: Uniform, attack_rates: AttackRates, event_share: float, n_mentions: int
 ) -> tuple[datetime.date, Story]:
-    """Choose date, topic and countries of an article: the main country, an opponent and an ally."""
+    """Draw the date, topic and countries of an article (the main country, an opponent, an ally), and write it."""
     attacks: list[str] = []
     if uniform() < event_share:
-        date, first = attack_rates.attack(uniform(), uniform())
-        existing = attack_rates.existing(date)
+        date, main = attack_rates.attack(uniform(), uniform())
+        countries = attack_rates.existing(date)
         topic, attacks = "conflict", _attacks(uniform)
     else:
         date = attack_rates.date(int(uniform() * attack_rates.n_days))
-        existing = attack_rates.existing(date)
-        first = pick(uniform, existing)
+        countries = attack_rates.existing(date)
+        main = pick(uniform, countries)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
-    others = [country for country in existing if country is not first]
-    opponents = [country for country in others if country.code in first.opponents]
-    second = pick(uniform, opponents or others)
-    third = pick(uniform, [country for country in others if country is not second])
-    return date, written(topic, (first, second, third), attacks, n_mentions, uniform)
+    other_countries = [country for country in countries if country is not main]
+    opponents = [country for country in other_countries if country.code in main.opponents]
+    opponent = pick(uniform, opponents or other_countries)
+    ally = pick(uniform, [country for country in other_countries if country is not opponent])
+    return date, written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
 
 
 def _uniforms(rng: np.random.Generator) -> Iterator[float]:
@@ -194,48 +196,48 @@ def _uniforms(rng: np.random.Generator) -> Iterator[float]:
 
 
 def _attacks(uniform: Uniform) -> list[str]:
-    """Choose sentences with "attack" for one article; the paper preset of the rule matches the first one."""
-    ours, others = news_texts().attacks.splitlines(), news_texts().other_attacks.splitlines()
-    chosen = [pick(uniform, ours)]
-    while len(chosen) < _MOST_ATTACKS and uniform() < _MORE_ATTACKS:
-        chosen.append(pick(uniform, others if uniform() < _BY_OTHERS else ours))
-    return chosen
+    """Draw sentences with "attack" for one article; the paper preset of the rule matches the first of them."""
+    attacks, attacks_of_others = news_texts().attacks.splitlines(), news_texts().other_attacks.splitlines()
+    sentences = [pick(uniform, attacks)]
+    while len(sentences) < _MOST_ATTACKS and uniform() < _MORE_ATTACKS:
+        sentences.append(pick(uniform, attacks_of_others if uniform() < _BY_OTHERS else attacks))
+    return sentences
 
 
 def _drawn_apart(candidates: CandidateScores, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator) -> Ints32:
-    """Draw antecedents as `_drawn`, given that pairs of mentions are of different entities."""
-    own = AntecedentDistribution.from_csr(candidates.indptr, candidates.antecedents, scores)
-    labels = sample_clusterings(own, n_samples=1, seed=int(rng.integers(2**63)), apart=pairs).labels[0]
-    # Given the entities, antecedents are independent: of the candidates in the mention's entity, or NEW for its first.
+    """Draw antecedents from the scores' distribution, given that `pairs` of mentions are in different entities."""
+    antecedents = AntecedentDistribution.from_csr(candidates.indptr, candidates.antecedents, scores)
+    labels = sample_clusterings(antecedents, n_samples=1, seed=int(rng.integers(2**63)), apart=pairs).labels[0]
+    # Given the entities, antecedents are independent: a candidate in the mention's entity, or NEW for a first mention.
     rows = np.repeat(np.arange(len(labels)), np.diff(candidates.indptr))
-    inside = labels[candidates.antecedents] == labels[rows]
-    return _drawn(candidates, np.where(inside, scores, -np.inf), rng, new=labels == np.arange(len(labels)))
+    is_possible = labels[candidates.antecedents] == labels[rows]
+    return _drawn(candidates, np.where(is_possible, scores, -np.inf), rng, new=labels == np.arange(len(labels)))
 
 
 def _drawn(candidates: CandidateScores, scores: Floats, rng: np.random.Generator, new: Bools | float = 1.0) -> Ints32:
-    """Draw the antecedent of each mention from softmax(scores), with a weight of 1 for NEW, or 0 where it cannot be."""
+    """Draw the antecedent of each mention from softmax(scores); `new` is the weight of NEW, 0 if it is impossible."""
     indptr, n_mentions = candidates.indptr, candidates.indptr.size - 1
     cumulative = np.concatenate(([0.0], np.cumsum(np.exp(scores))))
     begin, end = cumulative[indptr[:-1]], cumulative[indptr[1:]]
     target = begin + rng.random(n_mentions) * (end - begin + new)
-    places = np.searchsorted(cumulative, target, side="right") - 1
-    linked = target < end
+    candidate_indices = np.searchsorted(cumulative, target, side="right") - 1
+    is_linked = target < end
     drawn = np.full(n_mentions, NEW, np.int32)
-    drawn[linked] = candidates.antecedents[places[linked]]
+    drawn[is_linked] = candidates.antecedents[candidate_indices[is_linked]]
     drawn.flags.writeable = False
     return drawn
 
 
 def _entities(antecedents: Ints32) -> list[int]:
-    """Label each mention with the first mention of its entity: the connected components of the links."""
+    """Index of the first mention of each mention's entity; entities are the connected components of the links."""
     labels: list[int] = []
     for mention, antecedent in enumerate(antecedents.tolist()):
         labels.append(mention if antecedent == NEW else labels[antecedent])
     return labels
 
 
-MIN_PROB = 1e-4  # candidates below are left out
-_HOPELESS = -13.0  # noise cannot lift such a score to a probability of MIN_PROB
+MIN_PROB = 1e-4  # candidates of lower probability are left out
+_HOPELESS = -13.0  # below this score, noise cannot raise the probability to MIN_PROB
 _NOISE_OF_PAIR = 0.8
 _NOISE_OF_MENTION = 1.0
 
@@ -247,11 +249,11 @@ class CandidateScores:
     Attributes
     ----------
     indptr
-        int64 (n_mentions + 1,).
+        int64 (n_mentions + 1,): the candidates of mention i are the elements indptr[i] to indptr[i + 1] - 1.
     antecedents
-        int32 (n_candidates,), ascending in each row.
+        int32 (n_candidates,): indices of the candidates, ascending for each mention.
     scores
-        float64 (n_candidates,): natural logarithms; NEW has 0.
+        float64 (n_candidates,): natural logarithms of the candidates' weights; NEW has 0.
     """
 
     indptr: Ints
@@ -266,46 +268,46 @@ def candidate_scores(
     subjects: Bools,
     rng: np.random.Generator,
 ) -> CandidateScores:
-    """Score the earlier mentions as antecedents of each, and leave out those of probability below `MIN_PROB`.
+    """Score earlier mentions as antecedents of each mention, and leave out those of probability below `MIN_PROB`.
 
-    Scores of nouns and names depend on their words, those of pronouns on agreement and distance, so that the
-    probability of a pronoun is spread over all entities that it could refer to. The true entity has less influence
-    than it should; this makes the uncertainty.
+    Scores of nouns and names depend on their words, and scores of pronouns on agreement and distance, so that the
+    probability of a pronoun is spread over all entities to which it could refer. The true entity has only a limited
+    influence on scores, which makes entities uncertain.
 
     Parameters
     ----------
     traits
         Properties of each mention on which scores depend.
     mentions
-        int32 (n_mentions, 3), in the order of the text: start, end, head.
+        int32 (n_mentions, 3): first token, exclusive end and head of each mention, in the order of the text.
     sentences
         int32 (n_tokens,): sentence of each token.
     subjects
         bool (n_mentions,): whether the mention is a subject.
     rng
-        Source of the noise.
+        Generator of the noise in the scores.
     """
     n_mentions = len(traits)
-    pronouns = np.array([each.pronoun for each in traits], np.bool_)
+    pronouns = np.array([mention_traits.pronoun for mention_traits in traits], np.bool_)
     features = _Features(traits, sentences[mentions[:, 2]].astype(np.float64), subjects, pronouns)
     scores = np.empty((n_mentions, n_mentions))
-    nouns, others = np.flatnonzero(~pronouns), np.flatnonzero(pronouns)
-    scores[nouns] = features.scores_of_nouns(nouns)
-    scores[others] = features.scores_of_pronouns(others)
-    # Antecedents end before their mention begins: a phrase is not an antecedent of its own parts.
+    noun_rows, pronoun_rows = np.flatnonzero(~pronouns), np.flatnonzero(pronouns)
+    scores[noun_rows] = features.scores_of_nouns(noun_rows)
+    scores[pronoun_rows] = features.scores_of_pronouns(pronoun_rows)
+    # An antecedent ends before its mention begins: a phrase is not an antecedent of the mentions inside it.
     scores[mentions[:, 1][None, :] > mentions[:, 0][:, None]] = -np.inf
     scores += rng.normal(0.0, _NOISE_OF_MENTION, n_mentions)[:, None]
     rows, columns = np.nonzero(scores > _HOPELESS)
     kept_scores = scores[rows, columns] + rng.normal(0.0, _NOISE_OF_PAIR, rows.size)
     weights = np.exp(kept_scores)
     totals = 1.0 + np.bincount(rows, weights, n_mentions)
-    likely = weights >= MIN_PROB * totals[rows]
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[likely], minlength=n_mentions))))
-    return CandidateScores(indptr.astype(np.int64), columns[likely].astype(np.int32), kept_scores[likely])
+    is_likely = weights >= MIN_PROB * totals[rows]
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[is_likely], minlength=n_mentions))))
+    return CandidateScores(indptr.astype(np.int64), columns[is_likely].astype(np.int32), kept_scores[is_likely])
 
 
 class _Features:
-    """Features of all mentions; scores have the shape (rows, n_mentions)."""
+    """Features of all mentions; scores are float64 (n_rows, n_mentions), a row for each mention in `rows`."""
 
     def __init__(self, traits: Sequence[Traits], sentence: Floats, subjects: Bools, pronouns: Bools) -> None:
         self.entity = _numbered(each.entity for each in traits)
@@ -320,7 +322,7 @@ class _Features:
         self.pronouns = pronouns
 
     def scores_of_nouns(self, rows: Ints) -> Floats:
-        """Scores of nouns and names: same words, same country, same entity; "a" favours NEW."""
+        """Scores of nouns and names: same words, country and entity raise them; "a" lowers them."""
         scores = np.full((rows.size, self.pronouns.size), -10.3)
         scores += 3.2 * _same(self.agreement, rows)
         same_text = _same(self.text, rows) & ~self.pronouns
@@ -334,7 +336,7 @@ class _Features:
         return scores
 
     def scores_of_pronouns(self, rows: Ints) -> Floats:
-        """Scores of pronouns: agreement first, then distance, subjects, other pronouns, and the true entity."""
+        """Scores of pronouns, by agreement, distance, true entity, and whether a candidate is subject or pronoun."""
         scores = np.full((rows.size, self.pronouns.size), -8.0)
         scores += 9.8 * _same(self.agreement, rows)
         scores += 1.3 * _same(self.entity, rows)

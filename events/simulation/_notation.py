@@ -70,7 +70,7 @@ Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a ment
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One place of a template: a word, or a slot if `slot` is not empty. `head` is an item, or -1 at the root."""
+    """A word of a template, or a slot if `slot` is not empty. `head` is the index of an item, or -1 for the root."""
 
     text: str
     lemma: str
@@ -83,7 +83,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Items, and the first, last and head item of each mention without a slot."""
+    """Items of a phrase, and the first, last and head item of each mention without a slot."""
 
     items: tuple[Item, ...]
     mentions: tuple[tuple[int, int, int], ...]
@@ -91,7 +91,7 @@ class Template:
 
 @dataclass(slots=True)
 class ParsedPhrase:
-    """Words with their parse; heads are relative to the first word, -1 at the root."""
+    """Words with their parse and mentions; heads are word offsets in the phrase, -1 for the root."""
 
     text: list[str] = field(default_factory=list)
     lemma: list[str] = field(default_factory=list)
@@ -102,22 +102,22 @@ class ParsedPhrase:
     root: int = 0
 
     def add(self, text: str, lemma: str, upos: str, dep: str, head: int) -> None:
-        """Add a word."""
+        """Append a word."""
         self.text.append(text)
         self.lemma.append(lemma)
         self.upos.append(upos)
         self.dep.append(dep)
         self.head.append(head)
 
-    def append(self, other: ParsedPhrase) -> None:
-        """Add all words and mentions of another phrase, which is not changed."""
+    def append(self, phrase: ParsedPhrase) -> None:
+        """Append all words and mentions of another phrase, which stays unchanged."""
         start = len(self.text)
-        self.text += other.text
-        self.lemma += other.lemma
-        self.upos += other.upos
-        self.dep += other.dep
-        self.head += [start + head if head >= 0 else -1 for head in other.head]
-        self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in other.marks]
+        self.text += phrase.text
+        self.lemma += phrase.lemma
+        self.upos += phrase.upos
+        self.dep += phrase.dep
+        self.head += [start + head if head >= 0 else -1 for head in phrase.head]
+        self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in phrase.marks]
 
     def definiteness(self, start: int = 0) -> int:
         """Definiteness of the noun phrase that begins at a word: see `Traits`."""
@@ -138,18 +138,18 @@ def parsed(notation: str) -> Template:
     ValueError
         If a head is missing or ambiguous, or there is not exactly one root.
     """
-    pieces, opened, brackets = [], [], []
-    for place, piece in enumerate(notation.split()):
+    pieces, open_positions, brackets = [], [], []
+    for position, piece in enumerate(notation.split()):
         left, body, right = _ITEM.fullmatch(piece).groups()  # type: ignore[union-attr]
         pieces.append(body)
-        opened += [place] * len(left)
-        brackets += [(opened.pop(), place) for _ in right]
-    raw = [_fields(pieces, place) for place in range(len(pieces))]
-    roots = [place for place, (_, _, _, dep, _) in enumerate(raw) if dep == "root"]
+        open_positions += [position] * len(left)
+        brackets += [(open_positions.pop(), position) for _ in right]
+    raw = [_fields(pieces, position) for position in range(len(pieces))]
+    roots = [position for position, (_, _, _, dep, _) in enumerate(raw) if dep == "root"]
     names = [re.sub(r"[{}!?]", "", text) for text, *_ in raw]
     items = []
-    for place, (text, lemma, upos, dep, towards) in enumerate(raw):
-        head = _head(raw, names, place, towards, roots[0])
+    for position, (text, lemma, upos, dep, towards) in enumerate(raw):
+        head = _head(raw, names, position, towards, roots[0])
         slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", text)
         items.append(Item(text, lemma, upos, dep, head, *((slot[1], slot[2] or "") if slot else ())))
     mentions = []
@@ -163,8 +163,8 @@ def parsed(notation: str) -> Template:
 def _function_words() -> dict[str, tuple[str, str, str, str]]:
     words = {}
     for line in _FUNCTION_WORDS_BY_KIND.strip().splitlines():
-        alike, upos, dep, towards = line.split()
-        for word, _, lemma in (each.partition("=") for each in alike.split(",")):
+        words_of_line, upos, dep, towards = line.split()
+        for word, _, lemma in (entry.partition("=") for entry in words_of_line.split(",")):
             words[word] = (lemma or word, upos, dep, towards)
     return words
 
@@ -172,15 +172,15 @@ def _function_words() -> dict[str, tuple[str, str, str, str]]:
 _Raw = tuple[str, str, str, str, str]  # text, lemma, part of speech, label, kind of the head
 
 
-def _fields(pieces: Sequence[str], place: int) -> _Raw:
-    word, *annotation = pieces[place].split("/")
+def _fields(pieces: Sequence[str], position: int) -> _Raw:
+    word, *annotation = pieces[position].split("/")
     if word.startswith("{"):
         return word, "", "", *_label(annotation)
     if annotation:
         upos, *label = annotation
         text, _, lemma = word.partition("=")
         return text, lemma or text, _UPOS[upos], *_label(label)
-    infinitive = word == "to" and "/V" in pieces[place + 1]
+    infinitive = word == "to" and "/V" in pieces[position + 1]
     return word, *(_INFINITIVE if infinitive else _function_words()[word])
 
 
@@ -189,22 +189,22 @@ def _label(annotation: Sequence[str]) -> tuple[str, str]:
     return dep, towards
 
 
-def _head(raw: Sequence[_Raw], names: Sequence[str], place: int, towards: str, root: int) -> int:
-    _, _, _, dep, _ = raw[place]
+def _head(raw: Sequence[_Raw], names: Sequence[str], position: int, towards: str, root: int) -> int:
+    _, _, _, dep, _ = raw[position]
     if dep == "root":
         return -1
     if towards == "root":
         return root
-    later = range(place + 1, len(raw))
+    later_items = range(position + 1, len(raw))
     if towards == "noun":
-        found = [p for p in later if raw[p][2] in _NOMINAL and raw[p][3] not in _BEFORE_NOUNS][:1]
+        heads = [p for p in later_items if raw[p][2] in _NOMINAL and raw[p][3] not in _BEFORE_NOUNS][:1]
     elif towards == "verb":
-        found = [p for p in later if raw[p][2] == "VERB"][:1]
+        heads = [p for p in later_items if raw[p][2] == "VERB"][:1]
     elif towards == "conjunct":
-        found = [p for p in later if raw[p][3] == "conj"][:1]
+        heads = [p for p in later_items if raw[p][3] == "conj"][:1]
     else:
-        found = [p for p, name in enumerate(names) if name == towards]
-    return found[0]
+        heads = [p for p, name in enumerate(names) if name == towards]
+    return heads[0]
 
 
 # --- filling --------------------------------------------------------------------------------------
@@ -216,37 +216,37 @@ def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str =
     Parameters
     ----------
     template
-        From `parsed`.
+        Template that `parsed` returns.
     fillers
-        A phrase for each item that is a slot.
+        Phrase for each item that is a slot, by the index of the item.
     scene
-        Distinguishes mentions of the template itself: "the bridge" of one scene is not that of another.
+        Name of the scene, because "the bridge" of one scene is not the bridge of another scene.
     """
     phrase = ParsedPhrase()
-    starts, places = [], []
+    starts, positions = [], []
     for i, item in enumerate(template.items):
         start = len(phrase.text)
         starts.append(start)
         if item.slot:
             filler = fillers[i]
-            places.append(start + filler.root)
+            positions.append(start + filler.root)
             phrase.append(filler)
         else:
-            places.append(start)
+            positions.append(start)
             phrase.add(item.text, item.lemma, item.upos, item.dep, -1)
     starts.append(len(phrase.text))
-    for item, place in zip(template.items, places, strict=True):
+    for item, position in zip(template.items, positions, strict=True):
         if item.head < 0:
-            phrase.root = place
+            phrase.root = position
         else:
-            phrase.head[place] = places[item.head]
+            phrase.head[position] = positions[item.head]
         if item.slot:
-            # A name in the place of an adjective is a compound.
-            phrase.dep[place] = "compound" if item.dep == "amod" and phrase.upos[place] == "PROPN" else item.dep
-        elif item.text == "a" and phrase.text[place + 1][0] in "AEIOaeio":
-            phrase.text[place] = "an"
+            # A name instead of an adjective is a compound.
+            phrase.dep[position] = "compound" if item.dep == "amod" and phrase.upos[position] == "PROPN" else item.dep
+        elif item.text == "a" and phrase.text[position + 1][0] in "AEIOaeio":
+            phrase.text[position] = "an"
     for first, last, head in template.mentions:
-        phrase.marks.append(_own_mention(phrase, starts[first], starts[last + 1], places[head], scene))
+        phrase.marks.append(_own_mention(phrase, starts[first], starts[last + 1], positions[head], scene))
     return phrase
 
 

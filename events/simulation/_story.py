@@ -25,11 +25,11 @@ _PRONOUNS = {
     "she": ("she", "her", "her"),
 }
 _CAN_BE_PRONOUNS = frozenset({"nsubj", "nsubj:pass", "obj", "obl", "obl:agent", "nmod"})
-_RECENT = 2  # most sentences between a pronoun and the mention before
+_RECENT = 2  # largest number of sentences from the last mention of an entity to a pronoun
 _PRONOUN_OF_SUBJECT, _PRONOUN_OF_OTHERS, _PRONOUN_IF_POSSIBLE = 0.6, 0.25, 0.75
 _FIRST_COUNTRY = re.compile(r"\{(name|adj|people|abbr)[}']")
-_SCENE = 10  # sentences before some roles go to other entities
-_CHANGE = 0.5  # share of roles that do
+_SCENE = 10  # number of sentences after which some roles pass to other entities
+_CHANGE = 0.5  # share of the roles that pass to other entities
 
 
 def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
@@ -41,16 +41,16 @@ def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
 
 
 class EntityKind(msgspec.Struct, frozen=True):
-    """Entities with the same noun phrases.
+    """A kind of entities, which are mentioned by the same noun phrases.
 
     Attributes
     ----------
     pronoun
-        Pronoun for one: they, it, person (he or she), or empty for none.
+        Pronoun for an entity: they, it, person (he or she), or "" if pronouns never stand for it.
     nouns
-        Choices for ``@``, separated by blanks.
+        Nouns that can replace ``@``, separated by blanks.
     first, later
-        Noun phrases that introduce an entity, and that return to it; ``@`` is the noun.
+        Noun phrases for the first mention of an entity, and for later mentions; ``@`` stands for the noun.
     """
 
     pronoun: str
@@ -65,9 +65,9 @@ class Topic(msgspec.Struct, frozen=True):
     Attributes
     ----------
     roles
-        Letters of slots, each with kinds to choose from; digits are the numbers of the article's countries.
+        Letters of slots, each with the kinds of its entity; digits are the numbers of the article's countries.
     sentences
-        One per line.
+        Sentences of the topic in the notation, one per line.
     """
 
     roles: str
@@ -75,7 +75,7 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class NewsTexts(msgspec.Struct, frozen=True):
-    """Kinds and topics by name, and sentences with an attack, one per line."""
+    """Kinds and topics by name; sentences with an attack by the main country, and with other attacks, one per line."""
 
     kinds: dict[str, EntityKind]
     topics: dict[str, Topic]
@@ -86,8 +86,8 @@ class NewsTexts(msgspec.Struct, frozen=True):
 @cache
 def news_texts() -> NewsTexts:
     """Return the shipped texts."""
-    content = resources.files("events").joinpath("data", "simulated_news.yaml").read_bytes()
-    return msgspec.yaml.decode(content, type=NewsTexts)
+    data = resources.files("events").joinpath("data", "simulated_news.yaml").read_bytes()
+    return msgspec.yaml.decode(data, type=NewsTexts)
 
 
 # --- words of countries ------------------------------------------------------------------------------------
@@ -95,29 +95,29 @@ def news_texts() -> NewsTexts:
 
 @lru_cache(maxsize=2**15)
 def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> ParsedPhrase:
-    """Return the phrase of a template about an entity of these countries; callers must not change it."""
+    """Phrase of a template about an entity of these countries; it is cached, so callers must not change it."""
     items = enumerate(parsed(notation).items)
     fillers = {i: _country_words(item, countries[item.slot.endswith("2")]) for i, item in items if item.slot}
     return joined(parsed(notation), fillers)
 
 
 def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
-    """Return the words of a country for a slot, by default its name. A name is a mention, an adjective is not."""
+    """Words of a country for a slot, by default its name. A name is a mention, an adjective is not."""
     slot = item.slot.rstrip("2")
     words = {"adj": country.adjective, "people": country.people, "abbr": country.abbreviation}.get(slot, country.name)
-    named = slot in ("name", "abbr") or not words
-    parts = (words or country.name).split()
-    if item.dep in ("amod", "compound", "conj"):  # before a noun with its own article or none
-        parts = [part for part in parts if part != "the"]
-    phrase = ParsedPhrase(root=len(parts) - 1)
-    for part in parts[:-1]:
-        phrase.add(part, part, *(("DET", "det") if part == "the" else ("PROPN", "compound")), phrase.root)
-    lemma = parts[-1].removesuffix("s") if slot == "people" and not named else parts[-1]
-    phrase.add(parts[-1], lemma, "ADJ" if slot == "adj" and not named else "PROPN", "root", -1)
-    text = " ".join(parts).lower()
+    is_name = slot in ("name", "abbr") or not words
+    tokens = (words or country.name).split()
+    if item.dep in ("amod", "compound", "conj"):  # before a noun, the country's own article is dropped
+        tokens = [token for token in tokens if token != "the"]
+    phrase = ParsedPhrase(root=len(tokens) - 1)
+    for token in tokens[:-1]:
+        phrase.add(token, token, *(("DET", "det") if token == "the" else ("PROPN", "compound")), phrase.root)
+    lemma = tokens[-1].removesuffix("s") if slot == "people" and not is_name else tokens[-1]
+    phrase.add(tokens[-1], lemma, "ADJ" if slot == "adj" and not is_name else "PROPN", "root", -1)
+    text = " ".join(tokens).lower()
     if item.manner == "'s":
         _make_possessive(phrase)
-    if named:
+    if is_name:
         traits = Traits(country.code, "it", lemma, text, 1, country.code)
         phrase.marks.append((0, len(phrase.text), phrase.root, traits))
     return phrase
@@ -133,7 +133,7 @@ def _make_possessive(phrase: ParsedPhrase) -> None:
 @dataclass(slots=True)
 class _Entity:
     key: str
-    agreement: str  # a key of _PRONOUNS, or empty
+    agreement: str  # a key of _PRONOUNS, or "" for no pronoun
     countries: tuple[SimulatedCountry, ...]
     first: list[str]
     later: list[str]
@@ -143,7 +143,7 @@ class _Entity:
 
 @dataclass(slots=True)
 class Story:
-    """The text of an article; its mentions are in `words.marks`, in no particular order."""
+    """The text of an article, and the sentence of each word; its mentions are in `words.marks`, in any order."""
 
     words: ParsedPhrase = field(default_factory=ParsedPhrase)
     sent: list[int] = field(default_factory=list)
@@ -159,7 +159,7 @@ class Story:
 
 
 class _Cast:
-    """Entities by role, and their next mentions."""
+    """Entities of an article by role, and the phrases of their next mentions."""
 
     def __init__(self, roles: str, countries: Sequence[SimulatedCountry], uniform: Uniform) -> None:
         self._countries = countries
@@ -172,7 +172,7 @@ class _Cast:
         self.change(1.0)
 
     def change(self, share: float = _CHANGE) -> None:
-        """Give some roles to other entities."""
+        """Assign new entities to a share of the roles."""
         for role, choices in self._choices.items():
             if self._uniform() < share:
                 self._entities[role] = self._entity(pick(self._uniform, choices))
@@ -186,7 +186,7 @@ class _Cast:
         noun = pick(self._uniform, kind.nouns.split())
         agreement = pick(self._uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
         first, later = (
-            [each.replace("@", noun) for each in phrases if _is_usable(each, len(countries))]
+            [template.replace("@", noun) for template in phrases if _is_usable(template, len(countries))]
             for phrases in (kind.first, kind.later)
         )
         self._n_entities += 1
@@ -234,7 +234,7 @@ class _Cast:
 
 
 def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedPhrase:
-    """Return a noun phrase for an entity, with its mention."""
+    """Noun phrase for an entity, with its mention."""
     bare = _country_phrase(notation, entity.countries if "2" in notation else entity.countries[:1])
     phrase = ParsedPhrase(root=bare.root)
     phrase.append(bare)
@@ -259,19 +259,19 @@ def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedP
 
 
 def _is_usable(notation: str, n_countries: int) -> bool:
-    """Whether an entity of this number of countries has words for all slots."""
+    """Whether an entity of `n_countries` countries has words for all slots of a noun phrase."""
     return n_countries > 1 if "2" in notation else n_countries > 0 or "{" not in notation
 
 
 def _country_of(notation: str, countries: tuple[SimulatedCountry, ...]) -> str:
-    """Return the countries that describe an entity; the country of its location (name2) does not count."""
+    """Codes of the countries that describe an entity; the country of its location (name2) does not count."""
     first = countries[0].code if _FIRST_COUNTRY.search(notation) else NO_COUNTRY
     return f"{first}+{countries[1].code}" if "{adj2}" in notation else first
 
 
 def _pronoun(entity: _Entity, item: Item) -> ParsedPhrase:
-    subject, other, possessive = _PRONOUNS[entity.agreement]
-    text = possessive if item.manner == "'s" else subject if item.dep.startswith("nsubj") else other
+    subject, object_form, possessive = _PRONOUNS[entity.agreement]
+    text = possessive if item.manner == "'s" else subject if item.dep.startswith("nsubj") else object_form
     phrase = ParsedPhrase()
     phrase.add(text, possessive if item.manner == "'s" else subject, "PRON", "root", -1)
     traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
@@ -294,19 +294,19 @@ def written(
     Parameters
     ----------
     topic
-        Name of a topic.
+        Name of the topic in `news_texts`.
     countries
-        Three countries: the main one, its opponent, its ally.
+        Three countries: the main country, its opponent and its ally.
     attacks
-        Sentences to insert between those of the topic, in this order, at random places.
+        Sentences to insert in this order at random positions between the sentences of the topic.
     n_mentions
-        The article ends near this number of mentions, after all attacks.
+        Number of mentions near which the article ends, after all attacks.
     uniform
-        Source of all random choices.
+        Function that returns a uniform draw from [0, 1), for all random choices.
     """
     cast = _Cast(news_texts().topics[topic].roles, countries, uniform)
     sentences = news_texts().topics[topic].sentences.splitlines()
-    # Last first: the number of mentions before each attack, and the attacks.
+    # In reverse order: the number of mentions before each attack, and the attacks.
     thresholds = sorted((0.9 * n_mentions * uniform() for _ in attacks), reverse=True)
     waiting = list(reversed(attacks))
     story = Story()

@@ -106,6 +106,15 @@ def test_the_binned_error_finds_the_true_one() -> None:
 FEW = {"n_resamples": 200, "bin_size": 200}
 
 
+def test_the_table_of_an_error_is_one_row() -> None:
+    # Bins of two pairs: |0.2 - 0| and |0.6 - 0.5|, of which l1 is the mean.
+    error = calibration_error([0.2, 0.2, 0.6, 0.6], [0, 0, 1, 0], n_bins=2, norm="l1", interval=None)
+    (row,) = error.to_frame().to_dict("records")
+    assert row.pop("estimate") == pytest.approx(0.15)
+    expected = {"norm": "l1", "debiased": False, "level": 0.95, "n_pairs": 4, "n_bins": 2}
+    assert row == {**expected, **dict.fromkeys(("lower", "upper", "interval"))}
+
+
 def test_the_simulated_interval_is_the_default_without_documents() -> None:
     q, y = made_pairs(1)
     error = calibration_error(q, y, level=0.9, seed=3, **FEW)  # type: ignore[arg-type]

@@ -119,7 +119,7 @@ def test_the_band_contains_the_whole_true_curve() -> None:
     for seed in range(60):
         made = synthetic_pairs(3000, temperature=1.5, dependence=0.1, n_documents=60, seed=seed)
         cells = _smooth_curves._Pairs.of(made.q, made.y.astype(float), made.documents.astype(np.int32))
-        places = _smooth_curves._places(cells)
+        places = _smooth_curves._points(cells)
         fit = _smooth_curves._fitted(cells.x, *cells.sums(), places, 2.0)
         half = _smooth_curves._half_widths(cells, fit, places, 2.0, 0.95, np.random.default_rng(seed))
         held += bool(np.all(np.abs(places / 1.5 - places - fit.shift) <= half))

@@ -202,6 +202,18 @@ def test_loaded_counts_are_merged_into_a_counter_that_goes_on(tmp_path: Path) ->
     assert_same(second, counted())
 
 
+def test_saved_counts_that_were_edited_are_not_loaded(tmp_path: Path) -> None:
+    counter = EventCounter(n_samples=100)
+    counter.update(DOCUMENTS)
+    counter.save(tmp_path)
+    record = (tmp_path / "counter.json").read_text()
+    for edited in (record.replace('"n_with_events": ', '"n_with_events": 1', 1), record[:-30]):
+        assert edited != record
+        (tmp_path / "counter.json").write_text(edited)
+        with error(InputError, place="counter.json"):
+            EventCounter.load(tmp_path)
+
+
 def test_documents_before_an_invalid_one_or_an_error_of_the_iterable_are_counted() -> None:
     def documents() -> Iterator[Any]:
         yield from DOCUMENTS[:3]

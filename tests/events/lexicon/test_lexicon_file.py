@@ -142,7 +142,7 @@ def test_a_file_that_breaks_the_format_is_rejected_with_one_line(tmp_path, text,
 
 
 def test_the_file_in_the_documentation_of_load_lexicon_loads_and_works_as_described(tmp_path):
-    notes = load_lexicon.__doc__.partition("::\n")[2].partition("What a file says")[0]
+    notes = load_lexicon.__doc__.partition("::\n\n")[2].partition("\n\n")[0]
     lexicon = loaded(tmp_path, notes)
     assert codes(lexicon, "the g-7 and the G7 and a G7 chord") == ["X-G7", "X-G7"]
     assert codes(lexicon, "Yankees Guinean Jersey") == ["USA", "?"]

@@ -58,14 +58,14 @@ def probabilities(events: DocumentEvents | None) -> dict[str, float]:
 def test_a_possessed_mention_is_described_where_its_possessor_is() -> None:
     # mentions: 0 Israel, 1 it (of 0 in the first sample), 2 its troops
     labels = np.array([[0, 0], [0, 1], [2, 2]], np.int32)
-    matches = matches_of([], [(0,)], inferred=(InferredDescription(2, "ISR", 0, others=(0,), possessor=1),))
+    matches = matches_of([], [(0,)], inferred=(InferredDescription(2, "ISR", 0, described_mentions=(0,), possessor=1),))
     assert matches.with_virtual_mentions(labels, np.array([0.9, 0.9]))[3].tolist() == [2, 3]
 
 
 def test_a_stand_in_holds_by_the_draw_unless_its_entity_has_a_name() -> None:
     # mentions: 0 the FMLN, 1 the guerrillas, who are the FMLN in the last sample anyway
     labels = np.array([[0, 0, 0], [1, 1, 0]], np.int32)
-    stand_in = InferredDescription(1, "FMLN", 0, others=(0,), start=0.2, chance=0.3)
+    stand_in = InferredDescription(1, "FMLN", 0, described_mentions=(0,), start=0.2, chance=0.3)
     matches = matches_of([], [(0,)], inferred=(stand_in,))
     draws = np.array([0.1, 0.49, 0.3])
     assert matches.with_virtual_mentions(labels, draws)[2].tolist() == [2, 1, 2]
