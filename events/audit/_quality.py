@@ -13,8 +13,9 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats, Ints, Ints8
 from corefsample.errors import InputError
 from events.audit._documents import AuditFrame, event_and_actor
-from events.audit._plan import AuditPlan, allocate, cut_names
+from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, RESOLVED, UNSURE, YES, SheetLabels
+from events.audit._strata import allocate, cut_names
 from events.audit._totals import Bounds, CellCounts, Cells, Method, interval_of, target_cells
 from events.rules._outcomes import ANYBODY
 

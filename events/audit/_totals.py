@@ -18,8 +18,9 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError, ParameterHint
 from events.audit import _kernels
-from events.audit._plan import AuditPlan, cut_classes
+from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
+from events.audit._strata import cut_classes
 
 Method = Literal["mid-p", "exact"]
 

@@ -29,8 +29,9 @@ from events.audit._documents import (
     read_scores,
     read_text_table,
 )
-from events.audit._plan import AuditPlan, Stratum, draw
+from events.audit._plan import AuditPlan, draw
 from events.audit._sheets import SheetLabels
+from events.audit._strata import Stratum
 from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question, default_question, rule_question
