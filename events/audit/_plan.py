@@ -51,13 +51,14 @@ class AuditPlan(HtmlTable):
     stratum_of
         int64 (n_documents,): index of each document's stratum.
     rounds
-        Labels of each stratum after each round: the last are those of the whole sample.
+        Number of labels of each stratum after each round; the last round has those of the whole sample.
     sample, round_of
-        int64 (n_sampled,): the documents to label, in random order within each round, and their rounds, from 1.
+        int64 (n_sampled,): documents of the sample, in random order within each round, and their rounds, from 1.
     cuts
         Bounds of the ranges of P.
     by, seed, floor
-        As given to `plan_audit`.
+        Length of the periods that divide strata, None without; seed of the sample; smallest number of labels of a
+        stratum.
     proxies
         Probabilities of other models by name, float64 (n_documents,) each, whose mean with P made the strata.
     clusters
@@ -84,7 +85,7 @@ class AuditPlan(HtmlTable):
     @property
     def identity(self) -> str:
         """Twelve hexadecimal digits that name the plan, of whatever round."""
-        content = {
+        identifying = {
             "source": self.frame.source["sha256"],
             "targets": self.frame.targets,
             "strata": [[each.name, each.n_documents] for each in self.strata],
@@ -94,7 +95,7 @@ class AuditPlan(HtmlTable):
                 "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
             ).hexdigest(),
         }
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(identifying).encode()).hexdigest()[:12]
 
     def inclusion_probability(self, round_number: int) -> dict[int, float]:
         """Probability of each stratum's documents to be in the sample of the rounds up to this one, by index."""
@@ -208,18 +209,18 @@ def plan_audit(
     frame
         All documents, from `read_run_documents`, `read_scores` or `AuditFrame.from_arrays`.
     n_labels
-        Documents to label, at least one per stratum.
+        Number of documents to draw, at least one per stratum; 200 by default.
     cuts
-        Rising bounds of the ranges of P, in (0, 1]. None: two of them by `best_cuts`, or one where the floors would
-        take more than half of the labels.
+        Rising bounds of the ranges of P, in (0, 1]. By default, two bounds that make the estimate vary least, or one if
+        the floors would take more than half of the labels.
     groups
-        One value for each document: a column of the user's, or whether a keyword expression matches.
+        One value for each document, by which strata are divided too, such as a column of a table; by default none.
     by
-        Length of the periods of which each gets its own strata, such as "year"; None: none.
+        Length of the periods by which strata are divided too, such as "year"; by default, periods do not divide strata.
     floor
-        The fewest labels of a stratum, at least 1; a smaller stratum is labelled whole.
+        Smallest number of labels of a stratum, at least 1; a smaller stratum is labelled whole. 5 by default.
     seed
-        In [0, 2**64). It and the doc_ids fix the sample, whatever the order of the documents.
+        Seed of the sample, in [0, 2**64). The sample depends on it and the doc_ids, not on the order of the documents.
     proxies
         Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
         0 and 1. Strata are then ranges of their mean with the highest P, and `estimate_counts` uses them. By default,
@@ -308,12 +309,13 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
     Parameters
     ----------
     plan
-        The plan.
+        Plan to which the round is added.
     n_more
-        Documents of the new round.
+        Number of documents of the new round.
     learned
-        Of each target P that a reader says yes, (n_documents,), learned from the labels so far: the new labels then go
-        where labels are expected to differ most from it. Numbers of labels then depend on earlier labels.
+        P that a reader says yes for each target, (n_documents,) each, learned from earlier labels. The new labels then
+        go where they are expected to differ most from this P, and their numbers depend on earlier labels. By default,
+        labels are divided as in earlier rounds.
 
     Raises
     ------
@@ -328,7 +330,7 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
         )
     sizes = [each.n_documents for each in plan.strata]
     spreads = [each.spread for each in plan.strata] if learned is None else _learned_spreads(plan, learned)
-    counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, taken=plan.rounds[-1])
+    counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, earlier_labels=plan.rounds[-1])
     rounds = (*plan.rounds, tuple(counts.tolist()))
     strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
     sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)

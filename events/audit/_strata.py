@@ -79,18 +79,18 @@ def stratify(
     names, numbers
         Names of the strata that have documents, and the stratum of each document: int64 (n_documents,).
     """
-    parts: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(p, cuts))]
+    divisions: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(p, cuts))]
     if groups is not None:
         texts, codes = np.unique(groups.astype(str), return_inverse=True)
-        parts.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
+        divisions.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
     if by is not None:
         calendar = Calendar(by)
         numbers, codes = np.unique(calendar.numbers(frame.dates), return_inverse=True)
-        parts.append(([period.label for period in calendar.periods(numbers)], codes.astype(np.int64)))
-    shape = [len(names) for names, _ in parts]
-    present, strata = np.unique(np.ravel_multi_index([codes for _, codes in parts], shape), return_inverse=True)
+        divisions.append(([period.label for period in calendar.periods(numbers)], codes.astype(np.int64)))
+    shape = [len(names) for names, _ in divisions]
+    present, strata = np.unique(np.ravel_multi_index([codes for _, codes in divisions], shape), return_inverse=True)
     indices = np.transpose(np.unravel_index(present, shape)).tolist()
-    labels = [", ".join(names[i] for i, (names, _) in zip(row, parts, strict=True)) for row in indices]
+    labels = [", ".join(names[i] for i, (names, _) in zip(row, divisions, strict=True)) for row in indices]
     return labels, strata.astype(np.int64)
 
 
@@ -112,27 +112,32 @@ def expected_spread(mean_p: Floats) -> Floats:
 
 
 def allocate(
-    sizes: npt.ArrayLike, spreads: npt.ArrayLike, n_labels: int, *, floor: int, taken: npt.ArrayLike | None = None
+    sizes: npt.ArrayLike,
+    spreads: npt.ArrayLike,
+    n_labels: int,
+    *,
+    floor: int,
+    earlier_labels: npt.ArrayLike | None = None,
 ) -> Ints:
     """Divide labels among strata by expected variance (Neyman's allocation), with a floor in every stratum.
 
     Parameters
     ----------
     sizes
-        Documents of each stratum.
+        Number of documents in each stratum.
     spreads
-        Expected standard deviation of a label in each.
+        Expected standard deviation of a label in each stratum.
     n_labels
-        Labels in all, at most the number of documents.
+        Number of labels in all strata, at most the number of documents.
     floor
-        The fewest in a stratum; all of its documents if it has fewer.
-    taken
-        Labels that each stratum has already, which stay.
+        Smallest number of labels in a stratum; a smaller stratum is labelled whole.
+    earlier_labels
+        Number of labels that each stratum already has, which it keeps; by default none.
 
     Returns
     -------
     int64 (n_strata,)
-        Labels of each stratum, `taken` included; they add up to `n_labels`.
+        Number of labels in each stratum, earlier ones included; the numbers add up to `n_labels`.
 
     Raises
     ------
@@ -146,8 +151,8 @@ def allocate(
     """
     size, spread = _checks.integers("sizes", sizes), _checks.floats("spreads", spreads)
     least = np.minimum(size, floor)
-    if taken is not None:
-        least = np.maximum(least, _checks.integers("taken", taken))
+    if earlier_labels is not None:
+        least = np.maximum(least, _checks.integers("taken", earlier_labels))
     if n_labels > size.sum():
         raise ParameterError(
             f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"
@@ -165,11 +170,11 @@ def allocate(
         middle = 0.5 * (low + high)
         low, high = (middle, high) if shares(middle).sum() < n_labels else (low, middle)
     exact = shares(high)
-    whole = np.floor(exact + 1e-9).astype(np.int64)
-    room = np.flatnonzero(whole < size)
-    order = room[np.argsort(-(exact - whole)[room], kind="stable")]
-    whole[order[: n_labels - int(whole.sum())]] += 1
-    return whole
+    counts = np.floor(exact + 1e-9).astype(np.int64)
+    room = np.flatnonzero(counts < size)
+    order = room[np.argsort(-(exact - counts)[room], kind="stable")]
+    counts[order[: n_labels - int(counts.sum())]] += 1
+    return counts
 
 
 # Candidates for bounds: hundredths, and finer below .01, where P of rare events lies.
@@ -190,7 +195,7 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
     probabilities
         P of every document, in [0, 1].
     n_bounds
-        One or two; there are fewer if P has fewer ranges with documents.
+        Number of bounds, 1 or 2; fewer are returned if P has fewer ranges with documents.
 
     Returns
     -------
