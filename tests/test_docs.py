@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -57,21 +56,3 @@ def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
     assert lexicon.name("X-G7") == "Group of Seven"
     assert "JEY" not in lexicon.codes
     assert lexicon.match(["Yankees"], [-1], None).codes == {0: "USA"}
-
-
-# --- the page of pictures -------------------------------------------------------------------------------------
-
-PICTURES = PROJECT / "docs" / "pictures.md"
-SCRIPT = PROJECT / "docs" / "make_pictures.py"
-
-
-def test_the_command_of_the_page_makes_the_pictures() -> None:
-    assert f"python {SCRIPT.relative_to(PROJECT)}" in PICTURES.read_text(encoding="utf-8")
-    keys = {
-        key.value
-        for node in ast.walk(ast.parse(SCRIPT.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Dict)
-        for key in node.keys
-        if isinstance(key, ast.Constant)
-    }
-    assert {path.stem.removeprefix("picture-") for path in PICTURES.parent.glob("picture-*.png")} <= keys

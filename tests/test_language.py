@@ -8,7 +8,9 @@ import re
 import tomllib
 from typing import Any
 
+import click
 import pytest
+from command_line import LEAVES
 from places import PROJECT
 
 validation = pytest.importorskip("numpydoc.validate", reason="extra `test`")
@@ -59,6 +61,10 @@ def parsed(value: Any) -> Any:
     return docscrape.get_doc_object(value, config={"show_class_members": False})
 
 
+def options(command: click.Command) -> list[click.Option]:
+    return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+
+
 def faults(text: str, forms: dict[str, str]) -> list[str]:
     return [f"{text!r} {reason}" for form, reason in forms.items() if re.search(form, text)]
 
@@ -83,7 +89,6 @@ def undocumented(value: Any, doc: Any, message: str) -> set[str]:
     return {name for name in re.findall(r"'(\w+)'", message) if not name.startswith("_")} - {*words, *attributes}
 
 
-@pytest.mark.xfail(reason="a docstring is still to be rewritten")
 def test_no_public_docstring_has_an_error_that_numpydoc_finds() -> None:
     settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["numpydoc_validation"]
     found = []
@@ -98,6 +103,12 @@ def test_no_public_docstring_has_an_error_that_numpydoc_finds() -> None:
 @pytest.mark.xfail(reason="some docstrings are still to be rewritten")
 def test_every_sentence_of_a_public_docstring_stands_alone() -> None:
     assert {name: found for name, value in OBJECTS.items() if (found := described(value))} == {}
+
+
+@pytest.mark.xfail(reason="some options of audits are still to be rewritten")
+def test_the_help_of_every_option_stands_alone() -> None:
+    helps = {f"{name} {option.opts[0]}": option.help for name, command in LEAVES.items() for option in options(command)}
+    assert {name: found for name, text in helps.items() if (found := faults(text or "", IN_DESCRIPTIONS))} == {}
 
 
 @pytest.mark.parametrize(
@@ -115,23 +126,4 @@ def test_every_sentence_of_a_public_docstring_stands_alone() -> None:
 )
 def test_fragments_are_faults(text: str) -> None:
     assert faults(text, IN_DESCRIPTIONS)
-
-
-@pytest.mark.parametrize(
-    "text", ["If an option breaks its rule.", "There is none.", "On the conditions of `bin_pairs`."]
-)
-def test_conditions_without_a_noun_are_faults(text: str) -> None:
-    assert faults(text, IN_CONDITIONS)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Probability that each interval has, in (0, 1).",
-        "int (n_mentions,): mentions with the same label form a cluster.",
-        "Size of the bins: see `bin_pairs`.",
-        "(n, n_tags): score of each tag of each token.",
-    ],
-)
-def test_sentences_that_stand_alone_are_none(text: str) -> None:
-    assert faults(text, IN_DESCRIPTIONS) == []
+    assert faults("If an option breaks its rule.", IN_CONDITIONS)

@@ -95,7 +95,8 @@ def most_probable_clusterings(
     Returns
     -------
     ProbableClusterings
-        Certified if the bound says so; for documents of many uncertain mentions it often cannot.
+        Clusterings, the most probable first. `certified` is true if the bound proves that none is missing, which it
+        often cannot for documents of many uncertain mentions.
 
     Raises
     ------

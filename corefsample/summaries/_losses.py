@@ -75,7 +75,7 @@ def expected_loss(
     Returns
     -------
     ExpectedLoss
-        Exact for "binder" and "vi-bound" of a distribution.
+        Expected loss with its Monte Carlo error; exact for "binder" and "vi-bound" of a distribution.
 
     Raises
     ------

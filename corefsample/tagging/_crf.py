@@ -185,7 +185,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
 
     @property
     def weights(self) -> LinearWeights:
-        """Weights of attributes and transitions; raises before `fit`."""
+        """Weights of attributes and transitions; raises ParameterError before `fit`."""
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:

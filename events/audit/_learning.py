@@ -285,7 +285,8 @@ class LearnedTarget:
         sums_of_p, size = np.bincount(strata, self.probability), np.bincount(strata)
         n_labels, n_yes = (np.bincount(strata[each], minlength=len(size)) for each in (rows, rows[y == 1.0]))
         labelled = LabelledStrata(size, sums_of_p / np.maximum(size, 1), n_labels, n_yes)
-        drawn = self._reference.unlabelled_yes(self._plan.frame, self._target, labelled, self._seed)[:n_draws]
+        drawn = self._reference.unlabelled_yes(self._plan.frame, self._target, labelled, self._seed)
+        drawn = np.resize(drawn, (n_draws, len(size)))
         missed = {h: drawn[:, h] for h in np.flatnonzero(sums_of_p == 0.0).tolist()}
         totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng, missed)
         n_known_positive = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])

@@ -71,8 +71,8 @@ class AuditEstimateOptions(shared.Pictures):
     table
         CSV file with doc_id and these columns. [default: the CSV file with P]
     prior
-        `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside the
-        valid ones. [default: none]
+        `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside those
+        by design. They are shorter, and assume that the rule errs as others do. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")

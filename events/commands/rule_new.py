@@ -37,7 +37,7 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     example
         Sentence that reports the event; repeatable.
     pipeline
-        spaCy pipeline with a parser, or its folder.
+        Name or folder of a spaCy pipeline with a parser.
     trigger
         Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
         [default: its only verb]
@@ -47,7 +47,7 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     out
         File of the rule. [default: NAME.yaml]
     lexicon
-        countries, police, or a YAML file of your own actors. [default: countries]
+        Names of the actors: countries, police, or a YAML file of your own. [default: countries]
     """
 
     example: tuple[str, ...] = option(metavar="TEXT")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import PROJECT
 from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from tolerance import plausible_means
@@ -225,10 +223,3 @@ TWO = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
 def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
     with error(ParameterError, parameter):
         call()
-
-
-@pytest.mark.skipif(not (PROJECT / "docs").exists(), reason="the pages are beside the sources alone")
-def test_every_loss_is_in_the_table_of_the_page() -> None:
-    page = (PROJECT / "docs" / "summaries.md").read_text(encoding="utf-8")
-    cells = re.findall(r"^\| (`.*?`) \|", page, flags=re.M)
-    assert set(re.findall(r"`([a-z0-9-]+)`", " ".join(cells))) == set(LOSSES)
