@@ -229,11 +229,11 @@ def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
             f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
             f"  {row.lower:.4f} to {row.upper:.4f}"
         )
-    shown = coverage[(coverage["level"] == max(LEVELS)) & (coverage["interval"] == "quantile")]
-    sizes = list(dict.fromkeys(shown["documents"]))
+    selected = coverage[(coverage["level"] == max(LEVELS)) & (coverage["interval"] == "quantile")]
+    sizes = list(dict.fromkeys(selected["documents"]))
     click.echo(f"\nQueries whose true count lies in the {100 * max(LEVELS):g}% quantile interval, by documents:")
     click.echo(f"{'recalibration':<27}" + "".join(f"{size:>8}" for size in sizes))
-    for (variant, kind), rows in shown.groupby(["variant", "recalibration"], sort=False):
+    for (variant, kind), rows in selected.groupby(["variant", "recalibration"], sort=False):
         shares = rows.set_index("documents")["coverage"]
         name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
         click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))

@@ -214,11 +214,11 @@ def print_evaluate(run: EvaluateResult) -> None:
         _print_row(title, score.recall, score.precision, score.f1, f"   {100 * lower:.2f} to {100 * upper:.2f}")
     click.echo()
     if run.posterior is not None:
-        drawn = run.posterior
+        posterior = run.posterior
         print_text(
-            f"Posterior of the CoNLL average: mean {100 * drawn.mean:.2f}, {percent} credible interval "
-            f"{100 * drawn.lower:.2f} to {100 * drawn.upper:.2f}, from {drawn.n_samples:,} samples. The table has the "
-            "scores of one clustering; samples of the posterior score lower in general."
+            f"Posterior of the CoNLL average: mean {100 * posterior.mean:.2f}, {percent} credible interval "
+            f"{100 * posterior.lower:.2f} to {100 * posterior.upper:.2f}, from {posterior.n_samples:,} samples. The "
+            "table has the scores of one clustering; samples of the posterior score lower in general."
         )
     if run.differences:
         click.echo(f"F1 of SYSTEM and of {run.inputs[2]}:")

@@ -177,7 +177,7 @@ def run_explain(
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
         nonlocal recalibration
-        recalibration = recalibration.decided(batch.metadata(0))
+        recalibration = recalibration.fixed_by(batch.metadata(0))
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
@@ -277,10 +277,10 @@ def _print_document(shown: Sequence[Explained], *, all_parses: bool) -> None:
         n_lines += len(lines)
         if is_limited and number and n_lines > _SCREEN - 2:  # two lines summarise the other triggers
             outcomes = Counter(hidden.trace.outcome for hidden in shown[number:])
-            more = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
+            kinds = ", ".join(f"{name} {count:,}" for name, count in sorted(outcomes.items()))
             click.echo()
             print_text(
-                f"{_heading(trigger)}: {counted(len(shown) - number, 'more trigger')}, {more}; --all-parses shows all."
+                f"{_heading(trigger)}: {counted(len(shown) - number, 'more trigger')}, {kinds}; --all-parses shows all."
             )
             return
         for line in lines:

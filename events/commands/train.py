@@ -234,8 +234,8 @@ def run_train(
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         paths = [corpora, options.held_out] if options.held_out else [corpora]
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
-        read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
-        corpus, held_out = (*read, NO_CORPUS)[:2]
+        corpora_read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
+        corpus, held_out = (*corpora_read, NO_CORPUS)[:2]
         documents, held_out_documents = split_documents(corpus, held_out, options)
         language = chosen_language(options.language, [corpus, held_out])
         sources = checksums(corpus.paths)
@@ -426,9 +426,9 @@ def fit_model(
     if options.refit and held_out:
         choice = model.provenance
         figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
-        every = [*documents, *held_out]
-        more = {**provenance, "chosen_on": figures}
-        model = trained(every, l2=(choice["l2"],), epochs=choice["epoch"], provenance=more)
+        all_documents = [*documents, *held_out]
+        full_provenance = {**provenance, "chosen_on": figures}
+        model = trained(all_documents, l2=(choice["l2"],), epochs=choice["epoch"], provenance=full_provenance)
     return model, tuple(reports)
 
 
