@@ -134,7 +134,7 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
 def best_assignment(row: Ints32, alive: Bools, core_of: Ints32, count: Ints) -> tuple[int, int]:
     """Cluster of the core that most samples give a mention, -1 for a new one, and the number of these samples.
 
-    row[s] is the mention's cluster in sample s, and core_of[r, s] the core's cluster within r, -1 if there is none.
+    row[s] is the mention's cluster in sample s, and core_of[r, s] the core's cluster within r, -1 if the core has none.
     """
     count[:] = 0
     best, most = -1, 0

@@ -54,7 +54,7 @@ class SummaryInput:
 
     @property
     def drawn(self) -> ClusteringSamples:
-        """The samples, which there must be."""
+        """Samples of the posterior; raises ParameterError if there are none."""
         if self.samples is None:
             raise ParameterError("is required", parameter="samples")
         return self.samples
@@ -103,8 +103,8 @@ def log_steps(n_mentions: int) -> Floats:
 def cell_sums(first: Ints32, second: Ints32) -> Floats:
     """Sums over the cells of clusterings in pairs, or of one with all others: float64 (2, n_pairs).
 
-    Of c * log(c) for each cell's size c, and of the pairs of mentions within cells; see `_kernels`. A clustering with
-    itself has its clusters as cells.
+    The terms are c * log(c) for the size c of each cell, and the number of pairs of mentions within it; see `_kernels`.
+    The cells of a clustering with itself are its clusters.
     """
     sums = np.empty((2, second.shape[0]))
     kernels.cell_sums(first, second, log_steps(second.shape[1]), sums)
@@ -121,7 +121,7 @@ def posterior_from(
     posterior
         A distribution, or samples.
     samples
-        Samples of the distribution. None: some are drawn if `draw`.
+        Samples of the distribution. By default, some are drawn if `draw`.
     """
     if isinstance(posterior, AntecedentDistribution):
         if samples is None:
