@@ -308,7 +308,7 @@ class Recalibration(HtmlTable):
         return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
 
     def to_json(self) -> dict[str, Any]:
-        """The two numbers by name, and the offsets by kind if there are any."""
+        """Temperature and NEW bias by name, and the offsets by kind if there are any."""
         fields: dict[str, Any] = {"temperature": self.temperature, "new_bias": self.new_bias}
         return fields if self.offsets is None else {**fields, "offsets": self.offsets.to_json()}
 

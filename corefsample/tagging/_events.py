@@ -89,7 +89,7 @@ def event_name(event: Event) -> str:
 
 
 def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events: Events = "tags") -> EventPairs:
-    """Prediction-label pairs of events, all in memory: 24 bytes per event and place.
+    """Pairs of prediction and label of events, all in memory: 24 bytes per pair.
 
     Parameters
     ----------

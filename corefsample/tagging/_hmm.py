@@ -140,7 +140,7 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
 
     @property
     def counts(self) -> HmmCounts:
-        """What the model counted; raises before `fit`."""
+        """Counts of tags, transitions and words in training; raises ParameterError before `fit`."""
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:

@@ -275,8 +275,8 @@ def _add_dates(report: CorpusReport, batch: DocumentBatch) -> None:
     dates = batch.dates[~np.isnat(batch.dates)]
     report.n_dated += len(dates)
     if len(dates):
-        every = sorted([*(report.dates or ()), str(dates.min()), str(dates.max())])
-        report.dates = every[0], every[-1]
+        ends = sorted([*(report.dates or ()), str(dates.min()), str(dates.max())])
+        report.dates = ends[0], ends[-1]
 
 
 def _add_schemes(report: CorpusReport, batch: DocumentBatch) -> None:

@@ -131,9 +131,9 @@ class EventShare(CommandResult):
     filled: str = ""
 
     def __str__(self) -> str:
-        without = f"; without it: {self.reasons}" if self.reasons else ""
+        reason_text = f"; without it: {self.reasons}" if self.reasons else ""
         by_default = {"default": " by default", "both": " named and by default"}.get(self.filled, "")
-        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{without})"
+        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{reason_text})"
 
 
 def document_events(

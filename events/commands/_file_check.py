@@ -96,19 +96,19 @@ def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
 def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
     """Report the triggers and roles of a rule, and for each preset its examples and the schemes in which it matches."""
     presets, gaps = load_presets(name), path_gaps(name)
-    first = presets[0]
+    rule_of_first = presets[0]
     triggers = dict.fromkeys(trigger for rule in presets for trigger in rule.triggers.split(", "))
     upos = sorted({upos for rule in presets for upos in rule.upos})
     report.pairs = [
-        ("rule", first.name),
+        ("rule", rule_of_first.name),
         ("triggers", f"{', '.join(sorted(triggers))} ({', '.join(upos)})"),
-        ("event", " > ".join(first.event) or "no role: documents are counted"),
-        *([("language", first.language)] if first.language else []),
+        ("event", " > ".join(rule_of_first.event) or "no role: documents are counted"),
+        *([("language", rule_of_first.language)] if rule_of_first.language else []),
     ]
     if lexicon is not None:
         report.pairs.append(("lexicon", lexicon.source))
         try:
-            check_classes(first, lexicon)
+            check_classes(rule_of_first, lexicon)
         except InputError as error:
             report.problems.append(error)
     for rule in presets:
@@ -134,8 +134,8 @@ def _by_scheme(rule: Rule) -> str:
 
 def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
     """Text that lists the schemes in which a preset matches, each with the paths that it lacks there."""
-    without = {scheme: ", ".join(gaps[rule.preset, scheme]) for scheme in SCHEMES if rule.serves(scheme)}
-    texts = (f"{scheme} (without {paths})" if paths else scheme for scheme, paths in without.items())
+    missing_paths = {scheme: ", ".join(gaps[rule.preset, scheme]) for scheme in SCHEMES if rule.serves(scheme)}
+    texts = (f"{scheme} (without {paths})" if paths else scheme for scheme, paths in missing_paths.items())
     return ", ".join(texts) or "no scheme"
 
 
@@ -192,14 +192,14 @@ def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
 def _used(file: RuleFile, preset: str) -> dict[tuple[str, str], None]:
     """Uses and names of the paths of a preset, without repetitions."""
     preset_content = file.resolved(preset)
-    used = {("described", path): None for path in preset_content.described or ()}
+    uses = {("described", path): None for path in preset_content.described or ()}
     for frame in file.all_frames():
         if preset_content.frames is not None and frame.name not in preset_content.frames:
             continue
         for role, paths in {**(preset_content.roles or {}), **frame.roles}.items():
             use = f"{role}, frame {frame.name}" if file.frames else role
-            used |= {(use, path): None for path in paths}
-    return used
+            uses |= {(use, path): None for path in paths}
+    return uses
 
 
 def _has(file: RuleFile, path: str, scheme: str) -> bool:

@@ -96,15 +96,15 @@ def draft_example(
     """
     view = ParseView(tokens, SCHEMES[scheme])
     head, words = _trigger(view, trigger)
-    of_trigger = head, words, *_as_noun(tokens, head, words, lower)
+    trigger_fields = head, words, *_as_noun(tokens, head, words, lower)
     if actor == NOBODY:
-        return DraftExample(tokens, *of_trigger, -1, NOBODY, -1, "", True)
+        return DraftExample(tokens, *trigger_fields, -1, NOBODY, -1, "", True)
     name, code = _actor(tokens, view, lexicon, actor)
     nominal = [t for t in sorted(leading_to(_described(scheme), view, name)) if tokens.upos[t] in _NOMINAL] or [name]
     for path, ends in _named_paths(view, scheme, head):
-        reached = [token for token in nominal if token in ends]
-        if reached:
-            return DraftExample(tokens, *of_trigger, name, code, reached[0], path, True)
+        actor_heads = [token for token in nominal if token in ends]
+        if actor_heads:
+            return DraftExample(tokens, *trigger_fields, name, code, actor_heads[0], path, True)
     routes = {token: connecting_path(view, head, token) for token in nominal}
     linked = [(route.count(">") + route.count("<"), end, route) for end, route in routes.items() if route is not None]
     if not linked:
@@ -113,7 +113,7 @@ def draft_example(
             parameter="actor",
         )
     _, end, route = min(linked)
-    return DraftExample(tokens, *of_trigger, name, code, end, route, False)
+    return DraftExample(tokens, *trigger_fields, name, code, end, route, False)
 
 
 def _as_noun(
@@ -183,24 +183,24 @@ def _find(
     tokens: list[int] = []
     for word in words:
         lower = word.lower()
-        after = [
+        candidates = [
             token
             for token in range(tokens[-1] + 1 if tokens else 0, len(view.text))
             if lower in (view.text[token].lower(), lemmas[token].lower())
         ]
-        if not after and not in_order:
-            after = [
+        if not candidates and not in_order:
+            candidates = [
                 token
                 for token in range(len(view.text))
                 if token not in tokens and lower in (view.text[token].lower(), lemmas[token].lower())
             ]
-        if not after:
+        if not candidates:
             sentence = " ".join(view.text)
             raise ParameterError(
                 f"must be words of the example{' in their order' * in_order}, got {word!r} for {sentence!r}",
                 parameter=parameter,
             )
-        tokens.append(after[0])
+        tokens.append(candidates[0])
     if not tokens:
         raise ParameterError("must be words of the example, got none", parameter=parameter)
     return tokens

@@ -73,8 +73,8 @@ def print_files(folder: str | None, names: Mapping[str, str]) -> None:
 
 def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
     """Text that names what the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
-    more = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
-    return " and ".join([", ".join(["coreference", *more[:-1]]), *more[-1:]]) if more else "coreference only"
+    sources = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
+    return " and ".join([", ".join(["coreference", *sources[:-1]]), *sources[-1:]]) if sources else "coreference only"
 
 
 def counted(number: int, noun: str) -> str:
@@ -84,8 +84,8 @@ def counted(number: int, noun: str) -> str:
 
 def listed(names: Sequence[str], most: int) -> str:
     """Text with the first names, at most `most`, and the number of names that are left out."""
-    more = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    suffix = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + suffix
 
 
 def mention_counts(counts: Mapping[str, int]) -> str:

@@ -159,9 +159,9 @@ def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Gold
     location, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
     if len(document.tokens) != len(gold.tokens):
         raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=location)
-    for t, (word, of_gold) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
-        if _written(word) != _written(of_gold):
-            raise InputError(f"{rule}, tokens.text[{t}] {shown(of_gold)}, got {shown(word)}", place=location)
+    for t, (word, gold_word) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
+        if _written(word) != _written(gold_word):
+            raise InputError(f"{rule}, tokens.text[{t}] {shown(gold_word)}, got {shown(word)}", place=location)
 
 
 def _written(word: str) -> str:
@@ -208,15 +208,15 @@ def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
     for g, (start, end, _) in free.items():
         same_span.setdefault((start, end), []).append(g)
     partner: dict[int, int] = {}
-    first: dict[tuple[int, int], int] = {}
+    first_with_span: dict[tuple[int, int], int] = {}
     repeated: dict[int, int] = {}  # first mention with the span of a repeated mention
     for r, (start, end, _) in enumerate(response_mentions):
         if same_span.get((start, end)):
             partner[r] = same_span[start, end].pop(0)
             del free[partner[r]]
-        elif first.setdefault((start, end), r) != r:
-            repeated[r] = first[start, end]
-        first.setdefault((start, end), r)
+        elif first_with_span.setdefault((start, end), r) != r:
+            repeated[r] = first_with_span[start, end]
+        first_with_span.setdefault((start, end), r)
     by_head: dict[int, list[int]] = {}
     for g, (_, _, head) in free.items():
         by_head.setdefault(head, []).append(g)

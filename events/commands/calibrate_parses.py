@@ -56,21 +56,22 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     pipeline
         Name or folder of a spaCy pipeline with a transition parser.
     fit
-        Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
+        File (.conllu) of documents to which the temperature is fitted; repeatable. [default: for each half of TREEBANK,
+        the other half]
     fit_by
-        Score of labelled arcs or roles that the temperature maximizes.
+        Score of labelled arcs or roles by which the temperature is fitted.
     temperature
-        Temperature at which to measure. [default: fitted]
+        Temperature at which parses are sampled. [default: the fitted temperature]
     temperatures
-        Temperatures that a fit tries: at least 3, ascending.
+        Temperatures that a fit tries, at least 3 in ascending order.
     n_samples
-        Number of parses drawn of each document.
+        Number of parses that are sampled for each document.
     n_words
-        Only the first sentences of each document, with at most so many words. [default: all]
+        Measure only the first sentences of each document, with at most this number of words. [default: all]
     sentences
-        Sentences of the pipeline's usual parse, or of the treebank.
+        Sentences of the parses: those of the pipeline's usual parse (predicted), or of the treebank (gold).
     rule
-        Shipped rule, or rule file, whose paths are measured.
+        Shipped rule, or rule file of your own, whose paths are measured.
     preset
         Preset of the rule.
     level
@@ -180,10 +181,10 @@ def run_calibrate_parses(
         fit_documents = [] if options.temperature is not None else fit_sets[0] if fit_sets else documents
         n_parsed = len(documents) + len(fit_documents) * len(options.temperatures)
         sampling = options.n_samples, options.seed, options.sentences == "gold"
-        drawn = TreebankParses(pipeline, schemes, *sampling, n_parsed, on_progress)
-        fit, temperatures = _fitted(drawn, fit_documents, options, is_crossed=is_crossed)
+        sampled = TreebankParses(pipeline, schemes, *sampling, n_parsed, on_progress)
+        fit, temperatures = _fitted(sampled, fit_documents, options, is_crossed=is_crossed)
         pairs = [
-            drawn.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
+            sampled.pairs(document, temperatures[d % len(temperatures)], rule) for d, document in enumerate(documents)
         ]
         result = CalibrateParsesResult(
             calibrate_parses(pairs, **options.subset("level", "n_resamples", "seed")),
@@ -202,14 +203,14 @@ def run_calibrate_parses(
 
 
 def _fitted(
-    drawn: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
+    sampled: TreebankParses, documents: Sequence[TreebankDocument], options: CalibrateParsesOptions, *, is_crossed: bool
 ) -> tuple[TemperatureFit | None, tuple[float, ...]]:
     """Fit of the temperature, and the temperature for all measured documents, or one for each half of them."""
     from corefsample.parses._calibration import fit_temperature
 
     if options.temperature is not None:
         return None, (options.temperature,)
-    table = drawn.scores(documents, options.temperatures, options.fit_by)
+    table = sampled.scores(documents, options.temperatures, options.fit_by)
     settings = options.subset("temperatures", "level", "n_resamples", "seed")
     fit = fit_temperature(table, **settings)
     if not is_crossed:
@@ -271,15 +272,15 @@ def schemes_of(documents: Sequence[TreebankDocument], pipeline: Language) -> tup
     from corefsample.syntax._schemes import SchemeChoice, fitting_schemes
 
     try:
-        of_treebank = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
+        treebank_schemes = SchemeChoice().names({label for document in documents for label in document.tokens.dep})
     except ParameterError as error:
         raise error.as_input_error("treebank") from None
     labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
-    of_parser = fitting_schemes(labels)
-    if not of_parser:
+    parser_schemes = fitting_schemes(labels)
+    if not parser_schemes:
         raise ParameterError("must have a parser with labels of a known scheme, got others", parameter="pipeline")
-    shared = [scheme for scheme in of_treebank if scheme in of_parser]
-    return (shared[0], shared[0]) if shared else (of_treebank[0], of_parser[0])
+    shared = [scheme for scheme in treebank_schemes if scheme in parser_schemes]
+    return (shared[0], shared[0]) if shared else (treebank_schemes[0], parser_schemes[0])
 
 
 @dataclass(slots=True, eq=False)

@@ -53,11 +53,11 @@ class CalibrateQueriesOptions(
         Recalibrations to compare: joint, likelihood, links, links-log, queries, queries-log. [default: those that
         docs/recalibration.md compares; joint and likelihood for the form kinds]
     n_resamples
-        Number of refits on resampled documents, or of draws of the recalibration.
+        Number of refits on resampled documents, or number of draws of a recalibration that was fitted elsewhere.
     group_by
-        Metadata field of the documents by which P is compared with the truth; may be repeated.
+        Metadata field by whose values P is compared with the truth; may be repeated.
     pictures
-        Draw reliability curves and coverage.
+        Draw pictures of reliability curves and of the coverage of intervals.
     """
 
     form: shared.Form = "global"
@@ -229,11 +229,11 @@ def print_calibrate_queries(report: CalibrateQueriesResult) -> None:
             f"{row.variant:<14}{row.mean_p:>8.4f}{row.share_true:>8.4f}{row.calibration_error:>8.4f}"
             f"  {row.lower:.4f} to {row.upper:.4f}"
         )
-    shown = coverage[(coverage["level"] == max(LEVELS)) & (coverage["interval"] == "quantile")]
-    sizes = list(dict.fromkeys(shown["documents"]))
+    selected = coverage[(coverage["level"] == max(LEVELS)) & (coverage["interval"] == "quantile")]
+    sizes = list(dict.fromkeys(selected["documents"]))
     click.echo(f"\nQueries whose true count lies in the {100 * max(LEVELS):g}% quantile interval, by documents:")
     click.echo(f"{'recalibration':<27}" + "".join(f"{size:>8}" for size in sizes))
-    for (variant, kind), rows in shown.groupby(["variant", "recalibration"], sort=False):
+    for (variant, kind), rows in selected.groupby(["variant", "recalibration"], sort=False):
         shares = rows.set_index("documents")["coverage"]
         name = f"{variant}, uncertain" if kind == "uncertain" else str(variant)
         click.echo(f"{name:<27}" + "".join(f"{shares[size]:>8.1%}" for size in sizes))

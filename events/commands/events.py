@@ -112,13 +112,13 @@ def print_counts_of_run(summary: EventsResult) -> None:
     pictures = {"Picture": "bands.png", "Compared": "comparison.png"}
     is_recalibrated = "uncertainty" in counts and bool((counts["uncertainty"] != "none").any())
     covered = covered_uncertainty(parses=summary.n_several_parses > 0, recalibration=is_recalibrated)
-    left = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
+    uncovered = "rule, lexicon" if summary.n_several_parses else "rule, lexicon, parse"
     has_error = summary.rule_error is not None
     print_text(
-        f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {left}, as far as other "
+        f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {uncovered}, as far as other "
         f"rules tell, not choice of articles: `corefsample audit plan {shlex.quote(folder)} --out audit` measures them."
         if has_error
-        else f"The intervals cover {covered}, not errors of {left} or choice of articles: "
+        else f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: "
         f"`corefsample audit plan {shlex.quote(folder)} --out audit` measures the rest."
     )
     if summary.rule_error is not None:
@@ -160,8 +160,8 @@ def _print_highest(counts: pd.DataFrame) -> None:
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
     positive = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
     head = positive.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)
-    first = head.iloc[0]
-    click.echo(f"\nHighest posterior means, with {100 * first['level']:g}% {first['interval']} intervals:")
+    top_row = head.iloc[0]
+    click.echo(f"\nHighest posterior means, with {100 * top_row['level']:g}% {top_row['interval']} intervals:")
     events = ["event"] if len(counts["event"].unique()) > 1 else []
     ends = [name for name in RULE_ENDS if name in counts]
     values = ["period", "mean", *([] if ends else ["sd"]), "lower", "upper", *ends, "one_best", "of"]
@@ -173,11 +173,11 @@ def _print_highest(counts: pd.DataFrame) -> None:
         table = head[[*events, *roles, *values]].to_string(index=False, float_format=_short)
     click.echo(table)
     nobody = "; -: nobody named" if (head[roles] == "-").any(axis=None) else ""
-    of_posterior = (
+    explanation = (
         "lower_rule, upper_rule: what readers would count" if ends else "sd: standard deviation of the posterior"
     )
     print_text(
-        f"{of_posterior}; one_best: count of the single best resolution, without uncertainty; "
+        f"{explanation}; one_best: count of the single best resolution, without uncertainty; "
         f"of: all documents of the period{nobody}."
     )
 

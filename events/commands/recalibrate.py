@@ -52,12 +52,12 @@ class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
     out
         File for the documents of APPLY with their new scores.
     objective
-        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log for the
-        log score, otherwise the Brier score.
+        Objective of the fit: gold antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links),
+        by their log score (-log) or otherwise their Brier score.
     n_resamples
-        Number of refits on resampled documents, for standard errors.
+        Number of refits on resampled documents, from which standard errors are computed.
     shrink
-        Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
+        Shrink the fit towards no change according to its uncertainty, for use with few documents with gold.
     """
 
     out: str = option(metavar="FILE")
@@ -225,8 +225,8 @@ def run_recalibrate(
             seconds=round(time.time() - started, 3),
         )
         folds = [each.to_json() for each in cross_fit.recalibrations]
-        more = {"summary": result.to_json(), "folds": folds, **uncertain.to_json()}
-        write_json(record, run_record(options.recorded(), inputs, started, **more))
+        entries = {"summary": result.to_json(), "folds": folds, **uncertain.to_json()}
+        write_json(record, run_record(options.recorded(), inputs, started, **entries))
     return result
 
 
@@ -262,9 +262,9 @@ def _fit_language(gold: GoldDocuments) -> str | None:
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
     if n_seen:
         rule = "must be scored by a model that was not trained on them"
-        seen = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
+        seen_share = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
         hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
-        raise InputError(f"documents to fit on {rule}, got {seen}", place=gold.place, hint=hint)
+        raise InputError(f"documents to fit on {rule}, got {seen_share}", place=gold.place, hint=hint)
     languages = sorted({declared_language(each.metadata) or "" for each in gold.documents} - {""})
     if len(languages) > 1:
         raise InputError(f"must be in one language, got {', '.join(languages)}", place=gold.place)

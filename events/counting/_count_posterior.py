@@ -110,7 +110,7 @@ def count_posterior(
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
     rows = counts.rows([counts.key(actor)], [counts.period(period)])
-    return _of_rows(rows, counts.pmf(actor, period), counts.columns)
+    return _distribution(rows, counts.pmf(actor, period), counts.columns)
 
 
 def read_count_posterior(
@@ -143,7 +143,7 @@ def read_count_posterior(
         counts = counts[counts["event"] == event]
     columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
     cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
-    selected = counts[[_is_of(key, codes) for codes in cells]]
+    selected = counts[[_has_codes(key, codes) for codes in cells]]
     if selected.empty:
         raise ParameterError(
             f"must be in a row of the counts, got {actor!r} and {period!r}",
@@ -154,22 +154,22 @@ def read_count_posterior(
         names = ", ".join(selected["event"])
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
     row = selected.to_dict("records")[0]
-    of_key = tuple(name for name in columns if row[name]) or columns[: len(key)]
-    same = {"period": period, **{name: row[name] for name in ("event", *columns)}}
+    roles = tuple(name for name in columns if row[name]) or columns[: len(key)]
+    cell_values = {"period": period, **{name: row[name] for name in ("event", *columns)}}
     if row.get("uncertainty", "none") != "none":
-        sampled = run_table(run, SAMPLES, same=same)["counts"].tolist()
-        return _of_rows(selected, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), of_key)
-    evidence = run_table(run, "evidence", ["probability"], same)
-    return _of_rows(selected, count_pmf(evidence["probability"].to_numpy(np.float64)), of_key)
+        sampled = run_table(run, SAMPLES, same=cell_values)["counts"].tolist()
+        return _distribution(selected, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), roles)
+    evidence = run_table(run, "evidence", ["probability"], cell_values)
+    return _distribution(selected, count_pmf(evidence["probability"].to_numpy(np.float64)), roles)
 
 
-def _is_of(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
+def _has_codes(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
     """Whether the codes in the columns of roles, some of which may be empty, are those of a key."""
     filled = tuple(code for code in codes if code)
     return filled == tuple(code for code in key if code)
 
 
-def _of_rows(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountDistribution:
+def _distribution(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountDistribution:
     """Posterior of a count, made from its distribution and the single row of a table of counts."""
     row: dict[Any, Any] = rows.to_dict("records")[0]
     values = {field.name: row[field.name] for field in dataclasses.fields(CountDistribution) if field.name in row}

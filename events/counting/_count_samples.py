@@ -118,11 +118,11 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
         names = _checks.shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods = counts.periods()
-    drawn = {
+    by_cell = {
         (key.name, period.label): counts.tally.cell(key, period.number).by_sample for key in keys for period in periods
     }
     table = counts.rows(keys, periods)
-    return _collected(table, drawn, tuple(key.name for key in keys), counts.tally.n_samples, counts.columns)
+    return _collected(table, by_cell, tuple(key.name for key in keys), counts.tally.n_samples, counts.columns)
 
 
 def read_count_samples(
@@ -175,13 +175,13 @@ def read_count_samples(
     if unknown or len({*requested}) < len(requested):
         rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
         raise ParameterError(f"{rule}, got {', '.join(requested)}", parameter="actors")
-    drawn = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
-    return _collected(counts[counts["period_start"].notna()], drawn, requested, n_samples, columns)
+    by_cell = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
+    return _collected(counts[counts["period_start"].notna()], by_cell, requested, n_samples, columns)
 
 
 def _collected(
     counts: pd.DataFrame,
-    drawn: Mapping[tuple[str, str], npt.ArrayLike],
+    by_cell: Mapping[tuple[str, str], npt.ArrayLike],
     actors: tuple[str, ...],
     n_samples: int,
     columns: tuple[str, ...],
@@ -191,8 +191,8 @@ def _collected(
     labels = tuple(periods["period"])
     cells = {(name, label): (c, t) for c, name in enumerate(actors) for t, label in enumerate(labels)}
     values = np.zeros((n_samples, len(actors), len(labels)), np.int32)
-    for cell in drawn.keys() & cells.keys():
-        values[:, *cells[cell]] = drawn[cell]
+    for cell in by_cell.keys() & cells.keys():
+        values[:, *cells[cell]] = by_cell[cell]
     one_best = np.zeros((len(actors), len(labels)), np.int64)
     for name, label, count in zip(_names(counts, columns), counts["period"], counts["one_best"], strict=True):
         if (name, label) in cells:

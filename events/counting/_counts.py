@@ -29,7 +29,7 @@ from events.counting._tables import ACTOR, COMPARISON_COLUMNS, TABLE_METADATA, T
 from events.counting._tally import CountCell, CountTally
 
 Interval = Literal["quantile", "hdi", "normal"]
-_OF_CELLS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
+_CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
 _SHOWN_ROWS = 10
 INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
 
@@ -151,7 +151,7 @@ class EventCounts:
         for key in self.events():
             cells = [self.tally.cell(key, number) for number in numbers]
             sampled = np.sum([cell.by_sample for cell in cells], axis=0)
-            ends = self._ends_of(sampled, partial(_share_of_each, sampled))
+            ends = self._ends_of(sampled, partial(_sample_shares, sampled))
             rows.append(
                 {
                     "event": self.event,
@@ -172,18 +172,18 @@ class EventCounts:
         roles = [key.values(self.columns) for key in keys]
         column = {period.number: t for t, period in enumerate(periods)}
         n_rows = len(keys) * len(periods)
-        values = np.zeros((len(_OF_CELLS), len(keys), len(periods)))  # most cells of a long table are zeros
+        values = np.zeros((len(_CELL_COLUMNS), len(keys), len(periods)))  # most cells of a long table are zeros
         row_of_key = {key: k for k, key in enumerate(keys)}
         for (key, period), cell in self.tally.cells():
             if key in row_of_key and period in column:
-                values[:, row_of_key[key], column[period]] = self._of_cell(cell)
+                values[:, row_of_key[key], column[period]] = self._cell_values(cell)
         columns: dict[str, Any] = {
             "event": self.event,
             **{name: [each[name] for each in roles for _ in periods] for name in self.columns},
             "period": [period.label for period in periods] * len(keys),
             "period_start": np.array([period.start for period in periods] * len(keys), TIMESTAMP),
             "n_docs": [self.tally.documents(period.number) for period in periods] * len(keys),
-            **dict(zip(_OF_CELLS, values.reshape(len(_OF_CELLS), n_rows), strict=True)),
+            **dict(zip(_CELL_COLUMNS, values.reshape(len(_CELL_COLUMNS), n_rows), strict=True)),
             "level": self.level,
             "interval": self.interval,
             "n_samples": self.tally.n_samples,
@@ -193,7 +193,7 @@ class EventCounts:
         named = Columns.of_counts(self.columns, recalibrated=is_recalibrated, defaults=self.has_defaults)
         return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
-    def _of_cell(self, cell: CountCell) -> tuple[float, float, float, float, float, int, float]:
+    def _cell_values(self, cell: CountCell) -> tuple[float, float, float, float, float, int, float]:
         """Values of the columns `_OF_CELLS` for one actor and period."""
         lower, upper = self._ends(cell)
         sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
@@ -216,7 +216,7 @@ class EventCounts:
     def _pmf(self, cell: CountCell) -> Floats:
         if not self._is_shared:
             return cell.pmf
-        return _share_of_each(cell.by_sample)
+        return _sample_shares(cell.by_sample)
 
     def _ends(self, cell: CountCell) -> tuple[float, float]:
         if self.interval != "normal" and not cell.has_evidence:  # most cells of a long table: the count is 0
@@ -337,10 +337,10 @@ class CountsOfRules:
     roles: tuple[str, ...]
 
     def _columns(self, *, rule_error: bool = False) -> Columns:
-        first = self.of_rules[0]
-        is_recalibrated = first.uncertainty is not None
+        counts = self.of_rules[0]
+        is_recalibrated = counts.uncertainty is not None
         return Columns.of_counts(
-            self.roles, recalibrated=is_recalibrated, defaults=first.has_defaults, rule_error=rule_error
+            self.roles, recalibrated=is_recalibrated, defaults=counts.has_defaults, rule_error=rule_error
         )
 
     def schema(self, *, rule_error: bool = False) -> pa.Schema:
@@ -395,7 +395,7 @@ class CountsOfRules:
         return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
 
 
-def _share_of_each(counts: npt.NDArray[np.integer]) -> Floats:
+def _sample_shares(counts: npt.NDArray[np.integer]) -> Floats:
     """Distribution of sampled counts: entry k is the share of samples with count k."""
     return np.asarray(np.bincount(counts) / len(counts))
 

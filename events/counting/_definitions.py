@@ -108,8 +108,8 @@ class Definitions:
     ) -> Self:
         """Load rules and a lexicon by their names or paths, and check them, by default with the rules' examples."""
         words = None if lexicon is None else load_lexicon(lexicon)
-        loaded, of_files = rules_and_outcomes(rules, preset)
-        definitions = cls.of(loaded, words, [*of_files, *outcomes])
+        loaded, file_outcomes = rules_and_outcomes(rules, preset)
+        definitions = cls.of(loaded, words, [*file_outcomes, *outcomes])
         return definitions.with_examples() if examples else definitions
 
     def only(self, filled: Filled) -> Self:
@@ -166,9 +166,9 @@ class Definitions:
         codes_with_events = {code for event in events for code in EventKey.of(event)}
         notes = []
         lexicon = self.lexicon
-        with_roles = [rule for rule in self.rules if rule.event]
-        if with_roles and codes_with_events.isdisjoint(lexicon.codes):
-            names = ", ".join(rule.name for rule in with_roles)
+        rules_with_roles = [rule for rule in self.rules if rule.event]
+        if rules_with_roles and codes_with_events.isdisjoint(lexicon.codes):
+            names = ", ".join(rule.name for rule in rules_with_roles)
             n_named, n_with_trigger = (pc.sum(documents[name]).as_py() or 0 for name in ("actor", "trigger"))
             notes.append(
                 f"no actor of the lexicon {lexicon.source} fills a role of {names} in any document; of "
@@ -176,12 +176,12 @@ class Definitions:
                 f"{n_with_trigger:,} a trigger: `corefsample doctor` "
                 "with the rule and the lexicon counts what each of them finds"
             )
-        for rule in with_roles:
+        for rule in rules_with_roles:
             missing = _expected(rule) - set(lexicon.codes)
             if missing and lexicon.source == SHIPPED:
                 codes = ", ".join(sorted(missing))
-                with_missing = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
-                advice = f"the lexicon {with_missing[0]} has them" if with_missing else "give the lexicon that has them"
+                suitable = [name for name in SHIPPED_LEXICONS if missing <= set(load_lexicon(name).codes)]
+                advice = f"the lexicon {suitable[0]} has them" if suitable else "give the lexicon that has them"
                 rule_text = f"only countries can fill the roles of {rule.name}, whose examples have other actors"
                 notes.append(f"{rule_text} ({codes}): {advice}")
         return notes
@@ -258,13 +258,13 @@ def _check(outcome: Outcome, rules: Mapping[str, Rule], lexicon: Lexicon) -> Non
         if short:
             raise InputError(f"actors must be at most as many as the roles of {short[0].name}, got {pattern!r}")
         for code in codes:
-            of_class = CLASS.fullmatch(code)
-            if of_class is None and code not in (ANYBODY, NOBODY):
+            class_match = CLASS.fullmatch(code)
+            if class_match is None and code not in (ANYBODY, NOBODY):
                 lexicon.require(code)
-            elif of_class is not None and of_class[1] not in lexicon.kinds.values():
+            elif class_match is not None and class_match[1] not in lexicon.kinds.values():
                 classes = ", ".join(sorted(set(lexicon.kinds.values())))
                 rule = f"classes must be those of the lexicon {lexicon.source} ({classes})"
-                raise InputError(f"{rule}, got {of_class[1]!r}")
+                raise InputError(f"{rule}, got {class_match[1]!r}")
 
 
 def check_classes(rule: Rule, lexicon: Lexicon) -> None:

@@ -78,9 +78,9 @@ def evaluate_document(
                     apart = rules[0].apart if n_mentions else None  # no mention matters where all events are certain
                     parse_samples = samples.of_parse(parse, n_mentions, apart, rules[0].n_distinct)
                     draws = document_draws(seed, posterior.doc_id, n_samples)[parse_samples.samples]
-                    for events, labels in _given_parse(parse, rules, parse_samples, draws):
+                    for events, labels in _parse_events(parse, rules, parse_samples, draws):
                         events_by_rule.setdefault(events.matches.event, []).append((events, labels))
-    return [_of_all_parses(posterior.doc_id, date, parses, counts) for parses in events_by_rule.values()]
+    return [_join_parses(posterior.doc_id, date, parses, counts) for parses in events_by_rule.values()]
 
 
 def _n_relevant(matches: Sequence[MentionMatches]) -> int:
@@ -93,12 +93,12 @@ def _n_relevant(matches: Sequence[MentionMatches]) -> int:
     return max((int(array.max(initial=-1)) for array in mention_arrays), default=-1) + 1
 
 
-def _given_parse(
+def _parse_events(
     parse: int, matches: Sequence[MentionMatches], parse_samples: ParseSamples, draws: Floats
 ) -> list[tuple[ParseEvents, Ints32]]:
     """Events of the rules in the samples of one parse, with the clusterings, in which virtual mentions are included."""
     labels = dict.fromkeys(range(len(matches)), parse_samples.labels)
-    hits_of_named: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
+    named_instance_hits: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     # By index of the rule: its hits in the samples, and in the likeliest clustering.
     hits_by_rule: dict[int, tuple[Hits, Bytes]] = {}
     for rule, rule_matches in enumerate(matches):
@@ -114,9 +114,9 @@ def _given_parse(
             of_named = inputs.evaluated(described.with_virtual_mentions(parse_samples.labels, draws, stand_ins=False))
             for hits, named in zip(sampled_hits, of_named, strict=True):
                 hits.events[:] = named.events | (STANDS_FOR * ((hits.events != 0) & (named.events == 0)))
-            hits_of_named |= {rule: named.instances for rule, named in zip(group, of_named, strict=True)}
-        of_best = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
-        for rule, hits, best in zip(group, sampled_hits, of_best, strict=True):
+            named_instance_hits |= {rule: named.instances for rule, named in zip(group, of_named, strict=True)}
+        best_hits = inputs.evaluated(described.with_virtual_mentions(likeliest, None))
+        for rule, hits, best in zip(group, sampled_hits, best_hits, strict=True):
             hits_by_rule[rule] = hits, best.events
         labels |= dict.fromkeys(group, clusterings)
     return [
@@ -130,7 +130,7 @@ def _given_parse(
                 instance_hits=hits.instances,
                 description_hits=hits.descriptions,
                 conditioned=parse_samples.conditioned,
-                named_hits=hits_of_named.get(rule),
+                named_hits=named_instance_hits.get(rule),
             ),
             labels[rule],
         )
@@ -138,7 +138,7 @@ def _given_parse(
     ]
 
 
-def _of_all_parses(
+def _join_parses(
     doc_id: str, date: datetime.date | None, parse_events: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
 ) -> DocumentEvents:
     """Events of one rule in all samples, joined from its events and the clusterings in the samples of each parse."""
@@ -337,24 +337,24 @@ class PredicateFinder:
         document, recalibrated = batch.document(row), recalibration.for_scores(batch.metadata(row))
         posterior = DocumentPosterior.of(document, recalibrated)
         samples = posterior.sample(n_samples=self.n_samples, seed=self.seed).of_parse(0)
-        by_sample = self._answers(document, samples.labels.T)
-        by_best = self._answers(document, samples.likeliest[None, :])
-        names = sorted({*by_sample, *by_best})
-        are_numbers = any(values.dtype != np.bool_ for each in (by_sample, by_best) for values in each.values())
+        sampled = self._predicate_values(document, samples.labels.T)
+        best = self._predicate_values(document, samples.likeliest[None, :])
+        names = sorted({*sampled, *best})
+        are_numbers = any(values.dtype != np.bool_ for each in (sampled, best) for values in each.values())
         numbers = np.zeros((len(names), self.n_samples), np.int64)
         one_best: Bools | Ints = np.zeros(len(names), np.int64 if are_numbers else np.bool_)
         for e, name in enumerate(names):
-            numbers[e] = by_sample.get(name, 0)
-            one_best[e] = by_best.get(name, [0])[0]
+            numbers[e] = sampled.get(name, 0)
+            one_best[e] = best.get(name, [0])[0]
         events = document.doc_id, document.date, tuple(map(EventKey.of, names)), (numbers > 0).astype(np.uint8)
         return [DocumentEvents(*events, one_best, numbers=numbers if are_numbers else None)]
 
-    def _answers(self, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
+    def _predicate_values(self, document: ScoredDocument, labels: Ints32) -> dict[str, Bools | Ints]:
         returned = self.predicate(document, labels)
         if not isinstance(returned, Mapping):
             rule = "must return a mapping of names to booleans or whole numbers"
             raise ParameterError(f"{rule}, got {type(returned).__name__}", parameter="predicate")
-        answers: dict[str, Bools | Ints] = {}
+        arrays: dict[str, Bools | Ints] = {}
         for name, values in returned.items():
             array = np.asarray(values)
             if array.shape != (len(labels),) or array.dtype.kind not in "biu":
@@ -363,5 +363,5 @@ class PredicateFinder:
             if array.dtype != np.bool_ and ((array < 0) | (array > MOST)).any():
                 rule = f"must return numbers from 0 to {MOST:,} for {name!r}"
                 raise ParameterError(f"{rule}, got {array.min()} to {array.max()}", parameter="predicate")
-            answers[str(name)] = array
-        return answers
+            arrays[str(name)] = array
+        return arrays

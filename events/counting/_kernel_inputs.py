@@ -137,9 +137,9 @@ class KernelInputs:
         scratch = _kernels.Scratch(np.zeros((len(self.described_as), *block), np.int32), np.zeros(block, np.uint8))
         arrays = self.described_as, self.joined, self.members, self.instances, self.rules
         _kernels.evaluate(labels, described, *arrays, scratch, hits, instance_hits, description_hits)
-        of_events = np.split(hits, self.rules.first_events[1:-1])
-        of_instances = np.split(instance_hits, self.rules.first_instances[1:-1])
-        each_rule = zip(self.matches, of_events, of_instances, self.n_events, description_hits, strict=True)
+        event_hits = np.split(hits, self.rules.first_events[1:-1])
+        instance_hits_by_rule = np.split(instance_hits, self.rules.first_instances[1:-1])
+        each_rule = zip(self.matches, event_hits, instance_hits_by_rule, self.n_events, description_hits, strict=True)
         return [
             Hits(events, instances[:, :n_events], descriptions).only_counted(matches)
             for matches, events, instances, n_events, descriptions in each_rule
@@ -190,9 +190,9 @@ class _Sets:
                     waiting.append(union)
 
     def _union(self, first: int, second: int) -> int:
-        both = first | second
-        inner = both & self._inner
-        outer = both ^ inner
+        union = first | second
+        inner = union & self._inner
+        outer = union ^ inner
         if not self._joint:
             inner = self._several_inner if inner & (inner - 1) else inner
             outer = self._several if outer & (outer - 1) else outer

@@ -83,18 +83,18 @@ class Calendar:
         ParameterError
             If a period starts before year 1.
         """
-        wanted = np.asarray(numbers).tolist()
+        requested = np.asarray(numbers).tolist()
         self._known.setdefault(NO_PERIOD, Period(NO_PERIOD, UNDATED, None))
-        new = sorted({*wanted}.difference(self._known))
-        if new:
-            index = self.index(new)
+        unknown = sorted({*requested}.difference(self._known))
+        if unknown:
+            index = self.index(unknown)
             # As days and not as timestamps, which end in 1677 in pandas 2.
             starts = index.asfreq("D", "START").astype("int64").to_numpy().astype("datetime64[D]")
             if starts[0] < _FIRST_DAY:
                 rule = f"must be one whose periods start in year 1 or later, got {self.period!r}"
                 raise ParameterError(f"{rule}, with documents in the period from {starts[0]}", parameter="period")
-            self._known.update(zip(new, map(Period, new, index.astype(str), starts.tolist()), strict=True))
-        return [self._known[number] for number in wanted]
+            self._known.update(zip(unknown, map(Period, unknown, index.astype(str), starts.tolist()), strict=True))
+        return [self._known[number] for number in requested]
 
 
 def _from_ordinals(numbers: Ints, freq: str) -> pd.PeriodIndex:

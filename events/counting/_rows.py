@@ -91,9 +91,9 @@ def rows_batch(
     roles
         Names of the columns of roles of the table.
     """
-    of_roles = [EventKey(each.actors).cells(columns[each.event], roles) for each in rows]
+    role_cells = [EventKey(each.actors).cells(columns[each.event], roles) for each in rows]
     values = [
-        [each[name] for each in of_roles] if name in roles else [getattr(each, name) for each in rows]
+        [each[name] for each in role_cells] if name in roles else [getattr(each, name) for each in rows]
         for name in schema.names
     ]
     return pa.RecordBatch.from_arrays(list(map(pa.array, values, schema.types)), schema=schema)
@@ -150,7 +150,7 @@ def document_rows(
         sampled[row] = True
         hits = [events.hits.any(axis=0) for events in rule_events]  # by sample; the rules share the clusterings
         any_share[row] = np.count_nonzero(np.any(hits, axis=0)) / rule_events[0].n_samples
-        before = len(names)
+        n_before = len(names)
         for events, any_actor in zip(rule_events, hits, strict=True):
             likely = np.flatnonzero(events.n_hits)
             if likely.size:
@@ -159,7 +159,7 @@ def document_rows(
                 names += [events.event] * (1 + len(listed))
                 actors += [ANYBODY, *(events.keys[e].name for e in listed)]
                 shares += [np.count_nonzero(any_actor) / events.n_samples, *events.probabilities[listed].tolist()]
-        lengths[row] = len(names) - before
+        lengths[row] = len(names) - n_before
     triggers = [_trigger_texts(matches[row]) for row in range(n)]
     columns = [
         *(batch.doc_ids, batch.dates.astype("datetime64[D]"), [period.label for period in periods]),
@@ -167,8 +167,8 @@ def document_rows(
         *(sampled, any_share, names, actors, shares),
         *(np.diff(batch.token_bounds).astype(np.int32), list(chain.from_iterable(triggers))),
     ]
-    of_triggers = np.array([len(each) for each in triggers], np.int64)
-    offsets = {name: _offsets(lengths) for name in _LISTS} | {"triggers": _offsets(of_triggers)}
+    trigger_counts = np.array([len(each) for each in triggers], np.int64)
+    offsets = {name: _offsets(lengths) for name in _LISTS} | {"triggers": _offsets(trigger_counts)}
     arrays = [
         pa.ListArray.from_arrays(offsets[field.name], pa.array(values, field.type.value_type))
         if field.name in offsets
@@ -292,21 +292,21 @@ class SortedRows:
             readers = [_batches(stack.enter_context(pa.OSFile(str(path), "rb"))) for path in runs]
             if waiting:
                 readers.append(iter(_ordered(pa.Table.from_batches(waiting, self.schema), self._keys).to_batches()))
-            first = {
+            current = {
                 number: batch for number, reader in enumerate(readers) if (batch := next(reader, None)) is not None
             }
-            while first:
+            while current:
                 # Rows up to the earliest end of a batch: every batch that is not in memory comes later.
-                frontier = min(self._key(batch, batch.num_rows - 1) for batch in first.values())
+                frontier = min(self._key(batch, batch.num_rows - 1) for batch in current.values())
                 complete = []
-                for number, batch in list(first.items()):
+                for number, batch in list(current.items()):
                     n_rows = bisect_right(range(batch.num_rows), frontier, key=partial(self._key, batch))
                     complete.append(batch.slice(0, n_rows))
                     remaining = batch.slice(n_rows) if n_rows < batch.num_rows else next(readers[number], None)
                     if remaining is None:
-                        del first[number]
+                        del current[number]
                     else:
-                        first[number] = remaining
+                        current[number] = remaining
                 yield _ordered(pa.Table.from_batches(complete, self.schema), self._keys)
 
     def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:

@@ -84,13 +84,13 @@ class CountSettings:
 
     def require_same(self, settings: CountSettings) -> None:
         """Raise ParameterError if rule, lexicon, period, seed or number of samples differ."""
-        texts, other_texts = (each._compared() for each in (self, settings))
+        texts, other_texts = (each._compared_settings() for each in (self, settings))
         for name in (*texts, *other_texts):
             if texts.get(name) != other_texts.get(name):
                 rule = f"must have the same {name} as this counter ({texts.get(name)})"
                 raise ParameterError(f"{rule}, got {other_texts.get(name)}", parameter="other")
 
-    def _compared(self) -> dict[str, object]:
+    def _compared_settings(self) -> dict[str, object]:
         texts = {"events": ", ".join(self.columns), **self.definitions, "period": Calendar(self.period).freq}
         return {**texts, "seed": self.seed, "n_samples": self.n_samples}
 
@@ -332,7 +332,7 @@ class CountedEvents:
             self.rows.all_documents.add(document_rows(batch, periods, matches, events_of))
         for event, triggers in (item for document in matches.values() for item in document.triggers.items()):
             self.tallies[event].add_triggers(triggers.values())
-        with_events, evidence, of_triggers = [], [], []
+        rows_with_events, evidence, trigger_rows = [], [], []
         for row, rule_events in events_of.items():
             self.n_sampled += 1
             self.merged_actors.add(batch, row, rule_events)
@@ -341,16 +341,16 @@ class CountedEvents:
             for events in rule_events:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in rule_events):
-                with_events.append(row)
+                rows_with_events.append(row)
                 document_evidence = DocumentEvidence.of(batch, row, rule_events, periods[row].label)
                 evidence += document_evidence.rows()
-                of_triggers += document_evidence.trigger_rows()
-        self.n_with_events += len(with_events)
-        if with_events:
-            for table, rows in ((self.rows.evidence, evidence), (self.rows.events, of_triggers)):
+                trigger_rows += document_evidence.trigger_rows()
+        self.n_with_events += len(rows_with_events)
+        if rows_with_events:
+            for table, rows in ((self.rows.evidence, evidence), (self.rows.events, trigger_rows)):
                 table.add(rows_batch(table.schema, rows, self._settings.columns, self.roles))
             if self._folder is not None:
-                self.rows.documents.add(batch.take(with_events).table)
+                self.rows.documents.add(batch.take(rows_with_events).table)
 
     def merge(self, other: CountedEvents, *, distinct: bool = False) -> None:
         """Add the documents of other counts of the same events.

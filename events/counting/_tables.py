@@ -111,10 +111,10 @@ class Columns:
         `recalibrated` adds the column `uncertainty` (none, fit or domain), `defaults` the column `mean_named`, and
         `rule_error` the columns `RULE_ENDS`.
         """
-        last = {"mean_named": "float"} if defaults else {}
-        last |= {"uncertainty": "str"} if recalibrated else {}
-        last |= dict.fromkeys(RULE_ENDS, "float") if rule_error else {}
-        return cls({"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **last})
+        optional_columns = {"mean_named": "float"} if defaults else {}
+        optional_columns |= {"uncertainty": "str"} if recalibrated else {}
+        optional_columns |= dict.fromkeys(RULE_ENDS, "float") if rule_error else {}
+        return cls({"event": "str", **dict.fromkeys(roles, "str"), **_VALUES, **optional_columns})
 
     @staticmethod
     def of_roles(names: Iterable[str]) -> tuple[str, ...]:
@@ -142,14 +142,14 @@ def rows_schema(kind: type, roles: Sequence[str], without: Sequence[str] = ()) -
     return Columns({name: column for name, column in columns.items() if name not in without}).arrow
 
 
-def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
+def row_names(table: pd.DataFrame, *, full: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
     """Name of each row of a table of counts: its actors, preceded by its event if the table has several events.
 
     Parameters
     ----------
     table
         Table of counts, as `EventCounts.to_frame` returns it or as in counts.csv.
-    several
+    full
         True if names begin with the event; by default they do if the table has more than one event.
     like
         Table that shows which columns of roles each event has, namely those that are not always empty. By default
@@ -157,16 +157,16 @@ def row_names(table: pd.DataFrame, *, several: bool | None = None, like: pd.Data
     """
     columns = Columns.of_roles(table.columns)
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
-    if several is None:
-        several = len(events.unique()) > 1
-    of_event = _columns_of_events(table if like is None else like, columns)
+    if full is None:
+        full = len(events.unique()) > 1
+    event_columns = _columns_of_events(table if like is None else like, columns)
     cells = [table[column].fillna("").astype(str) for column in columns]
     names = []
     for event, *codes in zip(events, *cells, strict=True):
         by_column = dict(zip(columns, codes, strict=True))
-        actors = EventKey(by_column[column] for column in of_event.get(event, columns)).name
-        is_alone = not of_event.get(event, columns)
-        names.append(event if is_alone else f"{event}: {actors}" if several else actors)
+        actors = EventKey(by_column[column] for column in event_columns.get(event, columns)).name
+        is_alone = not event_columns.get(event, columns)
+        names.append(event if is_alone else f"{event}: {actors}" if full else actors)
     return pd.Series(names, table.index, dtype=object)
 
 

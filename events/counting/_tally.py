@@ -222,8 +222,8 @@ class CountCell:
     @property
     def mean(self) -> float:
         """Sum of the documents' probabilities, or of the means of their numbers."""
-        of_numbers = sum(total(each) * n_documents for each, n_documents in self.numbers.items())
-        return (of_numbers + sum(n_hits * n_documents for n_hits, n_documents in self.hits.items())) / self.n_samples
+        from_numbers = sum(total(each) * n_documents for each, n_documents in self.numbers.items())
+        return (from_numbers + sum(n_hits * n_documents for n_hits, n_documents in self.hits.items())) / self.n_samples
 
     @property
     def mean_named(self) -> float:
@@ -234,23 +234,23 @@ class CountCell:
     def variance(self) -> float:
         """Sum of p (1 - p) over the documents, or of the variances of their numbers."""
         n = self.n_samples
-        of_numbers = sum(scaled_variance(each, n) * n_documents for each, n_documents in self.numbers.items())
-        return (of_numbers + sum(k * (n - k) * n_documents for k, n_documents in self.hits.items())) / n**2
+        from_numbers = sum(scaled_variance(each, n) * n_documents for each, n_documents in self.numbers.items())
+        return (from_numbers + sum(k * (n - k) * n_documents for k, n_documents in self.hits.items())) / n**2
 
     @property
     def variance_of_mean(self) -> float:
         """Summed squares of the documents' Monte Carlo standard errors."""
         if not self.has_evidence and not self.n_without:
             return 0.0
-        of_numbers = [variance_of_mean(each, self.n_samples) * n for each, n in self.numbers.items()]
+        from_numbers = [variance_of_mean(each, self.n_samples) * n for each, n in self.numbers.items()]
         hits = np.array([0, *self.hits], np.int64)
         counts = np.array([self.n_without, *self.hits.values()], np.float64)
-        of_hits = (counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist()
-        of_chains = [
+        from_hits = (counts * monte_carlo_errors(hits, self.n_samples) ** 2).tolist()
+        from_chains = [
             n * float(monte_carlo_errors(k, self.n_samples, time) ** 2 - monte_carlo_errors(k, self.n_samples) ** 2)
             for (k, time), n in self.chained.items()
         ]
-        return math.fsum([*of_numbers, *of_hits, *of_chains])
+        return math.fsum([*from_numbers, *from_hits, *from_chains])
 
 
 class CountTally:
@@ -385,8 +385,8 @@ class CountTally:
         documents: Counter[tuple[int, int]] = Counter()  # by samples with the first only, and with the second only
         for (a, b, both), count in pairs.items():
             hits = (a, b) if in_order else (b, a)
-            for of_one, n_hits in zip(alone, hits, strict=True):
-                of_one[n_hits] -= count
+            for hits_of_one, n_hits in zip(alone, hits, strict=True):
+                hits_of_one[n_hits] -= count
             documents[hits[0] - both, hits[1] - both] += count
         for n_hits, count in alone[0].items():
             documents[n_hits, 0] += count

@@ -209,10 +209,10 @@ class TrueEvents(HtmlTable):
         """Raise for labels of another calendar, which would all have no event."""
         for label in sorted(labels):
             try:
-                same = str(pd.Period(label, freq=self.calendar.freq)) == label
+                is_label = str(pd.Period(label, freq=self.calendar.freq)) == label
             except ValueError:
-                same = False
-            if not same:
+                is_label = False
+            if not is_label:
                 raise ParameterError(
                     f"must have periods of a {self.calendar.period}, got {label!r}", parameter="counts"
                 )

@@ -509,31 +509,31 @@ def _forms_within_sentences(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _is_start(text: str, position: int) -> bool:
-    before = text[max(0, position - 12) : position]
-    return bool(_START.search(before)) and not _ABBREVIATION.search(before) if position else True
+    preceding = text[max(0, position - 12) : position]
+    return bool(_START.search(preceding)) and not _ABBREVIATION.search(preceding) if position else True
 
 
-def _spelled_out(acronym: str, before: str) -> dict[tuple[str, ...], str]:
+def _spelled_out(acronym: str, preceding: str) -> dict[tuple[str, ...], str]:
     """Name after the last "the" if its words have the initials of an acronym, in any order (of any language)."""
-    words = _WORD.findall(re.split(r"\bthe\b", before, flags=re.I)[-1])
+    words = _WORD.findall(re.split(r"\bthe\b", preceding, flags=re.I)[-1])
     if not 1 < len(words) <= _LONGEST_NAME or Counter(acronym) - Counter(word[0].upper() for word in words):
         return {}
     name = [word.lower() if word.lower() in _OMITTED else word.capitalize() for word in words]
     return {tuple(map(str.lower, name)): " ".join(name)}
 
 
-def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...], str], is_word: Vocabulary) -> str:
+def _recased(text: str, forms: Mapping[str, str], names: Mapping[tuple[str, ...], str], is_word: Vocabulary) -> str:
     words = list(_WORD.finditer(text))
     lower = [word[0].lower() for word in words]
     if any(len(form) != len(word[0]) for form, word in zip(lower, words, strict=True)):
         return text  # it has letters whose lower case has another length
     is_known = is_word(lower) | np.array([word in common_words() or _is_inflected(word) for word in lower], np.bool_)
-    in_capitals, names = is_in_capitals(text), _names_in(text, listed)
-    letters, before = list(text), ""
+    in_capitals, names_at = is_in_capitals(text), _names_in(text, names)
+    letters, previous = list(text), ""
     for i, word in enumerate(words):
         start, end = word.span()
         around = text[max(0, start - 1) : start], text[end : end + 2].lower()
-        written = names.get(start) or forms.get(lower[i])
+        written = names_at.get(start) or forms.get(lower[i])
         if around[0].isdigit() or (around[0] in ("'", "’") and lower[i] in _CLITICS):
             written = lower[i]
         elif lower[i] in ("march", "may"):
@@ -546,10 +546,10 @@ def _recased(text: str, forms: Mapping[str, str], listed: Mapping[tuple[str, ...
         elif written is None and not in_capitals and not word[0].istitle():
             written = word[0]  # in lower case, or an acronym
         elif written is None:
-            written = _by_shape(word[0], before, is_known=bool(is_known[i]), has_point=around[1][:1] == ".")
-        if before in _TITLES and not written.islower() and words[i - 1].end() + 1 == start:
-            letters[words[i - 1].start()] = before[0].upper()
-        before = written if written in names.values() or written.lower() in _TITLES else written.lower()
+            written = _by_shape(word[0], previous, is_known=bool(is_known[i]), has_point=around[1][:1] == ".")
+        if previous in _TITLES and not written.islower() and words[i - 1].end() + 1 == start:
+            letters[words[i - 1].start()] = previous[0].upper()
+        previous = written if written in names_at.values() or written.lower() in _TITLES else written.lower()
         if _is_start(text, start) and written.islower():
             written = written.capitalize()
         letters[start:end] = written
@@ -567,27 +567,27 @@ def _is_inflected(word: str) -> bool:
     return stem != word and not bases.isdisjoint(common_words())
 
 
-def _by_shape(word: str, before: str, *, is_known: bool, has_point: bool) -> str:
+def _by_shape(word: str, previous: str, *, is_known: bool, has_point: bool) -> str:
     """Form in which a sentence writes a capitalised word that is in no list of names, after the word `before`."""
     lower = word.lower()
     if len(word) == 1:
         return "a" if lower == "a" and not has_point else word
-    if lower in _SHORT_TITLES or lower in ("san", "santa", "saint") or before.lower() in _SHORT_TITLES:
+    if lower in _SHORT_TITLES or lower in ("san", "santa", "saint") or previous.lower() in _SHORT_TITLES:
         return word.capitalize()
     if lower in _UNITS or is_known or lower in _WORDS_TOO or lower in _TITLES:
         return lower
     if word.isupper() and (len(word) <= 4 or not any(letter in "aeiouy" for letter in lower)):
         return word
-    is_after_name = before.lower() in _TITLES or before.istitle()
+    is_after_name = previous.lower() in _TITLES or previous.istitle()
     return word.capitalize() if is_after_name or not _COMMON_END.search(lower) else lower
 
 
-def _is_country(text: str, start: int, before: str) -> bool:
+def _is_country(text: str, start: int, previous: str) -> bool:
     """Whether "US" is the country, by the word before it or at the beginning of a sentence, and not the pronoun."""
-    return before in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
+    return previous in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
 
 
-def _names_in(text: str, listed: Mapping[tuple[str, ...], str]) -> dict[int, str]:
+def _names_in(text: str, names_by_words: Mapping[tuple[str, ...], str]) -> dict[int, str]:
     """Forms of the words of listed names in a text, by their position; of overlapping names, the longest counts."""
     words = list(re.finditer(r"\w+|\S", text))
     lower = tuple(word[0].lower() for word in words)
@@ -595,7 +595,7 @@ def _names_in(text: str, listed: Mapping[tuple[str, ...], str]) -> dict[int, str
     i = 0
     while i < len(words):
         for length in range(min(_LONGEST_NAME, len(words) - i), 0, -1):
-            name = listed.get(lower[i : i + length])
+            name = names_by_words.get(lower[i : i + length])
             if name is not None and (length > 1 or (lower[i] not in _WORDS_TOO and lower[i] != "us")):
                 written = re.findall(r"\w+|\S", name)
                 forms |= {word.start(): form for word, form in zip(words[i : i + length], written, strict=True)}

@@ -81,12 +81,10 @@ def read_run(folder: PathLike) -> FinishedRun:
     several = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
-        return table.assign(name=row_names(table[[*named, "period"]], several=several, like=counts))
+        return table.assign(name=row_names(table[[*named, "period"]], full=several, like=counts))
 
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
         sampled = with_names(run_table(path, SAMPLES))
-    return FinishedRun(
-        path, record, counts.assign(name=row_names(counts, several=several)), with_names(evidence), sampled
-    )
+    return FinishedRun(path, record, counts.assign(name=row_names(counts, full=several)), with_names(evidence), sampled)

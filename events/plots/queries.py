@@ -24,9 +24,9 @@ def query_coverage(
     Parameters
     ----------
     coverage
-        From `QueryStudy.coverage`.
+        Table of coverage: the result of `QueryStudy.coverage`.
     interval, level
-        Of the intervals to draw.
+        Kind and level of the intervals to draw.
     fig
         Figure to draw on; by default a new one.
 

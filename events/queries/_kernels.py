@@ -53,7 +53,7 @@ def sample_slopes(
     while 2 + n_kinds + n_kinds * n_kinds < slopes.shape[0]:
         n_kinds += 1
     zero, unit = np.float32(0.0), np.float32(1.0)
-    inside, weighted = np.zeros(n_samples, np.float32), np.zeros(n_samples, np.float32)
+    linked_mass, weighted = np.zeros(n_samples, np.float32), np.zeros(n_samples, np.float32)
     by_kind, has_kind = np.zeros((n_kinds, n_samples), np.float32), np.zeros(n_kinds, np.bool_)
     for i in range(n):
         mention_labels = labels[i]
@@ -63,29 +63,29 @@ def sample_slopes(
             candidate_labels, row = labels[antecedents[c]], by_kind[h]
             has_kind[h] = True
             for s in range(n_samples):
-                same = candidate_labels[s] == mention_labels[s]
-                weighted[s] += score if same else zero
-                row[s] += p if same else zero
+                corefers = candidate_labels[s] == mention_labels[s]
+                weighted[s] += score if corefers else zero
+                row[s] += p if corefers else zero
         for h in range(n_kinds):
             if has_kind[h]:
                 row = by_kind[h]
                 for s in range(n_samples):
-                    inside[s] += row[s]
-        of_bias, of_new, first = slopes[1], slopes[2 + kinds[i]], 2 + n_kinds + kinds[i] * n_kinds
-        of_temperature = slopes[0]
+                    linked_mass[s] += row[s]
+        bias_slopes, new_slopes, first_link = slopes[1], slopes[2 + kinds[i]], 2 + n_kinds + kinds[i] * n_kinds
+        temperature_slopes = slopes[0]
         for s in range(n_samples):
-            linked = unit if inside[s] > zero else zero
-            inside[s] = linked / (inside[s] if inside[s] > zero else unit)  # from here on its inverse
-            of_temperature[s] -= weighted[s] * inside[s]
-            of_bias[s] -= linked
-            of_new[s] -= linked
+            linked = unit if linked_mass[s] > zero else zero
+            linked_mass[s] = linked / (linked_mass[s] if linked_mass[s] > zero else unit)  # from here on its inverse
+            temperature_slopes[s] -= weighted[s] * linked_mass[s]
+            bias_slopes[s] -= linked
+            new_slopes[s] -= linked
             weighted[s] = zero
         for h in range(n_kinds):
             if has_kind[h]:
                 has_kind[h] = False
-                row, of_link = by_kind[h], slopes[first + h]
+                row, link_slopes = by_kind[h], slopes[first_link + h]
                 for s in range(n_samples):
-                    of_link[s] += row[s] * inside[s]
+                    link_slopes[s] += row[s] * linked_mass[s]
                     row[s] = zero
         for s in range(n_samples):
-            inside[s] = zero
+            linked_mass[s] = zero

@@ -91,9 +91,9 @@ def _confirmed_and_missed(counts: Ints, n_docs: Ints, error: RuleError, rng: np.
     precision = _probability(error.precision[:, None] + error.precision_sd[:, None] * rng.standard_normal(counts.shape))
     misses = np.exp(error.misses[:, None] + error.misses_sd[:, None] * rng.standard_normal(counts.shape))
     confirmed = rng.binomial(counts, precision)
-    others = n_docs - counts
-    share = np.minimum(misses * RuleError.miss_exposure(counts, n_docs) / np.maximum(others, 1), 1.0)
-    return confirmed, rng.binomial(others, share)
+    not_counted = n_docs - counts
+    share = np.minimum(misses * RuleError.miss_exposure(counts, n_docs) / np.maximum(not_counted, 1), 1.0)
+    return confirmed, rng.binomial(not_counted, share)
 
 
 def _probability(logit: Floats) -> Floats:
@@ -146,9 +146,9 @@ class RunTables:
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, name in enumerate(names):
             rows.setdefault(name, []).append(row)
-        for name, chosen in rows.items():
+        for name, numbers in rows.items():
             for value, curve in zip(values, self.readers[name], strict=True):
-                value[chosen] = np.interp(p[chosen], _GRID, curve)
+                value[numbers] = np.interp(p[numbers], _GRID, curve)
         for column, value in zip(READER, values, strict=True):
             evidence = evidence.append_column(column, pa.array(value))
         return evidence
@@ -170,8 +170,8 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
 
     Notes
     -----
-    The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently, which
-    makes the interval of a difference wider if they err alike.
+    The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently: the
+    interval of a difference is too wide where they have the same errors.
     """
     roles = list(Columns.of_roles(tables.table.columns))
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})

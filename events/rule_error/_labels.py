@@ -89,7 +89,7 @@ def yes_shares(sizes: npt.ArrayLike, mean_p: npt.ArrayLike, error: RuleError) ->
 def expected_width(
     sizes: npt.ArrayLike, mean_p: npt.ArrayLike, labels: npt.ArrayLike, error: RuleError, level: float = 0.95
 ) -> float:
-    """Expected width of the interval of a total by design, from labels in strata, for a rule nobody has checked.
+    """Expected width of the interval of a total by design, from labels in strata, before any label.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def expected_width(
     error
         Draws of the error.
     level
-        Of the interval.
+        Probability that the interval has, in (0, 1).
     """
     from scipy.special import ndtri
 

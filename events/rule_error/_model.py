@@ -1,4 +1,4 @@
-"""Precision and misses of a rule that nobody has checked, from those of rules in a reference class.
+"""Precision and misses of a rule without labels, from those of rules in a reference class.
 
 A rule's precision is the probability that a reader confirms a document that it counts. Its misses are the documents
 that it does not count and a reader does, relative to those that it counts. Recall follows: precision / (precision +
@@ -33,7 +33,8 @@ from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
 FEWEST_COUNTED: Final = 5.0  # documents of a cell whose ratio of true and counted documents is told
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
-N_STEPS: Final = 10  # of Newton's method
+N_STEPS: Final = 10  # of Newton's method, at most
+TOLERANCE: Final = 1e-6  # change of the effects in its last step, which converges quadratically
 RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
 # By effect the columns that two cells have in common if they share it.
 EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -53,7 +54,7 @@ class Prior:
     Attributes
     ----------
     mean, sd
-        Of the normal prior of the common mean.
+        Mean and standard deviation of the normal prior of the common mean.
     kind, corpus, event, actor, cell, period
         Scales of the half-normal priors of the standard deviations of the effects.
     """
@@ -69,7 +70,7 @@ class Prior:
 
     @property
     def scales(self) -> Floats:
-        """Of the standard deviations, in the order of `EFFECTS`."""
+        """Scales of the standard deviations, in the order of `EFFECTS`."""
         return np.array([getattr(self, name) for name in EFFECTS])
 
 
@@ -84,7 +85,7 @@ class Cell:
     Attributes
     ----------
     kind
-        Of the actor: one of `KINDS`.
+        Kind of the actor: one of `KINDS`.
     event, actor
         Name and code, as in tables.
     corpus
@@ -161,7 +162,7 @@ class _Posterior:
     Attributes
     ----------
     prior
-        Of the effects.
+        Prior of the effects.
     cells
         Columns of `EFFECTS` of the cells.
     sds
@@ -191,16 +192,16 @@ class _Posterior:
         mean = self.prior.mean + (covariance * self.slope).sum(axis=1)
         scaled = covariance * self.root
         explained = np.einsum("qc,qcd,qd->q", scaled, self.inverse, scaled)
-        own = variances[:, list(EFFECTS).index("cell")]
-        effects = variances[:, :-1].sum(axis=1) - own
-        variance = own + np.maximum(self.prior.sd**2 + effects - explained, 0.0)
+        of_cell = variances[:, list(EFFECTS).index("cell")]
+        effects = variances[:, :-1].sum(axis=1) - of_cell
+        variance = of_cell + np.maximum(self.prior.sd**2 + effects - explained, 0.0)
         point = rng.choice(len(self.weights), n_draws, p=self.weights)
         return mean[point] + np.sqrt(variance[point]) * rng.standard_normal(n_draws), self.sds[point, -1]
 
 
-def _shared(cells: pd.DataFrame, others: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Whether each cell and the other in the same row share an effect: bool (n_cells, n_effects)."""
-    same: dict[str, Bools] = {name: cells[name].to_numpy() == others[name].to_numpy() for name in CELL}
+def _shared(cells: pd.DataFrame, partners: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Whether each cell and the partner in the same row share an effect: bool (n_cells, n_effects)."""
+    same: dict[str, Bools] = {name: cells[name].to_numpy() == partners[name].to_numpy() for name in CELL}
     no_period = np.zeros(len(cells), np.bool_)
     return np.stack(
         [np.logical_and.reduce([same[name] for name in names]) if names else no_period for names in EFFECTS.values()], 1
@@ -294,10 +295,10 @@ def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
     Parameters
     ----------
     actor
-        A code of a lexicon, or several joined with ">", of which the first counts; "-" or "" is nobody named; outcomes
-        such as "*" or "POLICE|ARMY" are any.
+        A code of a lexicon, or several joined with ">", of which the first is used. "-" and "" mean that no actor has a
+        name; outcomes such as "*" or "POLICE|ARMY" are of the kind any.
     kinds
-        Of the codes, as the lexicon has them. A code that is its kind's name stands for anybody of a class ("rebels").
+        Kinds of the codes, as the lexicon has them. A code that is the name of its kind is a class noun ("rebels").
     """
     code = actor.split(">")[0]
     if code in ("", "-"):
@@ -355,7 +356,7 @@ def _laplace(
     period_variance
         float64 (n_points, 1): of the effects of periods.
     mean
-        Of all effects.
+        Mean of all effects.
 
     Returns
     -------
@@ -374,7 +375,10 @@ def _laplace(
         of_cells = _times(covariance, slope)
         of_rows = of_cells[:, rows.cell]
         of_periods = period_variance * (information * (effects - of_rows) + score) / damping
-        effects = effects + np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+        change = np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+        effects = effects + change
+        if np.abs(change).max(initial=0.0) < TOLERANCE:
+            break
     log_evidence = rows.log_likelihood(mean + effects)
     log_evidence -= 0.5 * ((slope * of_cells).sum(axis=1) + (of_periods**2 / period_variance).sum(axis=1))
     log_evidence += 0.5 * (np.linalg.slogdet(inverse)[1] - np.log(damping).sum(axis=1))
@@ -434,7 +438,7 @@ class _Rows(ABC):
 
     @abstractmethod
     def log_likelihood(self, effects: Floats) -> Floats:
-        """Of each point, but for a constant."""
+        """Log likelihood of each point, up to a constant."""
 
 
 class Binomial(_Rows):

@@ -68,26 +68,26 @@ def reference_file(audit: PathLike) -> Path:
     return path / AUDITED if path.is_dir() else path
 
 
-def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:
+def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
     """Validate a reference table; raises InputError that names the first row which breaks a rule."""
     missing = [name for name in COLUMNS if name not in table]
     if missing:
-        raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=place)
+        raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=source)
     numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
-    whole = numbers.drop(columns="sum_p")
+    integers = numbers.drop(columns="sum_p")
     rules = {
         f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
         "numbers must be whole and not negative": (
-            (whole % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
+            (integers % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
             list(NUMBERS),
         ),
         "n_yes must be yes_above + yes_below": (
-            whole["n_yes"] == whole["yes_above"] + whole["yes_below"],
+            integers["n_yes"] == integers["yes_above"] + integers["yes_below"],
             ["n_yes", "yes_above", "yes_below"],
         ),
-        "yes_above must be at most n_above": (whole["yes_above"] <= whole["n_above"], ["yes_above", "n_above"]),
+        "yes_above must be at most n_above": (integers["yes_above"] <= integers["n_above"], ["yes_above", "n_above"]),
         "yes_below must be at most n_documents - n_above": (
-            whole["yes_below"] <= whole["n_documents"] - whole["n_above"],
+            integers["yes_below"] <= integers["n_documents"] - integers["n_above"],
             ["yes_below", "n_documents", "n_above"],
         ),
     }
@@ -95,5 +95,5 @@ def checked_reference(table: pd.DataFrame, place: str) -> pd.DataFrame:
         if not holds.all():
             row = int(np.flatnonzero(~holds)[0])
             values = ", ".join(f"{name} {shown(str(table[name].iloc[row]))}" for name in names)
-            raise InputError(f"{rule}, got {values}", place=f"{place}: row {row + 1}")
+            raise InputError(f"{rule}, got {values}", place=f"{source}: row {row + 1}")
     return table.assign(**numbers)[list(COLUMNS)]

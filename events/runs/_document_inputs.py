@@ -154,8 +154,8 @@ class ReadDocument:
 
         document = self.document
         if isinstance(document, AnnotatedDocument):
-            none: list[list[Any]] = [[] for _ in range(document.n_mentions)]
-            document = document.scored(AntecedentDistribution.from_lists(none, none))
+            no_candidates: list[list[Any]] = [[] for _ in range(document.n_mentions)]
+            document = document.scored(AntecedentDistribution.from_lists(no_candidates, no_candidates))
         fields = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
         return msgspec.json.encode(fields).decode()
 
@@ -189,18 +189,18 @@ class RepeatedTexts:
     def taken(self, article: Article) -> Article | None:
         """Return the article, with metadata on copies for "group"; None if it is a copy that is left out."""
         words = re.findall(r"\w+", article.text.casefold())
-        first = article.doc_id
+        first_id = article.doc_id
         if len(words) >= _FEWEST_WORDS:
             digest = hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=12).digest()
-            first = self._first.setdefault(digest, article.doc_id)
-        is_copy = first != article.doc_id
+            first_id = self._first.setdefault(digest, article.doc_id)
+        is_copy = first_id != article.doc_id
         if is_copy:
-            self.rows.append((article.doc_id, article.date, first))
+            self.rows.append((article.doc_id, article.date, first_id))
         if self._duplicates == "drop" and is_copy:
             return None
         if self._duplicates == "group":
-            of_group = {GROUP: first, IS_COPY: "yes" if is_copy else "no"}
-            return dataclasses.replace(article, metadata={**article.metadata, **of_group})
+            group_metadata = {GROUP: first_id, IS_COPY: "yes" if is_copy else "no"}
+            return dataclasses.replace(article, metadata={**article.metadata, **group_metadata})
         return article
 
 

@@ -258,11 +258,11 @@ def _interrupts_later() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # because its start would allow interrupts again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
 # --- Dask ---

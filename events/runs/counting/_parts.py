@@ -76,8 +76,8 @@ class Counting:
         counting = cls(options, json.dumps(contents))
         counting.recalibration()
         definitions = counting.definitions()
-        of_outcomes = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
-        for rule in definitions.rules if not of_outcomes else ():
+        is_outcome = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
+        for rule in definitions.rules if not is_outcome else ():
             for name in options.compare or ():
                 _require_compared(name, rule, definitions.lexicon)
         return counting
@@ -233,12 +233,12 @@ def file_parts(counting: Counting, source: Source, store: PartStore) -> Iterator
         rows = []
     total = sum(rows)
     n_parts = max(1, round(total / counting.options.part_size))
-    first = n_done = n_before = n_yielded = 0
+    start = n_done = n_before = n_yielded = 0
     for group, n_rows in enumerate(rows, start=1):
         n_done += n_rows
         if group == len(rows) or n_done * n_parts >= total * (n_yielded + 1):
-            yield CountPart(counting, source, store, (first, group), (n_done - n_before) / max(total, 1))
-            first, n_before, n_yielded = group, n_done, n_yielded + 1
+            yield CountPart(counting, source, store, (start, group), (n_done - n_before) / max(total, 1))
+            start, n_before, n_yielded = group, n_done, n_yielded + 1
     if not rows:
         yield CountPart(counting, source, store)
 

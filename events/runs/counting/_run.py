@@ -270,9 +270,9 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
             write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
-        of_rules = counts.of_rules
-        periods = [period.label for period in of_rules[0].periods()] or [UNDATED]
-        actors = [(each.event, key.name) for each in of_rules for key in each.events()]
+        rule_counts = counts.of_rules
+        periods = [period.label for period in rule_counts[0].periods()] or [UNDATED]
+        actors = [(each.event, key.name) for each in rule_counts for key in each.events()]
         result = EventsResult(
             out=options.out,
             n_documents=counter.n_documents,
@@ -280,7 +280,7 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
             n_with_events=counter.n_with_events,
             n_quarantined=len(rejected),
             n_ambiguous=counter.n_ambiguous,
-            actors=tuple(f"{event}: {name}" if len(of_rules) > 1 else name for event, name in actors),
+            actors=tuple(f"{event}: {name}" if len(rule_counts) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.count_parts),
@@ -297,7 +297,7 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
             counts=tables.table,
             totals=tables.totals,
         )
-        codes = [code for each in of_rules for key in each.events() for code in key if code]
+        codes = [code for each in rule_counts for key in each.events() for code in key if code]
         codes += [outcome.name for outcome in definitions.outcomes if outcome.title]
         names = definitions.names
         folder.finish_record(

@@ -93,11 +93,11 @@ def write_counts(
 def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
     """Draw the bands and the comparison; `names` has the names of actors by their codes."""
     draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
-    drawn = {"bands": partial(draw, counts, names=names)}
+    pictures = {"bands": partial(draw, counts, names=names)}
     if compared is not None:
         compare = comparisons_by_event if len(compared["event"].unique()) > 1 else actor_comparison
-        drawn["comparison"] = partial(compare, counts, compared, names=names)
-    save_pictures(drawn, file)
+        pictures["comparison"] = partial(compare, counts, compared, names=names)
+    save_pictures(pictures, file)
 
 
 @contextmanager
@@ -130,9 +130,9 @@ def _write_evidence(
             log_step("finalising: evidence of %s", rows["date"][-1])
             table.write_table(rows)
             text.write_table(escaped_texts(rows))
-            both = pa.concat_tables([nearest, rows])
-            distances = pc.abs(pc.subtract(both["probability"], 0.5)).to_numpy()
-            nearest = both.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
+            candidates = pa.concat_tables([nearest, rows])
+            distances = pc.abs(pc.subtract(candidates["probability"], 0.5)).to_numpy()
+            nearest = candidates.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
     pa.csv.write_csv(escaped_texts(nearest), file("near_half.csv"), _CSV)
 
 
