@@ -39,28 +39,29 @@ LabelKind = Literal["yes-no", "events", "actors"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditFrame:
-    """Every document of a corpus, with P of each target; the frame from which a sample is drawn.
+    """All documents of a corpus, from which an audit draws a sample, with the model's probability P of each target.
 
-    A target is what a label answers: whether an event of any actor is in the document, or of one of several actors.
+    A target is a question that a label answers: whether an event of any actor is in the document, or an event of one
+    particular actor.
 
     Attributes
     ----------
     doc_ids
-        str (n_documents,), distinct.
+        str (n_documents,): ids of the documents, distinct.
     dates
-        datetime64[D] (n_documents,); NaT of documents without a date.
+        datetime64[D] (n_documents,): dates of the documents; NaT for a document without a date.
     targets
         Names of the targets: the event, or its actors.
     rows, columns, values
-        P above 0: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; all others are 0.
+        Probabilities above 0: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; all others are 0.
     event
         Name of the event, for tables and questions.
     period
-        Length of the periods: see `Calendar`.
+        Length of the periods: year, quarter, month, week, day, or a pandas alias.
     source
         Where the frame comes from: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties
-        Further columns by name, (n_documents,): candidates for strata of the user.
+        Further columns by name, (n_documents,), by which the user can divide the documents into strata.
     """
 
     doc_ids: Names
@@ -91,23 +92,25 @@ class AuditFrame:
         period: str = "quarter",
         properties: Mapping[str, Sequence[Any]] | None = None,
     ) -> AuditFrame:
-        """Make a frame for one target from arrays.
+        """Make a frame with one target from arrays.
 
         Parameters
         ----------
         doc_ids, dates, probabilities
-            Of the documents: distinct names, dates, and P in [0, 1] of any model.
+            Id, date and P of each document: the ids are distinct, every document has a date, and P is the probability
+            in [0, 1] by any model that the document has the event.
         event
-            Name of the event.
+            Name of the event, for tables and questions.
         period
-            year, quarter, month, week, day, or a pandas alias.
+            Length of the periods: year, quarter (the default), month, week, day, or a pandas alias.
         properties
-            Further columns by name.
+            Further columns by name, with one value for each document. By default, there are none.
 
         Raises
         ------
         ParameterError
-            If lengths differ, a doc_id repeats, or P is outside [0, 1].
+            If lengths differ, there is no document, a doc_id repeats, P is outside [0, 1], a document has no date, or
+            the period is unknown.
         """
         names = np.array([str(each) for each in doc_ids], dtype=object)
         p = _checks.floats("probabilities", probabilities)
@@ -136,37 +139,45 @@ class AuditFrame:
 
     @property
     def label_kind(self) -> LabelKind:
-        """What a label is: yes or no of one target; or the set of events, or of actors, that are in the document."""
+        """Kind of the labels: "yes-no" for one target; "events" or "actors" if a label lists those in the document."""
         if len(self.targets) == 1:
             return "yes-no"
         return "events" if self.targets == tuple(self.event.split(RULES)) else "actors"
 
     def probability(self, target: int) -> Floats:
-        """P of one target in every document: float64 (n_documents,)."""
+        """Probability of one target, given by its index, in every document: float64 (n_documents,)."""
         p = np.zeros(len(self))
         chosen = self.columns == target
         p[self.rows[chosen]] = self.values[chosen]
         return p
 
     def highest(self) -> Floats:
-        """The highest P of any target in every document: float64 (n_documents,)."""
+        """Highest probability of any target in each document: float64 (n_documents,)."""
         p = np.zeros(len(self))
         np.maximum.at(p, self.rows, self.values)
         return p
 
     def period_numbers(self) -> Ints:
-        """Number of each document's period: int64 (n_documents,)."""
+        """Number of the period of each document, as the calendar counts periods: int64 (n_documents,)."""
         return Calendar(self.period).numbers(self.dates)
 
     def date_texts(self) -> Names:
-        """ISO date of each document, empty of one without: str (n_documents,)."""
+        """ISO date of each document, "" for a document without a date: str (n_documents,)."""
         return np.where(np.isnat(self.dates), "", self.dates.astype(str))
 
     def groups(self) -> tuple[list[tuple[str, datetime.date | None, Bools]], Ints]:
-        """What counts are of: label, first day and documents of the total and of every period; and period of each.
+        """Groups of documents that are counted: the whole corpus and each period; and each document's period.
 
-        The periods are those from the first to the last, numbered from 0; the last is that of documents without a date,
-        if there are any.
+        The periods are numbered from 0, from the first with a document to the last. If there are documents without a
+        date, one more period after these has them.
+
+        Returns
+        -------
+        groups
+            Label, first day (None without dates) and documents, bool (n_documents,), of the whole corpus ("total"),
+            then of every period.
+        numbers
+            int64 (n_documents,): number of the period of each document.
         """
         numbers = self.period_numbers()
         is_dated = numbers != NO_PERIOD

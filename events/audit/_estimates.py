@@ -216,26 +216,30 @@ def estimate_counts(
     Parameters
     ----------
     plan
-        The plan.
+        Plan of the audit, from `plan_audit`.
     labels
-        The labels of its sample, from `read_sheets`.
+        Labels of the sample of the plan, from `read_sheets`.
     level, method
-        As in `estimate_total`.
+        Level and method of the confidence intervals: see `estimate_total`.
     assume
-        ``"stable-errors"`` assumes that within each stratum and range of P the share of positive documents is the same
-        in all periods. Then P is recalibrated on all labels, and a period's interval is that of its posterior, with the
-        uncertainty of the recalibration (Jeffreys' prior for each share).
+        Assumption about periods. By default, there is none. ``"stable-errors"`` assumes that within each stratum and
+        range of P the share of positive documents is the same in all periods. Then P is recalibrated on all labels, and
+        a period's interval is that of its posterior, with the uncertainty of the recalibration (Jeffreys' prior for
+        each share).
     learned
-        By target, P of every document from the labels of others (`LearnResult.cross_fitted`): totals that use it are
-        in `AuditEstimate.learned`, beside those that need no assumption.
+        P of every document by name of the target, learned from the labels of other documents
+        (`LearnResult.cross_fitted`). `AuditEstimate.learned` then has totals that use it, beside those that need no
+        assumption. By default, P is not learned.
     proxies
-        Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. With any, totals
-        from the weighted sum of P and proxies that fits the labels best are in `AuditEstimate.learned`.
+        Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. If there are
+        any, `AuditEstimate.learned` has totals from the weighted sum of P and proxies that fits the labels best. By
+        default, only those of the plan are used.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `plan` or `labels` has another type, `level` and `method` are invalid for `estimate_total`, `assume` is
+        unknown, or a proxy has not one probability for each document.
     InputError
         If a stratum has no label.
     """

@@ -405,31 +405,32 @@ def plan_audit(
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
-    Strata are ranges of the highest P of any target: 0, and those between the bounds `cuts`; crossed with groups of the
-    user's and with periods, if there are any. Labels go where they are expected to narrow the interval most, and every
-    stratum gets some. P only guides the sample: estimates do not assume that it is right.
+    Strata are ranges of the highest probability P of any target: P = 0, and the ranges between the bounds `cuts`. These
+    are divided further by `groups` and by period, if requested. Labels go where they are expected to narrow the
+    interval most, and every stratum gets some. P only guides the sample: estimates do not assume that it is right.
 
     Parameters
     ----------
     frame
         All documents, from `read_run_documents`, `read_scores` or `AuditFrame.from_arrays`.
     n_labels
-        Documents to label, at least one per stratum.
+        Number of documents to label, enough for `floor` in each stratum.
     cuts
-        Rising bounds of the ranges of P, in (0, 1]. None: two of them by `best_cuts`, or one where the floors would
-        take more than half of the labels.
+        Bounds of the ranges of P, ascending, in (0, 1]. By default, `best_cuts` chooses two bounds, or one if `floor`
+        would take more than half of the labels.
     groups
-        One value for each document: a column of the user's, or whether a keyword expression matches.
+        One value for each document, such as a property or whether a keyword matches; documents with different values
+        are in different strata. By default, there are no groups.
     by
-        Length of the periods of which each gets its own strata, such as "year"; None: none.
+        Length of the periods that have strata of their own, such as "year". By default, strata span all periods.
     floor
-        The fewest labels of a stratum, at least 1; a smaller stratum is labelled whole.
+        Least number of labels in each stratum, at least 1; all documents of a smaller stratum are labelled.
     seed
-        In [0, 2**64). It and the doc_ids fix the sample, whatever the order of the documents.
+        Seed of the draw, in [0, 2**64). The sample depends on the seed and the doc_ids, not on the order of documents.
     proxies
         Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
-        0 and 1. Strata are then ranges of their mean with the highest P, and `estimate_counts` uses them. By default,
-        strata are ranges of P alone.
+        0 and 1. Strata are then ranges of the mean of these and the highest P, and `estimate_counts` uses the proxies.
+        By default, strata are ranges of P alone.
     clusters
         Story of each document, (n_documents,): documents of one story are copies, with the same label. Documents are
         drawn as without stories, but a story that is drawn again is labelled once. By default, there are no copies.
@@ -437,9 +438,11 @@ def plan_audit(
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule, or the labels are too few for the floors.
+        If `frame` has another type, `n_labels` is too small for `floor` labels in each stratum or larger than the
+        corpus, `cuts` are not ascending in (0, 1], groups, proxies or clusters have not one valid value for each
+        document, or `by`, `floor` or `seed` is invalid.
     InputError
-        If a label could not tell the targets apart.
+        If the names of targets are so alike, or so like the words of a label, that a label would be ambiguous.
     """
     _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
     require_distinct(frame)

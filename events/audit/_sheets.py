@@ -81,7 +81,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     Parameters
     ----------
     plan
-        The plan.
+        Plan of the audit, from `plan_audit`.
     sheets
         One or more CSV files: of several rounds, of several labellers, or both.
 
