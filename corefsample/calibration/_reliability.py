@@ -122,8 +122,8 @@ def reliability_curve(
     method
         Method of the intervals: "normal" (the paper's) or "clopper-pearson" (the default); see `bin_intervals`.
     smooth
-        Add a smooth curve with an approximate band, and the bin size with the best held-out log score. It takes
-        predictions at face value, so it is not available with `n_samples`. By default there is no smooth curve.
+        Add a smooth curve with an approximate pointwise band, and the bin size with the best held-out log score. It
+        takes predictions at face value, so it is not available with `n_samples`. By default there is no smooth curve.
 
     Raises
     ------

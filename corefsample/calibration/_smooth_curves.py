@@ -1,4 +1,4 @@
-"""Smooth reliability curves: local likelihood on the scale of log-odds, with an approximate band.
+"""Smooth reliability curves: local likelihood on the scale of log-odds, with an approximate pointwise band.
 
 Legend of dimensions and names
     c : cell of predictions (equal steps of log-odds)     g : point at which the curve is computed
@@ -34,7 +34,7 @@ _PRIOR = np.array([5.0**-2, 1.0])  # inverse variances of a weak normal prior of
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SmoothCurve(Result):
-    """Share of positive labels as a smooth function of the prediction, with an approximate band.
+    """Share of positive labels as a smooth function of the prediction, with an approximate pointwise band.
 
     At each point a logistic regression on the log-odds of the predictions is fitted to the pairs nearby, weighted by a
     normal kernel. Calibrated predictions, and those that a temperature or a constant would recalibrate, are fitted

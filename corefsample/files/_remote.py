@@ -86,7 +86,8 @@ def _file_system(url: str) -> tuple[Any, str]:
         with _errors(url, InputError):  # no listings are kept, as files change while a program runs
             system, path = fsspec.core.url_to_fs(_complete.get(url, url), use_listings_cache=False)
     except ImportError as error:
-        rule = f"a URL needs libraries that are not installed, got no {_one_line(error.name or error)}"
+        missing = f"got no {error.name}" if error.name else f"got: {_one_line(error)}"
+        rule = f"a URL needs libraries that are not installed, {missing}"
         raise ParameterError(rule, place=url, hint=install_hint(_EXTRAS.get(_scheme_of(url), "remote"))) from None
     except ValueError:
         rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"

@@ -204,18 +204,18 @@ def _partitions(tables: LinkTables) -> Iterator[tuple[str, str, CalibrationTable
 def _calibrated(
     partition: str, name: str, blocks: BlockBins, norm: Norm, level: float, n_resamples: int, seed: int
 ) -> GroupCalibration:
-    bins, several = blocks.bins, blocks.n_blocks > 1
+    bins, by_block = blocks.bins, blocks.n_blocks > 1
     return GroupCalibration(
         partition,
         name,
         blocks.n_blocks,
         binned_error(bins, norm=norm),
-        bootstrap_interval(blocks, norm=norm, level=level, n_resamples=n_resamples, seed=seed) if several else None,
+        bootstrap_interval(blocks, norm=norm, level=level, n_resamples=n_resamples, seed=seed) if by_block else None,
         simulated_interval(bins, norm=norm, level=level, n_resamples=n_resamples, seed=seed),
         binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
-        calibration_test(blocks, norm=norm, n_resamples=n_resamples, seed=seed).p_value if several else None,
+        calibration_test(blocks, norm=norm, n_resamples=n_resamples, seed=seed).p_value if by_block else None,
         brier_decomposition(bins),
-        ReliabilityCurve.of_bins(blocks if several else bins, level=level),
+        ReliabilityCurve.of_bins(blocks if by_block else bins, level=level),
     )
 
 

@@ -46,14 +46,14 @@ def overlaps(
     singletons do not count.
     """
     shared = np.empty(response_sizes.shape[1], np.int64)
-    place = np.empty(response_sizes.shape[1], np.int64)
+    cell_of_label = np.empty(response_sizes.shape[1], np.int64)
     for s in range(responses.shape[0]):
         row, size = responses[s], response_sizes[s]
         for t in range(N_TOTALS):
             totals[s, t] = 0.0
         measure_response(row, singletons, size, totals[s])
         shared[:] = 0
-        place[:] = -1
+        cell_of_label[:] = -1
         n_cells = 0
         for k in range(indptr.shape[0] - 1):
             first = n_cells
@@ -61,13 +61,13 @@ def overlaps(
                 r = row[members[t]]
                 if r < 0 or size[r] == 0:
                     continue
-                if place[r] < first:  # the cell of r, if any, belongs to an earlier key entity
-                    place[r] = n_cells
+                if cell_of_label[r] < first:  # the cell of r, if any, belongs to an earlier key entity
+                    cell_of_label[r] = n_cells
                     cell_keys[s, n_cells] = k
                     cell_labels[s, n_cells] = r
                     cell_sizes[s, n_cells] = 0
                     n_cells += 1
-                cell_sizes[s, place[r]] += 1
+                cell_sizes[s, cell_of_label[r]] += 1
                 shared[r] += 1
             labels, sizes = cell_labels[s, first:n_cells], cell_sizes[s, first:n_cells]
             measure_key_entity(indptr[k + 1] - indptr[k], labels, sizes, size, totals[s])
@@ -106,9 +106,9 @@ def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_si
         total[CELL_PAIRS] += n * (n - 1) / 2
         total[B3_RECALL] += n * n / key_size
         total[B3_PRECISION] += n * n / other_size
-        alone = 1.0 if key_size == 1 and other_size == 1 else 0.0
-        total[LEA_RECALL] += alone if key_size == 1 else n * (n - 1) / (key_size - 1)
-        total[LEA_PRECISION] += alone if other_size == 1 else n * (n - 1) / (other_size - 1)
+        self_link = 1.0 if key_size == 1 and other_size == 1 else 0.0
+        total[LEA_RECALL] += self_link if key_size == 1 else n * (n - 1) / (key_size - 1)
+        total[LEA_PRECISION] += self_link if other_size == 1 else n * (n - 1) / (other_size - 1)
     total[SHARED_MENTIONS] += shared
     total[SHARED_KEY_PAIRS] += shared * (shared - 1) / 2
 
@@ -118,7 +118,7 @@ def measure_key_entity(key_size: int, labels: Ints32, sizes: Ints32, response_si
 
 @kernel
 def match_certain(
-    keys: Ints32, responses: Ints32, n_cells: Ints, weights: Floats, n_entities: int, certain: Floats
+    keys: Ints32, responses: Ints32, n_cells: Ints, weights: Floats, n_entities: int, matched_weights: Floats
 ) -> None:
     """Match the entities of each cell that is at least as heavy as the heaviest other cells of both together.
 
@@ -128,11 +128,11 @@ def match_certain(
     """
     best, second, best_cell = np.empty(n_entities), np.empty(n_entities), np.empty(n_entities, np.int64)
     matched = np.empty(n_entities, np.bool_)
-    for s in range(certain.shape[0]):
+    for s in range(matched_weights.shape[0]):
         matched[:] = False
-        certain[s], before = 0.0, -1.0
-        while certain[s] > before:
-            before = certain[s]
+        matched_weights[s], last_weight = 0.0, -1.0
+        while matched_weights[s] > last_weight:
+            last_weight = matched_weights[s]
             best[:] = 0.0
             second[:] = 0.0
             best_cell[:] = -1
@@ -155,7 +155,7 @@ def match_certain(
                 if weights[s, c] >= other_of_k + other_of_r:
                     matched[k] = True
                     matched[r] = True
-                    certain[s] += weights[s, c]
+                    matched_weights[s] += weights[s, c]
 
 
 @kernel
@@ -167,24 +167,24 @@ def match_rest(
     Rows are key entities and columns response entities, both from 1; column 0 starts each augmenting path. A row
     without a partner has a column of cost 0.
     """
-    place = np.empty(n_entities, np.int64)
+    index_of_entity = np.empty(n_entities, np.int64)
     for s in range(matching.shape[0]):
-        place[:] = 0
+        index_of_entity[:] = 0
         n_rows, n_columns = 0, 0
         for c in range(n_cells[s]):
-            if weights[s, c] > 0.0 and place[keys[s, c]] == 0:
+            if weights[s, c] > 0.0 and index_of_entity[keys[s, c]] == 0:
                 n_rows += 1
-                place[keys[s, c]] = n_rows
-            if weights[s, c] > 0.0 and place[responses[s, c]] == 0:
+                index_of_entity[keys[s, c]] = n_rows
+            if weights[s, c] > 0.0 and index_of_entity[responses[s, c]] == 0:
                 n_columns += 1
-                place[responses[s, c]] = n_columns
+                index_of_entity[responses[s, c]] = n_columns
         if n_rows == 0:
             continue
         n_columns = max(n_columns, n_rows)
         costs = np.zeros((n_rows + 1, n_columns + 1))
         for c in range(n_cells[s]):
             if weights[s, c] > 0.0:
-                costs[place[keys[s, c]], place[responses[s, c]]] = -weights[s, c]
+                costs[index_of_entity[keys[s, c]], index_of_entity[responses[s, c]]] = -weights[s, c]
         matching[s] -= least_assignment(
             costs,
             np.zeros(n_rows + 1),
@@ -198,7 +198,7 @@ def match_rest(
 
 @inner_kernel
 def least_assignment(
-    costs: Floats, row_price: Floats, column_price: Floats, slack: Floats, row_of: Ints, before: Ints, visited: Bools
+    costs: Floats, row_price: Floats, column_price: Floats, slack: Floats, row_of: Ints, previous: Ints, visited: Bools
 ) -> float:
     """Least cost of a partner for each row: row by row, the cheapest path to a free column (Kuhn 1955; Jonker 1987).
 
@@ -218,7 +218,7 @@ def least_assignment(
                 reduced = costs[row, j] - row_price[row] - column_price[j]
                 if reduced < slack[j]:
                     slack[j] = reduced
-                    before[j] = column
+                    previous[j] = column
                 if slack[j] < step:
                     step = slack[j]
                     nearest = j
@@ -230,8 +230,8 @@ def least_assignment(
                     slack[j] -= step
             column = nearest
         while column != 0:
-            row_of[column] = row_of[before[column]]
-            column = before[column]
+            row_of[column] = row_of[previous[column]]
+            column = previous[column]
     total = 0.0
     for j in range(1, costs.shape[1]):
         total += costs[row_of[j], j]  # row 0 costs nothing

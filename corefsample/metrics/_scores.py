@@ -286,14 +286,14 @@ def corpus_posterior(documents: Iterable[ScoreSamples]) -> CorpusScoreSamples:
     return CorpusScoreSamples(ScoreSamples(values, sums, *kind), macro, tuple(doc_ids), np.array(summaries))
 
 
-def _require_same_kind(first: ScoreSamples, other: ScoreSamples) -> None:
-    if not other.counts:
+def _require_same_kind(first: ScoreSamples, posterior: ScoreSamples) -> None:
+    if not posterior.counts:
         raise ParameterError("must be posteriors with counts, got a mean over documents", parameter="documents")
     for name in ("metric", "part", "level", "singletons", "n_samples"):
-        expected, actual = getattr(first, name), getattr(other, name)
+        expected, actual = getattr(first, name), getattr(posterior, name)
         if expected != actual:
             rule = f"must have the same {name} ({expected})"
-            raise ParameterError(f"{rule}, got {actual} for {other.doc_id!r}", parameter="documents")
+            raise ParameterError(f"{rule}, got {actual} for {posterior.doc_id!r}", parameter="documents")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

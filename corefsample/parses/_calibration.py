@@ -83,9 +83,9 @@ class ParseCalibration(HtmlTable):
     properties: tuple[PropertyCalibration, ...]
 
     def __getitem__(self, name: str) -> PropertyCalibration:
-        for each in self.properties:
-            if each.name == name:
-                return each
+        for calibration in self.properties:
+            if calibration.name == name:
+                return calibration
         raise KeyError(name)
 
     def to_frame(self) -> pd.DataFrame:
@@ -234,12 +234,12 @@ def fit_temperature(
     ParameterError
         If a parameter breaks its rule.
     """
-    tried = _checks.floats("temperatures", temperatures)
-    if len(tried) < 3 or np.any(tried <= 0) or np.any(np.diff(tried) <= 0):
-        raise ParameterError(f"must be at least 3, ascending, above 0, got {tried.tolist()}", parameter="temperatures")
+    grid = _checks.floats("temperatures", temperatures)
+    if len(grid) < 3 or np.any(grid <= 0) or np.any(np.diff(grid) <= 0):
+        raise ParameterError(f"must be at least 3, ascending, above 0, got {grid.tolist()}", parameter="temperatures")
     table = np.asarray(scores, np.float64)
-    if table.ndim != 2 or table.shape[1] != len(tried) or not len(table) or not np.all(np.isfinite(table)):
-        rule = f"must be finite numbers (n_documents, {len(tried)}) of at least one document"
+    if table.ndim != 2 or table.shape[1] != len(grid) or not len(table) or not np.all(np.isfinite(table)):
+        rule = f"must be finite numbers (n_documents, {len(grid)}) of at least one document"
         raise ParameterError(f"{rule}, got shape {table.shape}", parameter="scores")
     _checks.probability("level", level, below_one=True, above_zero=True)
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
@@ -247,15 +247,15 @@ def fit_temperature(
     if len(table) > 1:
         generator = np.random.Generator(np.random.Philox(_checks.seed(seed)))
         weights = generator.multinomial(len(table), np.full(len(table), 1 / len(table)), n_resamples)
-        fits = _best(weights @ table, tried)
+        fits = _best(weights @ table, grid)
         lower, upper = (float(end) for end in np.quantile(fits, [(1 - level) / 2, (1 + level) / 2]))
     total = table.sum(axis=0)
-    return TemperatureFit(float(_best(total[None], tried)[0]), lower, upper, level, tried, total)
+    return TemperatureFit(float(_best(total[None], grid)[0]), lower, upper, level, grid, total)
 
 
-def _best(totals: Floats, tried: Floats) -> Floats:
+def _best(totals: Floats, grid: Floats) -> Floats:
     """Temperature at the top of a parabola through the highest of each row and its neighbours."""
-    x = np.log(tried)
+    x = np.log(grid)
     middle = np.clip(np.argmax(totals, axis=1), 1, len(x) - 2)
     rows = np.arange(len(totals))
     left, right = x[middle] - x[middle - 1], x[middle + 1] - x[middle]

@@ -109,8 +109,8 @@ def perturbed_scores(
             word += GAMMA
             noise = -math.log(-math.log(uniform(word)))
             word += GAMMA
-            place = uniform(word) * total
-            drawn = first
-            while drawn < last - 1 and sums[drawn] <= place:
-                drawn += 1
-            scores[r, members[drawn]] = np.float64(largest) * inverse_temperature + math.log(total) + noise
+            threshold = uniform(word) * total
+            choice = first
+            while choice < last - 1 and sums[choice] <= threshold:
+                choice += 1
+            scores[r, members[choice]] = np.float64(largest) * inverse_temperature + math.log(total) + noise

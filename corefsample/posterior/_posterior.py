@@ -64,11 +64,11 @@ class DrawnRecalibration:
 
 @lru_cache(maxsize=_DOMAINS)
 def drawn_recalibration(
-    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, *, had_it: bool
+    source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, *, is_applied: bool
 ) -> DrawnRecalibration:
-    """Draws of a recalibration for the documents of one domain, whose scores may have had the fit already."""
+    """Draws of a recalibration for the documents of one domain; `is_applied` if their scores already have the fit."""
     fit, draws = source.recalibration, source.sampled(uncertainty, N_DRAWS, seed=seed, domain=domain)
-    if not had_it:
+    if not is_applied:
         return DrawnRecalibration(fit, draws)
     return DrawnRecalibration(Recalibration(), tuple(draw.relative_to(fit) for draw in draws))
 
@@ -88,7 +88,7 @@ class CorpusRecalibration:
         Recalibration to apply, or, after the first document, the shipped recalibration that its scores already have.
         By default, there is no recalibration.
     chosen
-        Uncertainty of this recalibration to draw from. By default, the largest that the recalibration provides.
+        Uncertainty to draw from. By default, the largest uncertainty that the recalibration provides.
     seed
         Seed of the draws of the recalibration, in [0, 2**64).
     as_scored
@@ -104,7 +104,7 @@ class CorpusRecalibration:
     """
 
     source: UncertainRecalibration | None = None
-    chosen: Uncertainty | None = None
+    requested_uncertainty: Uncertainty | None = None
     seed: int = 0
     as_scored: bool = field(default=False, kw_only=True)
     first: str | None = field(default=None, kw_only=True)
@@ -115,24 +115,25 @@ class CorpusRecalibration:
             self.source.sampled(self._uncertainty_of(self.source), 1)
 
     def _uncertainty_of(self, source: UncertainRecalibration) -> Uncertainty:
-        return source.widest if self.chosen is None else self.chosen
+        return source.widest if self.requested_uncertainty is None else self.requested_uncertainty
 
     @property
     def uncertainty(self) -> Uncertainty | None:
         """Uncertainty in the samples of the documents so far; None without a recalibration and a chosen uncertainty."""
-        return self.chosen if self.source is None else self._uncertainty_of(self.source)
+        return self.requested_uncertainty if self.source is None else self._uncertainty_of(self.source)
 
     @property
-    def takes_alike(self) -> bool:
-        """True if the scores of all documents must be like those of the first."""
-        return self.first is not None or (self.source is None and not self.as_scored and self.chosen != "none")
+    def requires_agreement(self) -> bool:
+        """Whether the scores of all documents must have the same recalibration as the scores of the first document."""
+        is_open = self.source is None and not self.as_scored
+        return self.first is not None or (is_open and self.requested_uncertainty != "none")
 
     @property
-    def takes_all(self) -> bool:
+    def keeps_scores(self) -> bool:
         """True if scores are used unchanged, whatever recalibration they had."""
-        return self.source is None and not self.takes_alike
+        return self.source is None and not self.requires_agreement
 
-    def decided(self, metadata: Mapping[str, Any]) -> CorpusRecalibration:
+    def fixed_by(self, metadata: Mapping[str, Any]) -> CorpusRecalibration:
         """Fix the recalibration by the metadata of the first document; later calls return the object unchanged.
 
         Raises
@@ -140,11 +141,11 @@ class CorpusRecalibration:
         ParameterError
             If an uncertainty was chosen, and the scores do not have the recalibration of a shipped model.
         """
-        if not self.takes_alike or self.first is not None:
+        if not self.requires_agreement or self.first is not None:
             return self
         applied = Recalibration.applied_to(metadata)
         shipped = known_recalibration(applied)
-        if shipped is None and self.chosen is not None:
+        if shipped is None and self.requested_uncertainty is not None:
             rule = "needs a recalibration, or scores that had that of a model of the package"
             hint = "name the record of their recalibration"
             raise ParameterError(f"{rule}, got {described(applied)}", parameter="uncertainty", hint=hint)
@@ -164,19 +165,19 @@ class CorpusRecalibration:
             If the scores already have other recalibrations than the scores to which the recalibration was fitted; or if
             only one of this document and the first has scores with the recalibration of a shipped model.
         """
-        if self.takes_all:
+        if self.keeps_scores:
             return None
-        decided = self.decided(metadata)
+        recalibration = self.fixed_by(metadata)
         applied = Recalibration.applied_to(metadata)
         # Scores of one model had that of annotated mentions, or that of mentions of the parse.
-        source = known_recalibration(applied) if decided.takes_alike else decided.source
-        if (source is None) != (decided.source is None):
-            raise unlike_scores(applied, decided.first or "")
+        source = known_recalibration(applied) if recalibration.requires_agreement else recalibration.source
+        if (source is None) != (recalibration.source is None):
+            raise unlike_scores(applied, recalibration.first or "")
         if source is None:
             return None
         uncertainty = self._uncertainty_of(source)
         domain = source.domain_of(metadata) if uncertainty == "domain" else ""
-        return drawn_recalibration(source, uncertainty, self.seed, domain, had_it=source.is_in(applied))
+        return drawn_recalibration(source, uncertainty, self.seed, domain, is_applied=source.is_in(applied))
 
 
 @lru_cache(maxsize=64)  # once per process, not for each partition
@@ -187,7 +188,7 @@ def _log_unknown(applied: str) -> None:
 
 
 def unlike_scores(applied: str, first: str) -> ParameterError:
-    """Error for a corpus in which some scores had the recalibration of a model of the package, and others had not."""
+    """Error for a corpus in which only some scores have the recalibration of a shipped model."""
     rule = "must all have had the recalibration of a model of the package, or none of them"
     difference = f"got {described(applied)}, and at first {described(first)}"
     hint = ParameterHint("uncertainty", "none counts all as they are")
@@ -213,7 +214,7 @@ class WeightedParse:
     kinds: Bytes | None = None
 
     def first_mentions(self, n_mentions: int | None) -> WeightedParse:
-        """The parse with its first mentions alone; later ones do not change the clusterings of these."""
+        """The parse with its first mentions only, whose clusterings do not depend on later mentions."""
         if n_mentions is None:
             return self
         kinds = None if self.kinds is None else self.kinds[:n_mentions]
@@ -284,8 +285,8 @@ class DocumentPosterior:
         """Posterior of one document of a batch, as `of` gives it."""
         by_kind = recalibrated is not None and recalibrated.needs_kinds
         parses = tuple(
-            WeightedParse(each.antecedents(place), weight, _kinds(each, place) if by_kind else None)
-            for weight, each, place in batch.rows_of_parses(row)
+            WeightedParse(parses.antecedents(i), weight, _kinds(parses, i) if by_kind else None)
+            for weight, parses, i in batch.rows_of_parses(row)
         )
         return cls(batch.doc_ids[row], parses, recalibrated)
 
@@ -314,11 +315,11 @@ class DocumentPosterior:
             Seed of the samples, in [0, 2**64).
         """
         n_samples = _checks.n_samples(n_samples, 1)
-        drawn = np.zeros(n_samples, np.int32)
+        parse_numbers = np.zeros(n_samples, np.int32)
         if len(self.parses) > 1:
             weights = [parse.weight for parse in self.parses]
-            drawn = sample_parses(weights, n_samples=n_samples, seed=seed, doc_id=self.doc_id)
-        return PosteriorSamples(self, _checks.seed(seed), drawn)
+            parse_numbers = sample_parses(weights, n_samples=n_samples, seed=seed, doc_id=self.doc_id)
+        return PosteriorSamples(self, _checks.seed(seed), parse_numbers)
 
     def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> ClusteringSamples:
         """Sampled clusterings of a document with one parse; raises ParameterError for one with several.
@@ -407,8 +408,8 @@ class PosteriorSamples:
             arguments = recalibrated.mixed, weighted.antecedents, weighted.kinds, samples, self.n_samples
             labels, conditioned = mixture_labels(*arguments, **stream)
         elif samples.size:
-            drawn = sample_clusterings(weighted.antecedents, n_samples=samples.size, **stream)
-            labels, conditioned = drawn.labels.T, drawn.conditioned
+            clusterings = sample_clusterings(weighted.antecedents, n_samples=samples.size, **stream)
+            labels, conditioned = clusterings.labels.T, clusterings.conditioned
         return ParseSamples(samples, labels, map_clustering(likely), conditioned)
 
 

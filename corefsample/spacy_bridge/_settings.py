@@ -141,15 +141,15 @@ def read_model(folder: Path, settings: Settings) -> Saved:
     record = folder / _RECORD
     recalibration = None
     try:
-        content = json.loads(record.read_text(encoding="utf-8"))
-        saved_path, saved = content["model"], content.get("recalibration")
+        fields = json.loads(record.read_text(encoding="utf-8"))
+        saved_path, saved_recalibration = fields["model"], fields.get("recalibration")
         # Without the field it was saved by an earlier version, without a recalibration.
-        if saved is None:
+        if saved_recalibration is None:
             has_recalibration = settings.recalibration is None
         else:
-            has_recalibration = saved["path"] == settings.named_recalibration
-            if has_recalibration and saved["content"] is not None:
-                recalibration = _recalibration(saved["content"])
+            has_recalibration = saved_recalibration["path"] == settings.named_recalibration
+            if has_recalibration and saved_recalibration["content"] is not None:
+                recalibration = _recalibration(saved_recalibration["content"])
     except OSError as error:
         raise InputError(f"must be readable, got: {error.strerror or error}", place=str(record)) from None
     except ParameterError as error:
@@ -160,13 +160,13 @@ def read_model(folder: Path, settings: Settings) -> Saved:
     return Saved(model, recalibration, has_recalibration)
 
 
-def _recalibration(content: dict[str, Any]) -> UncertainRecalibration:
+def _recalibration(fields: dict[str, Any]) -> UncertainRecalibration:
     """A recalibration with its uncertainty, which earlier versions did not save."""
     from corefsample.recalibration._uncertain import UncertainRecalibration
 
-    if "recalibration" in content:
-        return UncertainRecalibration.from_json(content)
-    return UncertainRecalibration(cs.Recalibration.from_json(content))
+    if "recalibration" in fields:
+        return UncertainRecalibration.from_json(fields)
+    return UncertainRecalibration(cs.Recalibration.from_json(fields))
 
 
 def packed(folder: Path) -> bytes:
@@ -176,7 +176,7 @@ def packed(folder: Path) -> bytes:
     return util.to_bytes({file: (folder / file).read_bytes for file in (_MODEL, _RECORD)}, ())
 
 
-def unpack(content: bytes, folder: Path) -> None:
+def unpack(data: bytes, folder: Path) -> None:
     """Write the files of a saved component from the bytes of `packed` into a folder.
 
     Raises
@@ -188,7 +188,7 @@ def unpack(content: bytes, folder: Path) -> None:
 
     files: dict[str, Any] = {}
     try:
-        util.from_bytes(content, {file: partial(files.__setitem__, file) for file in (_MODEL, _RECORD)}, ())
+        util.from_bytes(data, {file: partial(files.__setitem__, file) for file in (_MODEL, _RECORD)}, ())
         for file in (_MODEL, _RECORD):
             (folder / file).write_bytes(files[file])
     except (ValueError, KeyError, TypeError, AttributeError):

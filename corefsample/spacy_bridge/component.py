@@ -279,7 +279,7 @@ class CorefComponent(Pipe):
         uncertain = self._uncertain
         if uncertain is None or uncertain.widest == "none":
             return None
-        return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", had_it=True)
+        return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", is_applied=True)
 
     @cached_property
     def _scheme(self) -> str | None:
@@ -365,7 +365,7 @@ class CorefComponent(Pipe):
             As for `corefsample_component`.
         """
         if nlp is not None and self.settings.require_parser:
-            _require_parser(nlp, takewhile(lambda each: each != self.name, nlp.pipe_names))
+            _require_parser(nlp, takewhile(lambda name: name != self.name, nlp.pipe_names))
         _ = self.antecedent_model, self.recalibration
 
     # --- to disk and back ----------------------------------------------------------------------------------

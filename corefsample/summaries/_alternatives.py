@@ -121,11 +121,11 @@ def most_probable_clusterings(
     while True:
         labels, logs = np.zeros((width, antecedents.n_mentions), np.int32), np.empty(width)
         n_found, lost = kernels.widest_paths(*rows, width, labels, logs)
-        listed = min(n, n_found)
-        certified = bool(lost <= logs[listed - 1] + _ROUNDING) or lost == -np.inf
+        n_listed = min(n, n_found)
+        certified = bool(lost <= logs[n_listed - 1] + _ROUNDING) or lost == -np.inf
         if certified or width == max_width:
-            others = [float(lost), *logs[listed : listed + 1][: n_found - listed].tolist()]
-            return ProbableClusterings(labels[:listed].copy(), logs[:listed].copy(), certified, max(others))
+            bounds = [float(lost), *logs[n_listed : n_listed + 1][: n_found - n_listed].tolist()]
+            return ProbableClusterings(labels[:n_listed].copy(), logs[:n_listed].copy(), certified, max(bounds))
         width = min(2 * width, max_width)
 
 
@@ -173,8 +173,8 @@ class CredibleBall(Result):
 
     def __repr__(self) -> str:
         unit = " nats" if self.distance == "vi" else ""
-        held = f"{self.share:.3f} of {self.n_samples} samples"
-        return f"CredibleBall({self.distance}: radius={self.radius:.4g}{unit}, level={self.level:g}, {held})"
+        contents = f"{self.share:.3f} of {self.n_samples} samples"
+        return f"CredibleBall({self.distance}: radius={self.radius:.4g}{unit}, level={self.level:g}, {contents})"
 
     def contains(self, labels: npt.ArrayLike) -> bool:
         """Whether a clustering of the same mentions lies in the ball."""
@@ -256,43 +256,43 @@ def credible_ball(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
-    drawn = posterior_from(posterior)
+    source_samples = posterior_from(posterior)
     if centre is not None and calibrated is not None:
         rule = "must be left out with calibrated, whose balls have estimates as centres"
         raise ParameterError(f"{rule}, got {_checks.shown(centre)}", parameter="centre")
     if centre is None:
-        labels = estimate_of(drawn, distance).labels
+        labels = estimate_of(source_samples, distance).labels
     else:
-        labels = canonical_labels(centre, name="centre", n_mentions=drawn.n_mentions)
-    source = SummaryInput(None, drawn.drawn)
+        labels = canonical_labels(centre, name="centre", n_mentions=source_samples.n_mentions)
+    source = SummaryInput(None, source_samples.drawn)
     distances = losses_by_sample(source, labels, distance, 1.0)
     rows = source.rows
     n_samples = rows.shape[0]
     if calibrated is None:  # the 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding
-        needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
+        n_needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
     else:
-        needed = int(_conformal_depth(calibrated, level) * n_samples + _TIE) + 1
+        n_needed = int(_conformal_depth(calibrated, level) * n_samples + _TIE) + 1
     # A ball beyond all samples has all clusterings: VI is at most log n, the Binder loss below 1.
     largest = max(float(np.log(max(rows.shape[1], 1))) if distance == "vi" else 1.0, float(distances.max()))
-    radius = float(np.partition(distances, needed - 1)[needed - 1]) if needed <= n_samples else largest
-    inside = np.flatnonzero(distances <= radius + _TIE)
-    n_entities = (rows[inside] == np.arange(rows.shape[1])).sum(axis=1)
+    radius = float(np.partition(distances, n_needed - 1)[n_needed - 1]) if n_needed <= n_samples else largest
+    rows_inside = np.flatnonzero(distances <= radius + _TIE)
+    n_entities = (rows[rows_inside] == np.arange(rows.shape[1])).sum(axis=1)
 
-    def border(chosen: Ints) -> Ints32:
-        most = distances[chosen].max()
-        found: Ints32 = np.unique(rows[chosen[distances[chosen] >= most - _TIE]], axis=0)
-        return found
+    def border(rows_of_ball: Ints) -> Ints32:
+        most = distances[rows_of_ball].max()
+        samples: Ints32 = np.unique(rows[rows_of_ball[distances[rows_of_ball] >= most - _TIE]], axis=0)
+        return samples
 
     return CredibleBall(
         centre=labels,
         distance=distance,
         level=level,
         radius=radius,
-        share=inside.shape[0] / n_samples,
+        share=rows_inside.shape[0] / n_samples,
         distances=distances,
-        farthest=border(inside),
-        coarsest=border(inside[n_entities == n_entities.min()]),
-        finest=border(inside[n_entities == n_entities.max()]),
+        farthest=border(rows_inside),
+        coarsest=border(rows_inside[n_entities == n_entities.min()]),
+        finest=border(rows_inside[n_entities == n_entities.max()]),
         n_samples=n_samples,
     )
 
@@ -300,9 +300,9 @@ def credible_ball(
 def _conformal_depth(calibrated: npt.ArrayLike, level: float) -> float:
     """Depth that gold of one more document exceeds with probability 1 - level at most."""
     depths = np.sort(predictions("calibrated", calibrated))
-    place = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
-    if place > depths.shape[0]:
-        least = int(np.ceil(level / (1.0 - level) - _TIE))
-        rule = f"must be of at least {least} documents for level {level:g}"
+    rank = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
+    if rank > depths.shape[0]:
+        n_least = int(np.ceil(level / (1.0 - level) - _TIE))
+        rule = f"must be of at least {n_least} documents for level {level:g}"
         raise ParameterError(f"{rule}, got {depths.shape[0]}", parameter="calibrated")
-    return float(depths[place - 1])
+    return float(depths[rank - 1])

@@ -35,20 +35,20 @@ def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> Non
     count = np.zeros(n, np.int64)
     order = np.argsort(first[0], kind="mergesort")  # clusters one after another
     for p in range(second.shape[0]):
-        mine, other = first[p if first.shape[0] > 1 else 0], second[p]
+        own_labels, other_labels = first[p if first.shape[0] > 1 else 0], second[p]
         if first.shape[0] > 1:
-            order = np.argsort(mine, kind="mergesort")
+            order = np.argsort(own_labels, kind="mergesort")
         joint, pairs, start = 0.0, 0, 0
         while start < n:
             end = start
-            while end < n and mine[order[end]] == mine[order[start]]:
-                c = count[other[order[end]]]
+            while end < n and own_labels[order[end]] == own_labels[order[start]]:
+                c = count[other_labels[order[end]]]
                 joint += steps[c]
                 pairs += c
-                count[other[order[end]]] = c + 1
+                count[other_labels[order[end]]] = c + 1
                 end += 1
             for t in range(start, end):
-                count[other[order[t]]] = 0
+                count[other_labels[order[t]]] = 0
             start = end
         sums[JOINT, p], sums[PAIRS, p] = joint, pairs
 
@@ -81,7 +81,7 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
     n, n_samples = columns.shape
     changes, overlaps, n_linked = np.empty(n), np.zeros((n, n_samples), np.int32), np.zeros(n, np.int64)
     mean_overlap = np.empty(n)
-    moved = 0
+    n_moved = 0
     for i in range(n):
         old = labels[i]
         sizes[old] -= 1
@@ -98,15 +98,15 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
             if n_samples == 0:
                 changes[k] -= weights[i, j]
                 continue
-            whole = int(mean_overlap[k])
-            most = steps[whole] + (mean_overlap[k] - whole) * (steps[whole + 1] - steps[whole])
+            floor = int(mean_overlap[k])
+            most = steps[floor] + (mean_overlap[k] - floor) * (steps[floor + 1] - steps[floor])
             if changes[k] - 2.0 * most > LEAST_GAIN:
                 continue
             n_linked[k] += 1
-            overlap, mine, other = overlaps[k], columns[i], columns[j]
+            overlap, labels_i, labels_j = overlaps[k], columns[i], columns[j]
             for s in range(n_samples):
-                overlap[s] += mine[s] == other[s]
-        alone = old if sizes[old] == 0 else np.argmin(sizes)  # a slot without mentions: there is one now
+                overlap[s] += labels_i[s] == labels_j[s]
+        empty_slot = old if sizes[old] == 0 else np.argmin(sizes)  # a slot without mentions: there is one now
         for k in range(n):
             if n_linked[k] > 0:
                 shared = 0.0
@@ -115,7 +115,7 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
                     overlaps[k, s] = 0
                 changes[k] -= 2.0 * shared / n_samples
                 n_linked[k] = 0
-        new, least = alone, 0.0
+        new, least = empty_slot, 0.0
         if sizes[old] > 0 and changes[old] <= LEAST_GAIN:
             new, least = old, changes[old]
         for k in range(n):
@@ -123,8 +123,8 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
                 new, least = k, changes[k]
         sizes[new] += 1
         labels[i] = new
-        moved += new != old
-    return moved
+        n_moved += new != old
+    return n_moved
 
 
 # --- confident cores ---------------------------------------------------------------------------------------
@@ -132,9 +132,10 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
 
 @inner_kernel
 def best_assignment(row: Ints32, alive: Bools, core_of: Ints32, count: Ints) -> tuple[int, int]:
-    """Cluster of the core that most samples give a mention, -1 for a new one, and the number of these samples.
+    """Cluster of the core to which most samples assign a mention (-1 for a new one), and the number of these samples.
 
-    row[s] is the mention's cluster in sample s, and core_of[r, s] the core's cluster within r, -1 if the core has none.
+    row[s] is the mention's cluster in sample s; core_of[r, s] is the core's cluster within r, or -1 if r has no mention
+    of the core.
     """
     count[:] = 0
     best, most = -1, 0
@@ -142,8 +143,8 @@ def best_assignment(row: Ints32, alive: Bools, core_of: Ints32, count: Ints) -> 
     for s in range(row.shape[0]):
         if alive[s]:
             k = core_of[row[s], s]
-            place = n if k < 0 else k
-            count[place] += 1
+            slot = n if k < 0 else k
+            count[slot] += 1
     for k in range(n + 1):
         if count[k] > most:
             best, most = -1 if k == n else k, count[k]
@@ -163,8 +164,8 @@ def grow_core(labels: Ints32, first: int, labels_of: Ints32, order: Ints, counts
     core_of = np.full((n, n_samples), -1, np.int32)
     count = np.empty(n + 1, np.int64)
     bound = np.full(n, n_samples, np.int64)
-    chosen = np.full(n, -1, np.int64)
-    fresh = np.full(n, -1, np.int64)  # step at which a mention was last counted
+    best_clusters = np.full(n, -1, np.int64)
+    counted_at = np.full(n, -1, np.int64)  # step at which a mention was last counted
     added = np.zeros(n, np.bool_)
     for t in range(n):
         if t == 0:
@@ -175,11 +176,11 @@ def grow_core(labels: Ints32, first: int, labels_of: Ints32, order: Ints, counts
                 for j in range(n):
                     if not added[j] and (i < 0 or bound[j] > bound[i]):
                         i = j
-                if fresh[i] == t:
+                if counted_at[i] == t:
                     break
-                chosen[i], bound[i] = best_assignment(labels[i], alive, core_of, count)
-                fresh[i] = t
-            k, agreed = chosen[i], bound[i]
+                best_clusters[i], bound[i] = best_assignment(labels[i], alive, core_of, count)
+                counted_at[i] = t
+            k, agreed = best_clusters[i], bound[i]
         added[i] = True
         order[t], counts[t] = i, agreed
         labels_of[i] = i if k < 0 else k
@@ -215,8 +216,8 @@ def widest_paths(
     source, choice = np.empty(width * widest, np.int64), np.empty(width * widest, np.int32)
     scores = np.empty(width * widest)
     sums = np.zeros(n)
-    before = np.empty_like(labels)
-    lost = -np.inf
+    parents = np.empty_like(labels)
+    bound = -np.inf
     n_paths = 1
     logs[0] = 0.0
     for i in range(n):
@@ -234,17 +235,17 @@ def widest_paths(
                     n_found += 1
                     sums[r] = 0.0
         ranks = np.argsort(-scores[:n_found], kind="mergesort")
-        kept = min(width, n_found)
-        if n_found > kept:
-            lost = max(lost, scores[ranks[kept]] + ahead[i + 1])
+        n_kept = min(width, n_found)
+        if n_found > n_kept:
+            bound = max(bound, scores[ranks[n_kept]] + ahead[i + 1])
         for b in range(n_paths):
             for j in range(i):
-                before[b, j] = labels[b, j]
-        for b in range(kept):
+                parents[b, j] = labels[b, j]
+        for b in range(n_kept):
             logs[b] = scores[ranks[b]]
             parent = source[ranks[b]]
             for j in range(i):
-                labels[b, j] = before[parent, j]
+                labels[b, j] = parents[parent, j]
             labels[b, i] = choice[ranks[b]]
-        n_paths = kept
-    return n_paths, lost
+        n_paths = n_kept
+    return n_paths, bound

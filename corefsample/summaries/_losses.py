@@ -137,28 +137,28 @@ def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cos
     if labels.shape[0] == 0:
         return np.zeros(source.drawn.n_samples)
     if loss in SCORES:
-        drawn = source.drawn
+        samples = source.drawn
         if loss == "conll":
-            _checks.whole("samples.n_samples", drawn.n_samples, 2)
+            _checks.whole("samples.n_samples", samples.n_samples, 2)
         # A posterior of scores needs two samples.
-        scored = drawn if drawn.n_samples > 1 else ClusteringSamples(np.repeat(drawn.labels, 2, axis=0), 0, "")
-        return 1.0 - metric_posterior(labels, scored, metric=loss).values[: drawn.n_samples]
+        repeated = samples if samples.n_samples > 1 else ClusteringSamples(np.repeat(samples.labels, 2, axis=0), 0, "")
+        return 1.0 - metric_posterior(labels, repeated, metric=loss).values[: samples.n_samples]
     row = labels[None]
     sums = cell_sums(row, source.rows), cell_sums(row, row), source.own_sums
     return losses_of_sums(*sums, labels.shape[0], loss, split_cost)
 
 
 def losses_of_sums(common: Floats, own: Floats, truth: Floats, n: int, loss: Loss, split_cost: float = 1.0) -> Floats:
-    """VI or Binder losses, from sums over cells, over the clustering's own clusters, and over each sample's."""
+    """VI or Binder losses, from sums over common cells, over the clusters of the clustering, and over each sample's."""
     losses: Floats
     if loss == "vi":
-        joint, entropy, of_sample = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, own, truth))
-        # H(clustering | sample) = joint - of_sample: what the sample does not know is what was split.
-        split, merged = np.maximum(joint - of_sample, 0.0), np.maximum(joint - entropy, 0.0)
+        joint, entropy, sample_entropy = (np.log(n) - sums[kernels.JOINT] / n for sums in (common, own, truth))
+        # H(clustering | sample) = joint - sample_entropy, the cost of splits.
+        split, merged = np.maximum(joint - sample_entropy, 0.0), np.maximum(joint - entropy, 0.0)
         losses = split_cost * split + (2.0 - split_cost) * merged
         return losses
-    pairs, of_both, of_sample = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
-    losses = 2.0 * (split_cost * (of_sample - of_both) + (2.0 - split_cost) * (pairs - of_both)) / n**2
+    pairs, common_pairs, sample_pairs = own[kernels.PAIRS], common[kernels.PAIRS], truth[kernels.PAIRS]
+    losses = 2.0 * (split_cost * (sample_pairs - common_pairs) + (2.0 - split_cost) * (pairs - common_pairs)) / n**2
     return losses
 
 

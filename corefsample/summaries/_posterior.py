@@ -1,4 +1,4 @@
-"""What summaries are computed from: a distribution, samples of it, or both."""
+"""Input of summaries: an antecedent distribution, samples of it, or both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEWEST_THINNED = 500  # samples
 
 @runtime_checkable
 class Sampled(Protocol):
-    """What has samples, as a `DocumentPosterior`, whose recalibration may be uncertain."""
+    """An object with samples, such as a `DocumentPosterior`, whose recalibration may be uncertain."""
 
     def clusterings(self) -> ClusteringSamples:
         """Sampled clusterings."""
@@ -33,14 +33,14 @@ Samples: TypeAlias = ClusteringSamples | Sampled | npt.NDArray[np.integer] | Seq
 
 
 class SummaryInput:
-    """A distribution, samples of it, or both; what is computed from them is computed once.
+    """A distribution, samples of it, or both, and a cache of statistics of them.
 
     Attributes
     ----------
     antecedents
-        The distribution, or None.
+        Distribution over antecedents; None if only samples are available.
     samples
-        The samples, or None.
+        Samples of clusterings; None if only the distribution is available.
     """
 
     def __init__(self, antecedents: AntecedentDistribution | None, samples: ClusteringSamples | None) -> None:
@@ -54,14 +54,14 @@ class SummaryInput:
 
     @property
     def drawn(self) -> ClusteringSamples:
-        """Samples of the posterior; raises ParameterError if there are none."""
+        """Samples; raises ParameterError if the input has none."""
         if self.samples is None:
             raise ParameterError("is required", parameter="samples")
         return self.samples
 
     @cached_property
     def thinned(self) -> SummaryInput:
-        """The same with every tenth sample, or with all if they are few."""
+        """Input with every tenth sample, or with all samples if they are fewer than 500."""
         if self.drawn.n_samples < _FEWEST_THINNED:
             return self
         return SummaryInput(self.antecedents, ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
@@ -73,7 +73,7 @@ class SummaryInput:
 
     @cached_property
     def columns(self) -> Ints32:
-        """The same, transposed."""
+        """First mention of each mention's cluster in each sample: int32 (n_mentions, n_samples)."""
         return np.ascontiguousarray(self.drawn.labels.T)
 
     @cached_property
@@ -95,16 +95,16 @@ class SummaryInput:
 
 
 def log_steps(n_mentions: int) -> Floats:
-    """How much c * log(c) grows where c becomes c + 1, for c up to n_mentions."""
+    """Increase of c * log(c) from c to c + 1, for c from 0 to n_mentions."""
     numbers = np.arange(n_mentions + 2, dtype=np.float64)
     return np.diff(numbers * np.log(np.maximum(numbers, 1.0)))
 
 
 def cell_sums(first: Ints32, second: Ints32) -> Floats:
-    """Sums over the cells of clusterings in pairs, or of one with all others: float64 (2, n_pairs).
+    """Sums over the cells of pairs of clusterings, first[p] and second[p] (or first[0] if it is the only one).
 
-    The terms are c * log(c) for the size c of each cell, and the number of pairs of mentions within it; see `_kernels`.
-    The cells of a clustering with itself are its clusters.
+    The result is float64 (2, n_pairs): the sum of c * log(c) over cells of size c, and the number of pairs of mentions
+    within cells; see `_kernels`. The cells of a clustering with itself are its clusters.
     """
     sums = np.empty((2, second.shape[0]))
     kernels.cell_sums(first, second, log_steps(second.shape[1]), sums)
@@ -114,14 +114,16 @@ def cell_sums(first: Ints32, second: Ints32) -> Floats:
 def posterior_from(
     posterior: AntecedentDistribution | Samples, samples: Samples | None = None, *, draw: bool = True
 ) -> SummaryInput:
-    """Collect what summaries need.
+    """Collect the input of summaries.
 
     Parameters
     ----------
     posterior
-        A distribution, or samples.
+        Antecedent distribution, or samples.
     samples
-        Samples of the distribution. By default, some are drawn if `draw`.
+        Samples of the distribution. By default, 1,000 samples are drawn if `draw` is True.
+    draw
+        Whether samples are drawn from a distribution without samples; by default they are.
     """
     if isinstance(posterior, AntecedentDistribution):
         if samples is None:

@@ -182,10 +182,10 @@ def subtrees(head: Ints32, n_waiting: Ints32, ready: Ints32, low: Ints32, high: 
         if n_waiting[t] == 0:
             ready[n_ready] = t
             n_ready += 1
-    place = 0
-    while place < n_ready:  # a token comes after its dependents
-        t = ready[place]
-        place += 1
+    position = 0
+    while position < n_ready:  # a token comes after its dependents
+        t = ready[position]
+        position += 1
         h = head[t]
         if h >= 0:
             if low[t] < low[h]:
@@ -269,8 +269,8 @@ def last_token(text: ParsedText, h: int, clausal: bool) -> int:
 
 
 @kernel_in_place
-def phrases(text: ParsedText, clausal: Bools, found: Ints32) -> int:
-    """Write start, end and head of each noun phrase to the rows of `found` (n_tokens, 3); return their number.
+def phrases(text: ParsedText, clausal: Bools, spans: Ints32) -> int:
+    """Write start, end and head of each noun phrase to the rows of `spans` (n_tokens, 3); return their number.
 
     A phrase that leaves the sentence of its head does not count. clausal (n_tokens,) : False before, becomes whether
     the token has a subject.
@@ -285,8 +285,8 @@ def phrases(text: ParsedText, clausal: Bools, found: Ints32) -> int:
             continue
         start, last = first_token(text, h), last_token(text, h, clausal[h])
         if text.sent[start] == text.sent[h] and text.sent[last] == text.sent[h]:
-            found[n_found, 0] = start
-            found[n_found, 1] = last + 1
-            found[n_found, 2] = h
+            spans[n_found, 0] = start
+            spans[n_found, 1] = last + 1
+            spans[n_found, 2] = h
             n_found += 1
     return n_found

@@ -129,8 +129,8 @@ class NeutralParse:
             If the labels fit no scheme, or several schemes that read them differently.
         """
         names = SchemeChoice(scheme).names(() if tokens.is_unparsed else tokens.dep)
-        parse, *others = (cls(*_parse(tokens, name)) for name in names)
-        if any(not _equal(parse, other) for other in others):
+        parse, *other_parses = (cls(*_parse(tokens, name)) for name in names)
+        if any(not _equal(parse, other_parse) for other_parse in other_parses):
             conflict = f"labels that fit {' and '.join(names)}, which read them differently"
             hint = ParameterHint("scheme", "chooses")
             raise ParameterError(f"tokens.dep must fit one dependency scheme, got {conflict}", hint=hint)
@@ -148,8 +148,8 @@ def _label_code(scheme: str, label: str) -> int:
     return roles.get(name, roles.get(name.partition(":")[0], Role.OTHER))
 
 
-def _equal(one: NeutralParse, other: NeutralParse) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in NeutralParse.__slots__)
+def _equal(parse: NeutralParse, other_parse: NeutralParse) -> bool:
+    return all(np.array_equal(getattr(parse, name), getattr(other_parse, name)) for name in NeutralParse.__slots__)
 
 
 def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32, Ints32, Ints32]:

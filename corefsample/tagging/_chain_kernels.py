@@ -5,7 +5,7 @@ Samples are drawn by forward filtering and backward sampling.
 Legend of dimensions and names
     i    : position of a token               n : number of tokens
     s, t : tag, and the tag that follows it  n_tags : number of tags
-    c, k : chain, and its place among those in lockstep; chain c has the rows indptr[c] to indptr[c + 1]
+    c, k : chain, and its index among those in lockstep; chain c has the rows indptr[c] to indptr[c + 1]
     w    : padded number of tags, a multiple of LANES, so that loops have no remainder. Padding has weight 0.
     emissions[i, t]      exp(unary score - shift of row i)
     transitions[s, t]    exp(pairwise score - shift of the matrix)
@@ -315,18 +315,18 @@ def both_passes(
 @fused_kernel
 def pair_marginals(
     transitions: Floats,
-    place: int,
+    first_token: int,
     emissions: Floats,
     forward: Floats,
     backward: Floats,
     scales: Floats,
     probs: Floats,
 ) -> None:
-    """probs[p, s, t] = P(tag of token place + p is s, that of the next is t)."""
+    """probs[p, s, t] = P(tag s of token first_token + p, and tag t of the next token)."""
     n_places, n_tags, _ = probs.shape
     weights = np.empty(forward.shape[1])
     for p in range(n_places):
-        i = place + p
+        i = first_token + p
         before, after, emission = forward[i], backward[i + 1], emissions[i + 1]
         # The sum of all products below is that of the next token, before its row was scaled.
         scale = 1.0 / (weight_of_all(forward[i + 1], after) * scales[i + 1])
@@ -428,14 +428,14 @@ def fill_guide(sums, column, guide):  # type: ignore[no-untyped-def]
 def sample_tags(
     n_tags: int,
     lower: Floats,
-    place: int,
+    first_token: int,
     stop: int,
     forward: Floats,
     key: np.uint64,
     first: int,
     tags: Ints32,
 ) -> None:
-    """Draw the tags before the places from `place` to `stop` - 1, from the last backwards, given the tags behind them.
+    """Draw the tags of the tokens from `first_token` to `stop` - 1, from the last backwards, given later tags.
 
     `lower` (m, at least n_tags, w) has a matrix of weights of transitions for each of these places or one for all. If
     stop is n - 1, the tag of the last token is drawn too.
@@ -453,11 +453,11 @@ def sample_tags(
     guides = np.empty((n_tags, 1 << n_bits), np.int32)
     guided_token = np.full(n_tags, -1, np.int64)  # token for which the guide of a next tag was filled
     picked = np.empty(BLOCK, np.uint64)
-    for i in range(stop - 1 + int(stop == n - 1), place - 1, -1):
+    for i in range(stop - 1 + int(stop == n - 1), first_token - 1, -1):
         if i == n - 1:
             sums[:, 0] = np.cumsum(forward[i, :n_tags])
         else:
-            cumulative_weights(forward[i], lower[0 if m == 1 else i - place], sums)
+            cumulative_weights(forward[i], lower[0 if m == 1 else i - first_token], sums)
         key_of_token = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA)
         for start in range(0, n_samples, BLOCK):
             size = min(BLOCK, n_samples - start)

@@ -65,7 +65,7 @@ class LinearWeights:
         )
 
 
-def read_crfsuite(content: bytes) -> LinearWeights:
+def read_crfsuite(data: bytes) -> LinearWeights:
     """Weights of a CRFsuite model file (crf1d, version 100), with the tags in ascending order; 0 where it has none.
 
     Raises
@@ -73,13 +73,13 @@ def read_crfsuite(content: bytes) -> LinearWeights:
     InputError
         If it is of another kind or version.
     """
-    fields = _HEADER.unpack_from(content)
+    fields = _HEADER.unpack_from(data)
     magic, _, kind, version, _, n_tags, n_attributes, at_features, at_tags, at_attributes = fields[:10]
     if (magic, kind, version) != (b"lCRF", b"FOMC", _VERSION):
         raise InputError(f"must be a CRFsuite model of version {_VERSION}, got {magic!r}, {kind!r}, {version}")
-    texts, attributes = _texts(content, at_tags, n_tags), _texts(content, at_attributes, n_attributes)
-    _, _, n_features = struct.unpack_from("<4s2I", content, at_features)
-    features = np.frombuffer(content, _FEATURE, n_features, at_features + _CHUNK_HEADER)
+    texts, attributes = _texts(data, at_tags, n_tags), _texts(data, at_attributes, n_attributes)
+    _, _, n_features = struct.unpack_from("<4s2I", data, at_features)
+    features = np.frombuffer(data, _FEATURE, n_features, at_features + _CHUNK_HEADER)
     tags = tuple(sorted(texts))
     code = np.array([tags.index(text) for text in texts])
     transitions = np.zeros((n_tags, n_tags))
@@ -92,14 +92,14 @@ def read_crfsuite(content: bytes) -> LinearWeights:
     return LinearWeights(tags, attributes, indptr, code[states["target"]], weights, transitions)
 
 
-def _texts(content: bytes, start: int, n: int) -> tuple[str, ...]:
+def _texts(data: bytes, start: int, n: int) -> tuple[str, ...]:
     """Texts of a constant quark database (CQDB), by their ids, through its table of offsets by id."""
-    *_, offsets_at = _TABLE.unpack_from(content, start)
+    *_, offsets_at = _TABLE.unpack_from(data, start)
     texts = []
-    for offset in np.frombuffer(content, "<u4", n, start + offsets_at).tolist():
-        _, length = _RECORD.unpack_from(content, start + offset)
+    for offset in np.frombuffer(data, "<u4", n, start + offsets_at).tolist():
+        _, length = _RECORD.unpack_from(data, start + offset)
         first = start + offset + _RECORD.size
-        texts.append(content[first : first + length - 1].decode())  # the length counts the final zero byte
+        texts.append(data[first : first + length - 1].decode())  # the length counts the final zero byte
     return tuple(texts)
 
 

@@ -83,17 +83,17 @@ def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> No
     }
     texts = {field: getattr(parameters, field) for field in names}
     files = {"header.json": _json(header), "names.json": _json(texts)}
-    for each in arrays:
-        values = np.ascontiguousarray(getattr(parameters, each.name), _TYPES[str(each.type)])
-        files[f"{each.name}.npy"] = npy_bytes(values.reshape(-1))
+    for array_field in arrays:
+        values = np.ascontiguousarray(getattr(parameters, array_field.name), _TYPES[str(array_field.type)])
+        files[f"{array_field.name}.npy"] = npy_bytes(values.reshape(-1))
     if len(files["names.json"]) > _LARGEST_TEXTS or sum(map(len, files.values())) > _LARGEST:
         rule = f"must have at most {_LARGEST >> 20} MiB of numbers and {_LARGEST_TEXTS >> 20} MiB of texts"
         raise ParameterError(f"{rule}, got more", parameter="model")
     write_archive(path, files, overwrite=overwrite)
 
 
-def _json(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, indent=1).encode()  # ASCII: a word may contain a lone surrogate
+def _json(fields: dict[str, Any]) -> bytes:
+    return json.dumps(fields, indent=1).encode()  # ASCII: a word may contain a lone surrogate
 
 
 def load_tagger(path: PathLike) -> Tagger:
@@ -111,13 +111,13 @@ def load_tagger(path: PathLike) -> Tagger:
     """
     path = _checks.path("path", path)
 
-    def part(name: str, limit: int) -> bytes:
+    def read_member(name: str, limit: int) -> bytes:
         return read_archive(path, {name: limit}, FORMAT)[name]
 
     try:
-        kind, parameters = _header(part("header.json", 1 << 20))
+        kind, parameters = _header(read_member("header.json", 1 << 20))
         model: Any = kind(**parameters)
-        model._with(_content(kind, part))
+        model._with(_content(kind, read_member))
     except InputError as error:
         raise error if error.place else error.at(path) from None
     except ParameterError as error:
@@ -126,9 +126,9 @@ def load_tagger(path: PathLike) -> Tagger:
     return loaded
 
 
-def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
+def _header(data: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     """Kind and parameters of the model."""
-    header = parsed_json(content, "header.json")
+    header = parsed_json(data, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
@@ -144,16 +144,16 @@ def _header(content: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
     return kind, parameters
 
 
-def _content(kind: type[TrainedModel[Any]], part: Callable[[str, int], bytes]) -> Any:
-    """The fitted model's fields, checked; `part` reads a part of at most so many bytes."""
-    texts = parsed_json(part("names.json", _LARGEST_TEXTS), "names.json")
+def _content(kind: type[TrainedModel[Any]], read_member: Callable[[str, int], bytes]) -> Any:
+    """The fitted model's fields, checked; `read_member` reads a part of at most so many bytes."""
+    texts = parsed_json(read_member("names.json", _LARGEST_TEXTS), "names.json")
     names, arrays = _fields(kind)
     values: dict[str, Any] = {}
     for field in names:
         names_of_field = texts.get(field) if isinstance(texts, dict) else None
         if (
             not isinstance(names_of_field, list)
-            or not all(isinstance(one, str) for one in names_of_field)
+            or not all(isinstance(name, str) for name in names_of_field)
             or len({*names_of_field}) < len(names_of_field)
         ):
             raise InputError(f"{field} must be a list of distinct texts, got {shown(names_of_field)}")
@@ -165,7 +165,7 @@ def _content(kind: type[TrainedModel[Any]], part: Callable[[str, int], bytes]) -
     for array_field in arrays:
         shape = tuple(len(values[axis]) for axis in array_field.metadata.get("axes", ()))
         size = math.prod(shape) if shape else most
-        file = part(f"{array_field.name}.npy", min(8 * size + _NPY_HEADER, left))
+        file = read_member(f"{array_field.name}.npy", min(8 * size + _NPY_HEADER, left))
         left -= len(file)
         array = npy_array(file, _TYPES[str(array_field.type)], array_field.name)
         if not np.isfinite(array).all() or (array.dtype == np.int64 and (array < 0).any()):

@@ -138,28 +138,28 @@ class Messages:
             lower = self.transitions.lower[None]
             _chain_kernels.sample_tags(n_tags, lower, 0, n - 1, forward, key, first, tags)
             return
-        weights = np.ones((n, n_tags))  # of a tag given the next one, `given` has all of it
+        weights = np.ones((n, n_tags))  # of a tag given the next one, `conditional` has all of it
         weights[-1] = np.exp(forward[-1])
         for start, stop in reversed(blocks(n - 1, n_tags) or [(0, 0)]):
-            given = forward[start:stop, :, None] + _at_places(pairwise, start, stop)
-            largest = given.max(axis=1, keepdims=True)
-            given = np.exp(given - np.where(largest > -np.inf, largest, 0.0))
-            _chain_kernels.sample_tags(n_tags, given, start, stop, weights, key, first, tags)
+            conditional = forward[start:stop, :, None] + _at_places(pairwise, start, stop)
+            largest = conditional.max(axis=1, keepdims=True)
+            conditional = np.exp(conditional - np.where(largest > -np.inf, largest, 0.0))
+            _chain_kernels.sample_tags(n_tags, conditional, start, stop, weights, key, first, tags)
 
 
-def messages_by_logs(unary: Floats, pairwise: Floats, place: str | None = None) -> Messages:
+def messages_by_logs(unary: Floats, pairwise: Floats, location: str | None = None) -> Messages:
     """Messages as logarithms, for scores of any size; `pairwise` is (m, n_tags, n_tags).
 
     Raises
     ------
     ParameterError
-        If no sequence is allowed, at `place`.
+        If no sequence is allowed, at `location`.
     """
     forward, scales = log_forward(unary, pairwise)
     unreached = np.flatnonzero(scales == -np.inf)
     if unreached.size:
         rule = f"must allow a tag sequence, got none that reaches token {unreached[0]}"
-        raise ParameterError(rule, parameter="scores", place=place)
+        raise ParameterError(rule, parameter="scores", place=location)
     backward, _ = log_backward(unary, pairwise)
     arrays = PassArrays(unary, np.zeros(len(unary)), forward, scales, backward)
     return Messages(normalised(forward + backward, 1), arrays, None)

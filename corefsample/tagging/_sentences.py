@@ -112,7 +112,7 @@ class TrainedModel(ABC, Generic[Content]):
         return self._content
 
     @abstractmethod
-    def _with(self, content: Content) -> Self:
+    def _with(self, fit: Content) -> Self:
         """Take over what was fitted, and compute what every posterior needs."""
 
     @property

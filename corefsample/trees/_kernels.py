@@ -88,14 +88,14 @@ def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple
 
 
 @inner_kernel
-def add_ways(row, by, ways, logs):  # type: ignore[no-untyped-def]
+def add_ways(row, factor, ways, logs):  # type: ignore[no-untyped-def]
     """Add ways, each times a weight, to those of a row."""
     if logs:
         for u in range(row.shape[0]):
-            row[u] = log_sum(row[u], by + ways[u])
+            row[u] = log_sum(row[u], factor + ways[u])
     else:
         for u in range(row.shape[0]):
-            row[u] += by * ways[u]
+            row[u] += factor * ways[u]
 
 
 @inner_kernel
@@ -108,27 +108,27 @@ def eliminate(graph, k, first, last, absorbing, logs):  # type: ignore[no-untype
     the tokens of which it is the last: walks end there, and the reward becomes the probability of this.
     """
     n = graph.shape[0]
-    zero, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
-    own = graph[k]
-    weight = sum_of(own, first, last, logs)
-    whole, pivot = weight, weight
+    zero, unit = (-np.inf, 0.0) if logs else (0.0, 1.0)
+    ways_of_k = graph[k]
+    weight = sum_of(ways_of_k, first, last, logs)
+    total_weight, pivot = weight, weight
     if absorbing:
-        whole = log_sum(weight, own[n]) if logs else weight + own[n]
-        pivot = whole
+        total_weight = log_sum(weight, ways_of_k[n]) if logs else weight + ways_of_k[n]
+        pivot = total_weight
     elif weight == zero:
-        pivot = own[n]
+        pivot = ways_of_k[n]
         for j in range(n):
             graph[j, n], graph[j, n + 1] = zero, zero
-        own[n], whole = one, one
-    scale = whole if logs else 1.0 / whole
+        ways_of_k[n], total_weight = unit, unit
+    scale = total_weight if logs else 1.0 / total_weight
     for u in range(n + 2):
         if first <= u < last or u >= n:
-            own[u] = own[u] - scale if logs else own[u] * scale
+            ways_of_k[u] = ways_of_k[u] - scale if logs else ways_of_k[u] * scale
     for j in range(n):
-        by = graph[j, k]
-        if j != k and by != zero:
-            add_ways(graph[j, first:last], by, own[first:last], logs)
-            add_ways(graph[j, n:], by, own[n:], logs)
+        factor = graph[j, k]
+        if j != k and factor != zero:
+            add_ways(graph[j, first:last], factor, ways_of_k[first:last], logs)
+            add_ways(graph[j, n:], factor, ways_of_k[n:], logs)
     return weight, pivot
 
 
@@ -233,13 +233,13 @@ def tree_marginals(
 def put_decided_row(graph, i, head, low, high, logs):  # type: ignore[no-untyped-def]
     """Replace the ways of a token by that to its head, which is left, eliminated, or (at n) the root."""
     n = graph.shape[0]
-    zero, one = (-np.inf, 0.0) if logs else (0.0, 1.0)
+    zero, unit = (-np.inf, 0.0) if logs else (0.0, 1.0)
     is_left = low <= head < high
     for u in range(low, high):
         graph[i, u] = zero if is_left or head == n else graph[head, u]
-    graph[i, n] = zero if is_left else (one if head == n else graph[head, n])
+    graph[i, n] = zero if is_left else (unit if head == n else graph[head, n])
     if is_left:
-        graph[i, head] = one
+        graph[i, head] = unit
 
 
 @inner_kernel

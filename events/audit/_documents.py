@@ -47,21 +47,21 @@ class AuditFrame:
     Attributes
     ----------
     doc_ids
-        str (n_documents,): ids of the documents, distinct.
+        Identifiers of the documents, distinct: str (n_documents,).
     dates
-        datetime64[D] (n_documents,): dates of the documents; NaT for a document without a date.
+        Dates of the documents, NaT if a document has none: datetime64[D] (n_documents,).
     targets
         Names of the targets: the event, or its actors.
     rows, columns, values
-        Probabilities above 0: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; all others are 0.
+        Probabilities above 0: ``values[i]`` is P of target ``columns[i]`` in document ``rows[i]``; every other P is 0.
     event
         Name of the event, for tables and questions.
     period
-        Length of the periods: year, quarter, month, week, day, or a pandas alias.
+        Length of the periods of counts: year, quarter, month, week, day, or a pandas alias.
     source
-        Where the frame comes from: "kind" ("run", "table" or "arrays"), "path" and "sha256".
+        Source of the documents: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties
-        Further columns by name, (n_documents,), by which the user can divide the documents into strata.
+        Further columns of the documents by name, (n_documents,), from which strata can be made.
     """
 
     doc_ids: Names
@@ -96,15 +96,18 @@ class AuditFrame:
 
         Parameters
         ----------
-        doc_ids, dates, probabilities
-            Id, date and P of each document: the ids are distinct, every document has a date, and P is the probability
-            in [0, 1] by any model that the document has the event.
+        doc_ids
+            Identifiers of the documents, distinct.
+        dates
+            Dates of the documents, (n_documents,), none missing.
+        probabilities
+            Probability by any model that each document has the event, (n_documents,) in [0, 1].
         event
-            Name of the event, for tables and questions.
+            Name of the event, by default "event".
         period
-            Length of the periods: year, quarter (the default), month, week, day, or a pandas alias.
+            Length of the periods of counts: year, quarter (the default), month, week, day, or a pandas alias.
         properties
-            Further columns by name, with one value for each document. By default, there are none.
+            Further columns of the documents by name, from which strata can be made; by default none.
 
         Raises
         ------
@@ -147,8 +150,8 @@ class AuditFrame:
     def probability(self, target: int) -> Floats:
         """Probability of one target, given by its index, in every document: float64 (n_documents,)."""
         p = np.zeros(len(self))
-        chosen = self.columns == target
-        p[self.rows[chosen]] = self.values[chosen]
+        is_target = self.columns == target
+        p[self.rows[is_target]] = self.values[is_target]
         return p
 
     def highest(self) -> Floats:
@@ -162,7 +165,7 @@ class AuditFrame:
         return Calendar(self.period).numbers(self.dates)
 
     def date_texts(self) -> Names:
-        """ISO date of each document, "" for a document without a date: str (n_documents,)."""
+        """ISO date of each document, "" if it has none: str (n_documents,)."""
         return np.where(np.isnat(self.dates), "", self.dates.astype(str))
 
     def groups(self) -> tuple[list[tuple[str, datetime.date | None, Bools]], Ints]:
@@ -208,8 +211,8 @@ def require_distinct(frame: AuditFrame) -> None:
         elif key in names:
             rule = f"must differ from {names[key]!r} in more than capitals"
         if rule:
-            place = str(frame.source["path"]) or None
-            raise InputError(f"name of an actor or event {rule}, got {name!r}", place=place)
+            source_path = str(frame.source["path"]) or None
+            raise InputError(f"name of an actor or event {rule}, got {name!r}", place=source_path)
         names[key] = name
 
 
@@ -234,10 +237,10 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     Parameters
     ----------
     run
-        The folder that `corefsample events` wrote.
+        Folder that `corefsample events` wrote.
     actors
-        The actors to audit, as the run names them ("USA", or "arrest: USA" of several rules); ("all",) stands for every
-        actor with P > 0 in some document; None audits the event of any actor, or of several rules their events.
+        Actors to audit, as the run names them: "USA", or "arrest: USA" if the run has several rules. ("all",) stands
+        for every actor with P > 0 in some document. By default, the targets are the events of any actor.
 
     Raises
     ------
@@ -249,18 +252,18 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     import pyarrow as pa
 
     folder = Path(run)
-    path, place = folder / ALL_DOCUMENTS, os.fspath(run)
+    path, run_path = folder / ALL_DOCUMENTS, os.fspath(run)
     record = run_record(folder)
     if not path.is_file():
         rule = f"run must have {ALL_DOCUMENTS}, got none"
-        raise InputError(rule, place=place, hint="repeat the run with this version")
+        raise InputError(rule, place=run_path, hint="repeat the run with this version")
     schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
     verify_table(path)
     with parquet_errors(str(path)):
         table = read_parquet(path, _OF_RUN).cast(schema)
     event = run_event(record)
     period = str(record["arguments"]["period"])
-    return _frame(table, event, period, {"kind": "run", "path": place, "sha256": sha256(path)}, actors)
+    return _frame(table, event, period, {"kind": "run", "path": run_path, "sha256": sha256(path)}, actors)
 
 
 def run_event(record: Mapping[str, Any]) -> str:
@@ -277,58 +280,58 @@ def _frame(
 
     doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
     dates = table.column("date").to_numpy().astype("datetime64[D]")
-    of_rules = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
+    rule_names = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
     names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
     values = pc.list_flatten(table.column("probabilities")).to_numpy()
     lengths = pc.list_value_length(table.column("events")).to_numpy()
     rules = tuple(event.split(RULES))
     is_total = names == ANYBODY
     if actors is None:
-        names = np.where(is_total, of_rules, ANYBODY)
-        known, actors = list(rules), rules
+        names = np.where(is_total, rule_names, ANYBODY)
+        known_names, actors = list(rules), rules
     else:
-        names = of_rules + ": " + names if len(rules) > 1 else names
+        names = rule_names + ": " + names if len(rules) > 1 else names
         # "any: *" is the event of anybody, which has every document of its other targets too.
-        known = [*sorted(set(names[~is_total].tolist())), *sorted(set(names[is_total].tolist()))]
+        known_names = [*sorted(set(names[~is_total].tolist())), *sorted(set(names[is_total].tolist()))]
         actors = sorted(set(names[~is_total].tolist())) if tuple(actors) == ("all",) else actors
     targets = tuple(dict.fromkeys(actors))
-    missing = [name for name in targets if name not in set(known)]
+    missing = [name for name in targets if name not in set(known_names)]
     if missing or not targets:
-        raise _unknown_actors(missing, known)
+        raise _unknown_actors(missing, known_names)
     number = {name: column for column, name in enumerate(targets)}
     rows = np.repeat(np.arange(len(doc_ids)), lengths)
-    chosen = np.array([name in number for name in names.tolist()], np.bool_)
-    columns = np.array([number[name] for name in names[chosen].tolist()], np.int32)
-    return AuditFrame(doc_ids, dates, targets, rows[chosen], columns, values[chosen], event, period, source)
+    is_target = np.array([name in number for name in names.tolist()], np.bool_)
+    columns = np.array([number[name] for name in names[is_target].tolist()], np.int32)
+    return AuditFrame(doc_ids, dates, targets, rows[is_target], columns, values[is_target], event, period, source)
 
 
-def _unknown_actors(missing: Sequence[str], known: Sequence[str]) -> ParameterError:
-    found = repr(missing[0]) if missing else "a run without events"
-    like = next((name for name in known if missing and name.endswith(f": {missing[0]}")), None)
+def _unknown_actors(missing: Sequence[str], known_names: Sequence[str]) -> ParameterError:
+    shown_name = repr(missing[0]) if missing else "a run without events"
+    like = next((name for name in known_names if missing and name.endswith(f": {missing[0]}")), None)
     hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
     rule = "must be actors with P > 0 in some document of the run"
-    return ParameterError(f"{rule}, got {found}", parameter="actors", hint=hint)
+    return ParameterError(f"{rule}, got {shown_name}", parameter="actors", hint=hint)
 
 
 @contextmanager
-def as_written(what: str, place: str) -> Iterator[None]:
+def as_written(subject: str, location: str) -> Iterator[None]:
     """Turn errors of reading what a command wrote into an InputError that names it."""
     try:
         yield
     except CorefsampleError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"{what} must be as it was written, got: {found}", place=place) from None
+        reason = " ".join(str(error).split())
+        raise InputError(f"{subject} must be as it was written, got: {reason}", place=location) from None
 
 
 def run_record(folder: Path) -> dict[str, Any]:
     """Content of run.json, with what an audit needs of it."""
-    place = str(folder)
+    run_path = str(folder)
     if not (folder / "run.json").is_file():
         hint = f"did you mean {folder / 'run'}?" if (folder / "run" / "run.json").is_file() else None
         hint = hint or "`corefsample events` makes one"
-        raise InputError("input must be the folder of a finished events run, or a CSV file", place=place, hint=hint)
+        raise InputError("input must be the folder of a finished events run, or a CSV file", place=run_path, hint=hint)
     try:
         record = verified_record(folder)
         _ = record["rule"]["name"], record["arguments"]["period"]
@@ -344,17 +347,18 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     Parameters
     ----------
     path
-        CSV with columns doc_id, date, probability; with a column actor, a document has one row for each actor with
-        P > 0 (and one with an empty actor if there is none), and each actor is a target. Other columns can make strata.
+        CSV file with the columns doc_id, date and probability. With a column actor, a document has one row for each
+        actor with P > 0, or one row with an empty actor, and each actor is a target. Strata can be made from other
+        columns.
     period
-        year, quarter, month, week, day, or a pandas alias.
+        Length of the periods of counts: year, quarter (the default), month, week, day, or a pandas alias.
 
     Raises
     ------
     InputError
-        If the file is not such a table: with row, rule and value.
+        If the file is not such a table; the error has the row, the rule and the value.
     """
-    place = os.fspath(path)
+    table_path = os.fspath(path)
     table = read_text_table(path, _REQUIRED)
     p = numbers_of(table, "probability")
     days = {text: _day(text) for text in table["date"].unique()}
@@ -370,33 +374,33 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
         wrong = np.flatnonzero(is_wrong)
         if wrong.size:
             row = int(wrong[0])
-            raise InputError(rule.format(table[name].iloc[row]), place=f"{place}: row {table.index[row]}")
+            raise InputError(rule.format(table[name].iloc[row]), place=f"{table_path}: row {table.index[row]}")
     doc_ids = table["doc_id"].to_numpy(dtype=object)
     actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
     rows, _ = pd.factorize(doc_ids)
     _, first = np.unique(rows, return_index=True)
     targets = tuple(sorted(set(actors.tolist()) - {NO_ACTOR}))
     if not targets:
-        raise InputError("a table with a column actor must name at least one, got none", place=place)
+        raise InputError("a table with a column actor must name at least one, got none", place=table_path)
     number = {name: column for column, name in enumerate(targets)}
-    kept = (p > 0.0) & (actors != NO_ACTOR)
-    others = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
+    is_evidence = (p > 0.0) & (actors != NO_ACTOR)
+    other_columns = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
     return AuditFrame(
         doc_ids[first],
         dates[first],
         targets,
-        rows[kept],
-        np.array([number[name] for name in actors[kept].tolist()], np.int32),
-        p[kept],
+        rows[is_evidence],
+        np.array([number[name] for name in actors[is_evidence].tolist()], np.int32),
+        p[is_evidence],
         "event",
         Calendar(period).period,
-        {"kind": "table", "path": place, "sha256": sha256(path)},
-        {name: table[name].to_numpy(dtype=object)[first] for name in others},
+        {"kind": "table", "path": table_path, "sha256": sha256(path)},
+        {name: table[name].to_numpy(dtype=object)[first] for name in other_columns},
     )
 
 
 def _day(text: str) -> datetime.date | None:
-    """The day of an ISO date or time as it is written, in whatever time zone; None if the text is none."""
+    """Day of an ISO date or time as it is written, in any time zone; None if the text is not a date."""
     try:
         return datetime.datetime.fromisoformat(text.strip()).date()
     except ValueError:
@@ -409,24 +413,24 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     Separators are those of news tables. Empty rows, which spreadsheets leave behind, are skipped. The index has the
     number of each row in the file, where the header is the first.
     """
-    place = os.fspath(path)
+    table_path = os.fspath(path)
     texts: Any = {"dtype": str, "keep_default_na": False, "na_filter": False, "encoding": "utf-8-sig"}
     try:
         (header,) = pd.read_csv(path, header=None, nrows=1, sep="\x01", quoting=csv.QUOTE_NONE, **texts).iloc[0]
         table = pd.read_csv(path, sep=separator_of(header, required), **texts)
     except OSError as error:
-        raise InputError(f"file must be readable, got: {error.strerror}", place=place) from None
+        raise InputError(f"file must be readable, got: {error.strerror}", place=table_path) from None
     except (ValueError, pd.errors.ParserError) as error:
-        found = " ".join(str(error).split())
-        raise InputError(f"file must be CSV in UTF-8, got: {found}", place=place) from None
+        shown = " ".join(str(error).split())
+        raise InputError(f"file must be CSV in UTF-8, got: {shown}", place=table_path) from None
     for name in required:
         if name not in table:
-            found = _checks.shown(", ".join(table.columns))
-            raise InputError(f"columns must include {name!r}, got {found}", place=place)
+            shown = _checks.shown(", ".join(table.columns))
+            raise InputError(f"columns must include {name!r}, got {shown}", place=table_path)
     table.index += 2
     filled: pd.DataFrame = table.loc[(table != "").any(axis=1)]
     if filled.empty:
-        raise InputError("table must have at least one row, got none", place=place)
+        raise InputError("table must have at least one row, got none", place=table_path)
     return filled
 
 
@@ -440,8 +444,8 @@ def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[st
     if missing is not None:
         rule = "table must have a row for every document"
         raise InputError(f"{rule}, got none for {missing!r}", place=os.fspath(path))
-    found: pd.DataFrame = rows.loc[frame.doc_ids.tolist()]
-    return found
+    documents: pd.DataFrame = rows.loc[frame.doc_ids.tolist()]
+    return documents
 
 
 def numbers_of(table: pd.DataFrame, name: str) -> Floats:

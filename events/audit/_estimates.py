@@ -63,20 +63,20 @@ class AuditCount(ShortRepr):
     Attributes
     ----------
     event, actor
-        The event, and the actor, or "" for any.
+        Name of the event, and of the actor, "" for any actor.
     period, period_start
-        Label and first day of the period; "total" and the first day of all.
+        Label and first day of the period; "total" and the first day of all periods for the total.
     n_docs
-        Documents of the period.
+        Number of documents of the period.
     n_labelled, n_positive, n_unsure, n_missing
-        Documents of the sample, and those labelled yes, unsure, and not at all.
+        Number of documents of the sample in the period, and of those labelled yes, labelled unsure, and without label.
     estimate, lower, upper
-        Estimate and confidence interval; unsure and missing labels are counted both ways: the lower limit with all of
-        them as no, the upper with all as yes.
+        Estimate and confidence interval. Unsure and missing labels are counted both ways: the lower limit has all of
+        them as no, the upper limit as yes.
     if_no, if_yes
-        The estimate with all of them as no, and as yes.
+        Estimate with all unsure and missing labels as no, and as yes.
     level, method, assumption
-        Level, how the interval was made, and "stable-errors" where it rests on that assumption.
+        Level and method of the interval, and "stable-errors" if it rests on that assumption, "" otherwise.
     model_mean, model_lower, model_upper
         Mean and credible interval of the model given each document's P, which cover coreference only: not the
         uncertainty of a recalibration that documents share.
@@ -114,13 +114,13 @@ class LearnedTotal:
     Attributes
     ----------
     event, actor
-        The event, and the actor, or "" for any.
+        Name of the event, and of the actor, "" for any actor.
     n_docs, n_labelled, n_positive
-        Documents, those of the sample with a label, and of these the positive ones.
+        Number of documents, of documents with a label yes or no, and of those labelled yes.
     estimate, lower, upper, level
-        Estimate and interval; unsure and missing labels are counted both ways.
+        Estimate, and interval with its level. Unsure and missing labels are counted both ways.
     assumption
-        "learned P", "proxies", or "reference class".
+        Source of the total beside the labels: "learned P", "proxies", or "reference class".
     """
 
     event: str
@@ -142,9 +142,9 @@ class MoreLabels:
     Attributes
     ----------
     target, n_more
-        The target, and the number of further labels: 100, or of all documents that are left.
+        Name of the target, and number of further labels: 100, or all documents that are left.
     width, width_after
-        Length of the interval of its total now, and then.
+        Length of the interval of the target's total, now and with the further labels.
     """
 
     target: str
@@ -160,12 +160,12 @@ class AuditEstimate(HtmlTable):
     Attributes
     ----------
     counts
-        One for each target and period, after the target's total.
+        Total of each target, followed by its counts by period.
     quality, curve, disagreements, more, agreement
         Precision and recall, P against labels, the largest disagreements, the use of more labels, and the agreement of
         labellers.
     learned
-        Totals that rest on learned P, if it was given.
+        Totals that use learned P or proxies; empty without either.
     """
 
     counts: tuple[AuditCount, ...]
@@ -218,18 +218,18 @@ def estimate_counts(
     plan
         Plan of the audit, from `plan_audit`.
     labels
-        Labels of the sample of the plan, from `read_sheets`.
-    level, method
-        Level and method of the confidence intervals: see `estimate_total`.
+        Labels of the plan's sample, from `read_sheets`.
+    level
+        Level of the confidence intervals, in (0, 1). The method ``"mid-p"`` accepts only .95, the default.
+    method
+        Method of the intervals, ``"mid-p"`` (the default) or ``"exact"``: see `estimate_total`.
     assume
-        Assumption about periods. By default, there is none. ``"stable-errors"`` assumes that within each stratum and
-        range of P the share of positive documents is the same in all periods. Then P is recalibrated on all labels, and
-        a period's interval is that of its posterior, with the uncertainty of the recalibration (Jeffreys' prior for
-        each share).
+        By default, no assumption. ``"stable-errors"`` assumes that within each stratum and range of P the share of
+        positive documents is the same in all periods. P is then recalibrated on all labels, and the interval of a
+        period is that of its posterior, with the uncertainty of the recalibration (Jeffreys' prior for each share).
     learned
-        P of every document by name of the target, learned from the labels of other documents
-        (`LearnResult.cross_fitted`). `AuditEstimate.learned` then has totals that use it, beside those that need no
-        assumption. By default, P is not learned.
+        P of every document by target, learned from the labels of other documents (`LearnResult.cross_fitted`). Totals
+        that use it are in `AuditEstimate.learned`, beside those that need no assumption. By default, P is not learned.
     proxies
         Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. If there are
         any, `AuditEstimate.learned` has totals from the weighted sum of P and proxies that fits the labels best. By
@@ -249,8 +249,8 @@ def estimate_counts(
     if assume is not None:
         _checks.choice("assume", assume, (STABLE_ERRORS,))
     require_labels(plan, labels)
-    if labels.chosen:
-        logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.chosen))
+    if labels.hand_picked:
+        logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.hand_picked))
     counts: list[AuditCount] = []
     quality: list[ModelQuality] = []
     curve: list[CurvePoint] = []
@@ -262,24 +262,24 @@ def estimate_counts(
         quality += model_quality(plan, labels, target, level, method)
         curve += probability_curve(plan, labels, target, level, method)
         more.append(MoreLabels(name, n_more, *width_after(plan, cells, n_more, level, method)))
-    found = tuple(disagreements(plan, labels))
-    agreed = tuple(agreements(labels.by_labeller, level))
+    differences = tuple(disagreements(plan, labels))
+    agreement = tuple(agreements(labels.by_labeller, level))
     totals = () if learned is None else learned_totals(plan, labels, learned, level)
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
             name: combined_probability(plan, labels, t, all_proxies) for t, name in enumerate(plan.frame.targets)
         }
         totals += learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES)
-    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), found, tuple(more), agreed, totals)
+    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), differences, tuple(more), agreement, totals)
 
 
 def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
     """Raise if no document of a stratum has a label."""
-    given = (labels.labels != MISSING).any(axis=1)
-    n_given = np.bincount(plan.stratum_of[plan.sample[given]], minlength=len(plan.strata))
-    without = np.flatnonzero(n_given == 0)
-    if without.size:
-        h = int(without[0])
+    is_labelled = (labels.labels != MISSING).any(axis=1)
+    n_labelled = np.bincount(plan.stratum_of[plan.sample[is_labelled]], minlength=len(plan.strata))
+    unlabelled_strata = np.flatnonzero(n_labelled == 0)
+    if unlabelled_strata.size:
+        h = int(unlabelled_strata[0])
         raise InputError(f"every stratum must have a label, got none in stratum {h + 1} ({plan.strata[h].name})")
 
 
@@ -341,11 +341,11 @@ class _TargetCounts:
         for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, self._all.n_open)):
             positive = self._all.n_yes + n_open_all
             a, b = (n.astype(np.float64) + 0.5 for n in (positive, self._all.n_labelled - positive))
-            known = int((counts.n_yes + n_open_here).sum())
-            others = counts.n_documents - counts.n_labelled
-            lower, upper = beta_binomial_interval(others, a, b, self._level)
-            mean = known + float((others * a / (a + b)).sum())
-            ways.append((mean, known + lower, known + upper))
+            n_known_positive = int((counts.n_yes + n_open_here).sum())
+            n_unlabelled = counts.n_documents - counts.n_labelled
+            lower, upper = beta_binomial_interval(n_unlabelled, a, b, self._level)
+            mean = n_known_positive + float((n_unlabelled * a / (a + b)).sum())
+            ways.append((mean, n_known_positive + lower, n_known_positive + upper))
         return Bounds(0.5 * (ways[0][0] + ways[1][0]), ways[0][1], ways[1][2], ways[0], ways[1])
 
 
@@ -378,14 +378,14 @@ def learned_totals(
     assumption: str = "learned P",
     half: float = HALF,
 ) -> tuple[LearnedTotal, ...]:
-    """Total of each target of which there is a learned P.
+    """Total of each target that has a learned P.
 
     Parameters
     ----------
     plan, labels
-        The plan, and its labels; those of documents that a person chose are not used.
+        Plan of the audit, and labels of its sample.
     cross_fitted
-        By target: P of every document, from labels among which is not its own.
+        P of every document by target, learned from the labels of other documents.
     level
         Probability that each interval has, in (0, 1).
     assumption, half
@@ -396,14 +396,14 @@ def learned_totals(
     for target, name in enumerate(plan.frame.targets):
         if name not in cross_fitted:
             continue
-        own = labels.labels[begun, target]
-        is_open = (own == UNSURE) | (own == MISSING)
-        answers = (np.where(is_open, open_as, own == YES) for open_as in (0.0, 1.0))
+        target_labels = labels.labels[begun, target]
+        is_open = (target_labels == UNSURE) | (target_labels == MISSING)
+        answers = (np.where(is_open, open_as, target_labels == YES) for open_as in (0.0, 1.0))
         if_no, if_yes = (
             difference_total(plan.stratum_of, rows, y, cross_fitted[name], level, half=half) for y in answers
         )
         event, actor = event_and_actor(plan.frame, name)
-        counts = len(plan.frame), int((~is_open).sum()), int((own == YES).sum())
+        counts = len(plan.frame), int((~is_open).sum()), int((target_labels == YES).sum())
         estimate = 0.5 * (if_no[0] + if_yes[0])
         totals.append(LearnedTotal(event, actor, *counts, estimate, if_no[1], if_yes[2], level, assumption))
     return tuple(totals)

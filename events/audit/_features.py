@@ -37,11 +37,11 @@ class Features:
     Attributes
     ----------
     names
-        Of the features: the audited P comes first, as `PROBABILITY` says.
+        Names of the features; the two of `PROBABILITY`, which are made from the audited P, come first.
     matrix
-        float64 (n_documents, n_features).
+        Value of each feature in each document: float64 (n_documents, n_features).
     rises
-        bool (n_features,): whether P must not fall when the feature rises.
+        bool (n_features,): True if P must not fall when the feature rises.
     """
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class RunFeatures:
     frame
         The documents.
     run
-        Folder of the run; None: the features are P of the targets alone.
+        Folder of the run; by default, the features are P of the targets alone.
     columns
         Further numbers of each document by name, such as the score of another model.
     """
@@ -84,14 +84,14 @@ class RunFeatures:
         of_p = {PROBABILITY[0]: np.log(clipped / (1.0 - clipped)), PROBABILITY[1]: (p > 0.0).astype(np.float64)}
         columns = {"P": p}
         if len(frame.targets) <= _MOST_TARGETS:
-            others = (number for number in range(len(frame.targets)) if number != target)
-            columns |= {f"P of {frame.targets[number]}": frame.probability(number) for number in others}
+            other_targets = (number for number in range(len(frame.targets)) if number != target)
+            columns |= {f"P of {frame.targets[number]}": frame.probability(number) for number in other_targets}
         if self._run is not None:
             event, actor = event_and_actor(frame, frame.targets[target])
             columns |= self._run.columns(event, actor or ANYBODY)
-        kept = of_p | _distinct(columns | self._columns)
-        rises = np.array([name in (*PROBABILITY, "P") for name in kept])
-        return Features(tuple(kept), np.column_stack(list(kept.values())), rises)
+        features = of_p | _distinct(columns | self._columns)
+        rises = np.array([name in (*PROBABILITY, "P") for name in features])
+        return Features(tuple(features), np.column_stack(list(features.values())), rises)
 
 
 _MOST_TARGETS = 20  # of which each has a feature

@@ -95,7 +95,7 @@ def tail_limit(k: int, N: int, n: int, alpha: float, mid: float) -> int:  # noqa
 
 @inner_kernel
 def opposite_tail(k: int, N: int, a: int, b: int, n: int, tail: float) -> float:  # noqa: N803
-    """P(X <= x | t = a) of the largest x < k with P(X <= x | t = b) <= tail; 0 if there is none."""
+    """P(X <= x | t = a) of the largest x < k with P(X <= x | t = b) <= tail; 0 without such an x."""
     low, high = -1, k
     while high - low > 1:
         middle = (low + high) // 2

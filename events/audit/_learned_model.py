@@ -72,11 +72,11 @@ class LabelRegression:
     lowest: Floats
     centre: Floats
 
-    def fitted(self, n_columns: int, penalty: float, chosen: Bools | slice = slice(None)) -> Floats:
-        """The coefficients with the smallest penalised loss of chosen labels within their bounds: (n_columns,)."""
+    def fitted(self, n_columns: int, penalty: float, subset: Bools | slice = slice(None)) -> Floats:
+        """Coefficients with the smallest penalised loss of some labels, within their bounds: (n_columns,)."""
         from scipy.optimize import Bounds, minimize
 
-        x, y, weights = self.z[self.rows[chosen], :n_columns], self.y[chosen], self.weights[chosen]
+        x, y, weights = self.z[self.rows[subset], :n_columns], self.y[subset], self.weights[subset]
         centre, penalties = self.centre[:n_columns], _penalties(n_columns, penalty)
 
         def loss(beta: Floats) -> tuple[float, Floats]:
@@ -260,17 +260,17 @@ DRIFT = 4.0  # factor of the odds of yes given P, from the first to the last gro
 
 @dataclass(frozen=True, slots=True)
 class PeriodTest:
-    """Whether labels of different times agree with P alike.
+    """Test of whether the errors of P are the same in all periods.
 
     Attributes
     ----------
     p_value
-        Probability of a statistic at least as large where errors do not depend on time; NaN with labels of one group.
+        Probability of a statistic at least as large if errors do not depend on time; NaN with labels of one group.
     power
         Probability of a P value below .05 if the odds of yes given P rise evenly to four times from the first group to
         the last: with little power, a high P value says little.
     groups
-        First date and number of labels of each group, expected and found yes.
+        First date of each group, its number of labels, and its expected and observed numbers of yes.
     """
 
     p_value: float
@@ -288,8 +288,10 @@ def period_test(dates: npt.NDArray[np.datetime64], y: Floats, p: Floats) -> Peri
 
     Parameters
     ----------
-    dates, y, p
-        Of the labelled documents: dates, labels 0 and 1, and P in (0, 1) that does not know the label.
+    dates, y
+        Dates of the labelled documents, and their labels, 0 or 1.
+    p
+        P of the labelled documents in (0, 1), learned from the labels of other documents.
     """
     from scipy.special import logit
     from scipy.stats import chi2, ncx2, rankdata

@@ -62,12 +62,12 @@ class Score:
     Attributes
     ----------
     measure
-        "log score" (mean -log P(label), lower is better) and "average precision", both weighted so that they are of all
-        documents; "calibration error" of the labelled documents.
+        Name of the measure: "log score" (mean -log P(label), lower is better) and "average precision" are weighted to
+        be those of all documents; "calibration error" is that of the labelled documents.
     p
-        "run" or "learned", which is cross-fitted.
+        P that is measured: "run", or "learned", which is cross-fitted.
     estimate, lower, upper
-        With its interval: of the first two from resampled labels within strata.
+        Value of the measure, and its interval; the first two have intervals from labels resampled within strata.
     """
 
     measure: str
@@ -84,13 +84,14 @@ class LearnedCount:
     Attributes
     ----------
     event, actor, period, period_start, n_docs
-        As of `AuditCount`.
+        Event, actor, period and its first day, and number of documents: see `AuditCount`.
     n_labels
-        Documents with a label, which count as what they are.
+        Number of documents with a label, which count as labelled.
     mean, sd, lower, upper, level
-        Over the number of positive documents in each stratum, the coefficients, and the documents without a label.
+        Posterior mean, standard deviation, and interval with its level. They cover the number of positive documents in
+        each stratum, the coefficients, and the documents without a label.
     run_mean, run_lower, run_upper
-        The same from P of the run.
+        Mean and interval of the count from P of the run.
     """
 
     event: str
@@ -115,11 +116,11 @@ class LearnedTarget:
     Attributes
     ----------
     name, event, actor
-        Name of the target in the plan; the event, and the actor, or "" for any.
+        Name of the target in the plan; name of its event, and of its actor, "" for any actor.
     probability, learned, cross_fitted
         float64 (n_documents,): P of the run, P that a reader says yes, and the same from the labels of other folds.
     labels
-        int8 (n_documents,): as in a sheet, 3 where there is none.
+        int8 (n_documents,): label of every document, NO, YES, UNSURE or MISSING.
     folds
         int64 (n_documents,): fold of every document.
     regression, candidates
@@ -176,10 +177,10 @@ class LearnedTarget:
     def models(self) -> list[Candidate]:
         """The best candidate of each model with the sum of the weights of all its penalties; the best model first."""
         models: dict[str, Candidate] = {}
-        for candidate in sorted(self.candidates, key=lambda each: -each.weight):
+        for candidate in sorted(self.candidates, key=lambda candidate: -candidate.weight):
             first = models.setdefault(candidate.model, replace(candidate, weight=0.0))
             models[candidate.model] = replace(first, weight=first.weight + candidate.weight)
-        return sorted(models.values(), key=lambda each: -each.weight)
+        return sorted(models.values(), key=lambda candidate: -candidate.weight)
 
     @property
     def model(self) -> str:
@@ -267,12 +268,12 @@ class LearnedTarget:
 
     def _draws(self) -> Floats:
         """Draws of the coefficients of all features, of each candidate in proportion to its weight."""
-        n_columns, parts = self.regression.z.shape[1], []
+        n_columns, draws_by_candidate = self.regression.z.shape[1], []
         for used in self._used:
             n_draws = max(1, round(used.weight * self._n_draws))
             drawn = self.regression.draws(used.n_columns, used.penalty, n_draws, self._rng)
-            parts.append(np.pad(drawn, ((0, 0), (0, n_columns - used.n_columns))))
-        return np.concatenate(parts)
+            draws_by_candidate.append(np.pad(drawn, ((0, 0), (0, n_columns - used.n_columns))))
+        return np.concatenate(draws_by_candidate)
 
     def missing(self, n_draws: int) -> Ints:
         """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known.
@@ -288,8 +289,8 @@ class LearnedTarget:
         drawn = np.resize(drawn, (n_draws, len(size)))
         missed = {h: drawn[:, h] for h in np.flatnonzero(sums_of_p == 0.0).tolist()}
         totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng, missed)
-        known = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
-        return np.where(totals < 0, -1, np.maximum(totals - known, 0))
+        n_known_positive = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
+        return np.where(totals < 0, -1, np.maximum(totals - n_known_positive, 0))
 
     def _count(self, label: str, start: datetime.date | None, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
         lower, upper = np.quantile(counts, self._tails, method="inverted_cdf")
@@ -356,7 +357,7 @@ def _largest(scores: Floats, n: int) -> Ints:
 def target_labels(plan: AuditPlan, labels: SheetLabels, target: int) -> Ints8:
     """Label of every document: those of the sample, then those of documents that a person chose."""
     values = np.full(len(plan.frame), MISSING, np.int8)
-    for row, label in labels.chosen.items():
+    for row, label in labels.hand_picked.items():
         values[row] = label[target]
     sampled = labels.labels[:, target]
     values[plan.sample[sampled != MISSING]] = sampled[sampled != MISSING]

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,220 +19,15 @@ from corefsample._random import document_key
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.audit._documents import AuditFrame, Names, require_distinct
-from events.counting._periods import Calendar
-
-# Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with
-# P = 0 is then expected to have some misses. It affects widths only.
-DOUBT = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Stratum:
-    """Documents from which a simple random sample is drawn.
-
-    Attributes
-    ----------
-    name
-        Range of P, and the user's group and the period, if there are any: "P < 0.5, keyword, 1999".
-    n_documents
-        Size, at least 1.
-    n_sampled
-        Documents drawn so far, in all rounds.
-    spread
-        Expected standard deviation of a label, summed over the targets, by which labels are allocated.
-    """
-
-    name: str
-    n_documents: int
-    n_sampled: int
-    spread: float
-
-    @property
-    def inclusion_probability(self) -> float:
-        """Probability that a document of the stratum is in the sample."""
-        return self.n_sampled / self.n_documents
-
-
-def checked_cuts(cuts: Sequence[float]) -> tuple[float, ...]:
-    """Return the bounds of the classes of P, or raise."""
-    values = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts)
-    if list(values) != sorted(set(values)):
-        raise ParameterError(f"must rise, got {', '.join(map(str, values))}", parameter="cuts")
-    return values
-
-
-def cut_classes(p: Floats, cuts: Sequence[float] | Floats) -> Ints:
-    """Class of P: 0 for P = 0, then one more for each bound that P reaches, from 1."""
-    return np.where(p > 0.0, 1 + np.searchsorted(np.asarray(cuts), p, side="right"), 0)
-
-
-def cut_names(cuts: Sequence[float]) -> list[str]:
-    """Names of the classes of P."""
-    bounds = [f"{cut:g}" for cut in cuts]
-    if not bounds:
-        return ["P = 0", "P > 0"]
-    between = [f"{low} <= P < {high}" for low, high in pairwise(bounds)]
-    return ["P = 0", f"0 < P < {bounds[0]}", *between, f"P >= {bounds[-1]}"]
-
-
-def stratify(
-    frame: AuditFrame, p: Floats, cuts: Sequence[float], groups: Names | None, by: str | None
-) -> tuple[list[str], Ints]:
-    """Divide documents by P, a group of the user's, and a period.
-
-    Returns
-    -------
-    names, numbers
-        Names of the strata that have documents, and the stratum of each document: int64 (n_documents,).
-    """
-    parts: list[tuple[list[str], Ints]] = [(cut_names(cuts), cut_classes(p, cuts))]
-    if groups is not None:
-        texts, codes = np.unique(groups.astype(str), return_inverse=True)
-        parts.append(([str(text) or "(empty)" for text in texts], codes.astype(np.int64)))
-    if by is not None:
-        calendar = Calendar(by)
-        numbers, codes = np.unique(calendar.numbers(frame.dates), return_inverse=True)
-        parts.append(([period.label for period in calendar.periods(numbers)], codes.astype(np.int64)))
-    shape = [len(names) for names, _ in parts]
-    present, strata = np.unique(np.ravel_multi_index([codes for _, codes in parts], shape), return_inverse=True)
-    indices = np.transpose(np.unravel_index(present, shape)).tolist()
-    labels = [", ".join(names[i] for i, (names, _) in zip(row, parts, strict=True)) for row in indices]
-    return labels, strata.astype(np.int64)
-
-
-def expected_spreads(frame: AuditFrame, strata: Ints, n_strata: int) -> Floats:
-    """Expected standard deviation of a label in each stratum: float64 (n_strata,).
-
-    Several targets add their variances.
-    """
-    sizes = np.bincount(strata, minlength=n_strata)
-    sums = np.zeros((len(frame.targets), n_strata))
-    np.add.at(sums, (frame.columns, strata[frame.rows]), frame.values)
-    return np.asarray(np.sqrt((expected_spread(sums / sizes) ** 2).sum(axis=0)))
-
-
-def expected_spread(mean_p: Floats) -> Floats:
-    """Expected standard deviation of a label where P has this mean, which is drawn a little towards one half."""
-    share = (1.0 - DOUBT) * mean_p + 0.5 * DOUBT
-    return np.sqrt(share * (1.0 - share))
-
-
-def allocate(
-    sizes: npt.ArrayLike, spreads: npt.ArrayLike, n_labels: int, *, floor: int, taken: npt.ArrayLike | None = None
-) -> Ints:
-    """Divide labels among strata by expected variance (Neyman's allocation), with a floor in every stratum.
-
-    Parameters
-    ----------
-    sizes
-        Documents of each stratum.
-    spreads
-        Expected standard deviation of a label in each.
-    n_labels
-        Labels in all, at most the number of documents.
-    floor
-        The fewest in a stratum; all of its documents if it has fewer.
-    taken
-        Labels that each stratum has already, which stay.
-
-    Returns
-    -------
-    int64 (n_strata,)
-        Labels of each stratum, `taken` included; they add up to `n_labels`.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer labels than the floors need, or more than documents.
-
-    References
-    ----------
-    Neyman (1934), "On the two different aspects of the representative method", JRSS 97; Cochran (1977), "Sampling
-    Techniques", section 5.5.
-    """
-    size, spread = _checks.integers("sizes", sizes), _checks.floats("spreads", spreads)
-    least = np.minimum(size, floor)
-    if taken is not None:
-        least = np.maximum(least, _checks.integers("taken", taken))
-    if n_labels > size.sum():
-        raise ParameterError(
-            f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"
-        )
-    if n_labels < least.sum():
-        rule = f"must be at least {least.sum():,}, for a floor of {floor} in each of {len(size)} strata"
-        raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
-    weight = size * np.maximum(spread, 1e-12)
-    low, high = 0.0, float(n_labels) / weight.min() + 1.0
-
-    def shares(scale: float) -> Floats:
-        return np.clip(scale * weight, least, size)
-
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if shares(middle).sum() < n_labels else (low, middle)
-    exact = shares(high)
-    whole = np.floor(exact + 1e-9).astype(np.int64)
-    room = np.flatnonzero(whole < size)
-    order = room[np.argsort(-(exact - whole)[room], kind="stable")]
-    whole[order[: n_labels - int(whole.sum())]] += 1
-    return whole
-
-
-# Candidates for bounds: hundredths, and finer below .01, where P of rare events lies.
-_CANDIDATES: Floats = np.unique(
-    np.concatenate([np.outer(10.0 ** -np.arange(3, 7), [1.0, 2.0, 5.0]).ravel(), np.arange(1, 101) / 100]).round(6)
+from events.audit._strata import (
+    Stratum,
+    allocate,
+    best_cuts,
+    checked_cuts,
+    expected_spread,
+    expected_spreads,
+    stratify,
 )
-
-
-def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
-    """Bounds between ranges of P above 0 under which the stratified estimate is expected to vary least.
-
-    With labels allocated by Neyman's rule, the variance of the estimate falls with the sum over strata of size times
-    standard deviation of a label. That sum is minimised over bounds that are hundredths, or .000001 to .005 in steps of
-    1, 2 and 5, by dynamic programming. P is only used to choose them: whatever they are, intervals hold.
-
-    Parameters
-    ----------
-    probabilities
-        P of every document, in [0, 1].
-    n_bounds
-        One or two; there are fewer if P has fewer ranges with documents.
-
-    Returns
-    -------
-    tuple of float
-        Rising bounds, each of which divides documents.
-
-    References
-    ----------
-    Dalenius (1950), "The problem of optimum stratification", Scandinavian Actuarial Journal; Cochran (1977), "Sampling
-    Techniques", section 5A.7.
-    """
-    classes = cut_classes(probabilities, _CANDIDATES)
-    present, codes = np.unique(classes[classes > 0], return_inverse=True)
-    n_bounds = min(n_bounds, len(present) - 1)
-    if n_bounds < 1:
-        return ()
-    sizes = np.append(0.0, np.cumsum(np.bincount(codes)))
-    sums = np.append(0.0, np.cumsum(np.bincount(codes, probabilities[classes > 0])))
-    weights = _weights(sizes, sums)
-    first, last = weights[0], weights[:, -1]  # of the classes before each bound, and from each bound on
-    if n_bounds == 1:
-        starts = [int((first + last).argmin())]
-    else:
-        second, start = divmod(int((first[:, None] + weights + last).T.argmin()), len(weights))
-        starts = [start, second]
-    return tuple(float(_CANDIDATES[present[start] - 2]) for start in starts)
-
-
-def _weights(sizes: Floats, sums: Floats) -> Floats:
-    """Size times expected standard deviation of the classes from a up to b > a: (n_classes + 1, n_classes + 1)."""
-    n, total = sizes - sizes[:, None], sums - sums[:, None]
-    above = np.triu(np.ones(n.shape, np.bool_), 1)
-    weights = np.full(n.shape, np.inf)
-    weights[above] = n[above] * expected_spread(total[above] / n[above])
-    return weights
-
 
 FLOOR = 5
 _BOUNDS = 2  # between ranges of P
@@ -257,13 +51,14 @@ class AuditPlan(HtmlTable):
     stratum_of
         int64 (n_documents,): index of each document's stratum.
     rounds
-        Labels of each stratum after each round: the last are those of the whole sample.
+        Number of labels of each stratum after each round; the last round has those of the whole sample.
     sample, round_of
-        int64 (n_sampled,): the documents to label, in random order within each round, and their rounds, from 1.
+        int64 (n_sampled,): documents of the sample, in random order within each round, and their rounds, from 1.
     cuts
         Bounds of the ranges of P.
     by, seed, floor
-        As given to `plan_audit`.
+        Length of the periods that divide strata, None without; seed of the sample; smallest number of labels of a
+        stratum.
     proxies
         Probabilities of other models by name, float64 (n_documents,) each, whose mean with P made the strata.
     clusters
@@ -290,7 +85,7 @@ class AuditPlan(HtmlTable):
     @property
     def identity(self) -> str:
         """Twelve hexadecimal digits that name the plan, of whatever round."""
-        content = {
+        identifying = {
             "source": self.frame.source["sha256"],
             "targets": self.frame.targets,
             "strata": [[each.name, each.n_documents] for each in self.strata],
@@ -300,7 +95,7 @@ class AuditPlan(HtmlTable):
                 "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
             ).hexdigest(),
         }
-        return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(identifying).encode()).hexdigest()[:12]
 
     def inclusion_probability(self, round_number: int) -> dict[int, float]:
         """Probability of each stratum's documents to be in the sample of the rounds up to this one, by index."""
@@ -414,19 +209,18 @@ def plan_audit(
     frame
         All documents, from `read_run_documents`, `read_scores` or `AuditFrame.from_arrays`.
     n_labels
-        Number of documents to label, enough for `floor` in each stratum.
+        Number of documents to draw, enough for `floor` in each stratum; 200 by default.
     cuts
-        Bounds of the ranges of P, ascending, in (0, 1]. By default, `best_cuts` chooses two bounds, or one if `floor`
-        would take more than half of the labels.
+        Rising bounds of the ranges of P, in (0, 1]. By default, two bounds that make the estimate vary least, or one if
+        the floors would take more than half of the labels.
     groups
-        One value for each document, such as a property or whether a keyword matches; documents with different values
-        are in different strata. By default, there are no groups.
+        One value for each document, by which strata are divided too, such as a column of a table; by default none.
     by
-        Length of the periods that have strata of their own, such as "year". By default, strata span all periods.
+        Length of the periods by which strata are divided too, such as "year"; by default, periods do not divide strata.
     floor
-        Least number of labels in each stratum, at least 1; all documents of a smaller stratum are labelled.
+        Smallest number of labels of a stratum, at least 1; a smaller stratum is labelled whole. 5 by default.
     seed
-        Seed of the draw, in [0, 2**64). The sample depends on the seed and the doc_ids, not on the order of documents.
+        Seed of the sample, in [0, 2**64). The sample depends on it and the doc_ids, not on the order of the documents.
     proxies
         Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
         0 and 1. Strata are then ranges of the mean of these and the highest P, and `estimate_counts` uses the proxies.
@@ -517,12 +311,13 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
     Parameters
     ----------
     plan
-        The plan.
+        Plan to which the round is added.
     n_more
-        Documents of the new round.
+        Number of documents of the new round.
     learned
-        Of each target P that a reader says yes, (n_documents,), learned from the labels so far: the new labels then go
-        where labels are expected to differ most from it. Numbers of labels then depend on earlier labels.
+        P that a reader says yes for each target, (n_documents,) each, learned from earlier labels. The new labels then
+        go where they are expected to differ most from this P, and their numbers depend on earlier labels. By default,
+        labels are divided as in earlier rounds.
 
     Raises
     ------
@@ -537,7 +332,7 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
         )
     sizes = [each.n_documents for each in plan.strata]
     spreads = [each.spread for each in plan.strata] if learned is None else _learned_spreads(plan, learned)
-    counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, taken=plan.rounds[-1])
+    counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, earlier_labels=plan.rounds[-1])
     rounds = (*plan.rounds, tuple(counts.tolist()))
     strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
     sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)

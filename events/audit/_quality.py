@@ -13,8 +13,9 @@ import numpy.typing as npt
 from corefsample._arrays import Bools, Floats, Ints, Ints8
 from corefsample.errors import InputError
 from events.audit._documents import AuditFrame, event_and_actor
-from events.audit._plan import AuditPlan, allocate, cut_names
+from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, NO, RESOLVED, UNSURE, YES, SheetLabels
+from events.audit._strata import allocate, cut_names
 from events.audit._totals import Bounds, CellCounts, Cells, Method, interval_of, target_cells
 from events.rules._outcomes import ANYBODY
 
@@ -34,9 +35,9 @@ class ModelQuality:
     Attributes
     ----------
     target, measure
-        The target, and "precision" or "recall".
+        Name of the target, and "precision" or "recall".
     estimate, lower, upper
-        Share, with its confidence interval; NaN where nothing is to be divided.
+        Estimated share and its confidence interval, in [0, 1]; NaN if there are no documents to divide by.
     """
 
     target: str
@@ -53,13 +54,13 @@ class CurvePoint:
     Attributes
     ----------
     target, range_of_p
-        The target, and the range: "0.1 <= P < 0.2".
+        Name of the target, and the range of P: "0.1 <= P < 0.2".
     n_documents, n_labelled
-        Documents with P in the range, and those of the sample.
+        Number of documents with P in the range, and of those in the sample.
     mean_p
-        Mean P of the documents.
+        Mean P of the documents in the range.
     share, lower, upper
-        Share of them that are positive, with its confidence interval.
+        Estimated share of the documents in the range that are positive, and its confidence interval.
     """
 
     target: str
@@ -79,11 +80,11 @@ class Disagreement:
     Attributes
     ----------
     doc_id, date, target
-        Which label.
+        Identifier and ISO date of the document, and name of the target.
     probability, label
-        P, and "yes" or "no".
+        P of the target in the document, and its label, "yes" or "no".
     note
-        Of the labellers.
+        Notes of the labellers about the document, joined.
     """
 
     doc_id: str
@@ -100,31 +101,31 @@ def model_quality(
     """Precision and recall of the documents with P >= 0.5, with intervals.
 
     Positives found and positives missed lie in different strata or cells, so they are independent. The limits of recall
-    r are those at which the interval of (1 - r) found - r missed, joined by MOVER, reaches zero.
+    r are those at which the interval of (1 - r) * found - r * missed, joined by MOVER, reaches zero.
     """
     cuts = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD})
     cells = target_cells(plan, labels, target, cuts)
     counts = cells.count()
     is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
-    found = interval_of(counts.chosen(is_high), level, method)
-    missed = interval_of(counts.chosen(~is_high), level, method)
+    high_p = interval_of(counts.subset(is_high), level, method)
+    low_p = interval_of(counts.subset(~is_high), level, method)
     n_high = int(counts.n_documents[is_high].sum())
     name = plan.frame.targets[target]
     nan = float("nan")
-    precision = (found.estimate / n_high, found.lower / n_high, found.upper / n_high) if n_high else (nan, nan, nan)
-    return ModelQuality(name, "precision", *precision), ModelQuality(name, "recall", *_recall(found, missed))
+    precision = (high_p.estimate / n_high, high_p.lower / n_high, high_p.upper / n_high) if n_high else (nan, nan, nan)
+    return ModelQuality(name, "precision", *precision), ModelQuality(name, "recall", *_recall(high_p, low_p))
 
 
-def _recall(found: Bounds, missed: Bounds) -> tuple[float, float, float]:
-    positive = found.estimate + missed.estimate
+def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
+    positive = high_p.estimate + low_p.estimate
     if positive <= 0.0:
         return float("nan"), 0.0, 1.0
     r = np.linspace(0.0, 1.0, _RECALLS + 1)
-    centre = (1.0 - r) * found.estimate - r * missed.estimate
-    above = np.hypot((1.0 - r) * (found.upper - found.estimate), r * (missed.estimate - missed.lower))
-    below = np.hypot((1.0 - r) * (found.estimate - found.lower), r * (missed.upper - missed.estimate))
+    centre = (1.0 - r) * high_p.estimate - r * low_p.estimate
+    above = np.hypot((1.0 - r) * (high_p.upper - high_p.estimate), r * (low_p.estimate - low_p.lower))
+    below = np.hypot((1.0 - r) * (high_p.estimate - high_p.lower), r * (low_p.upper - low_p.estimate))
     inside = np.flatnonzero((centre + above >= 0.0) & (centre - below <= 0.0))
-    estimate = found.estimate / positive
+    estimate = high_p.estimate / positive
     if not inside.size:
         return estimate, estimate, estimate
     return (
@@ -142,30 +143,30 @@ def probability_curve(
     counts = cells.count()
     points = []
     for number, name in enumerate(cut_names(_CURVE)):
-        own = counts.chosen(cells.range_of_p == number)
-        n = int(own.n_documents.sum())
+        range_counts = counts.subset(cells.range_of_p == number)
+        n = int(range_counts.n_documents.sum())
         if n:
-            bounds = interval_of(own, level, method)
+            bounds = interval_of(range_counts, level, method)
             shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
-            n_labelled = int(own.n_labelled.sum())
-            mean_p = float(own.expected.sum()) / n
+            n_labelled = int(range_counts.n_labelled.sum())
+            mean_p = float(range_counts.expected.sum()) / n
             points.append(CurvePoint(plan.frame.targets[target], name, n, n_labelled, mean_p, *shares))
     return points
 
 
 def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list[Disagreement]:
     """The documents whose labels and P disagree most: by at least one half, the largest first."""
-    found = []
+    ranked_rows = []
     for target, name in enumerate(plan.frame.targets):
         p = plan.frame.probability(target)[plan.sample]
-        own = labels.labels[:, target]
-        distance = np.where(own < UNSURE, np.abs((own == YES) - p), 0.0)
+        target_labels = labels.labels[:, target]
+        distance = np.where(target_labels < UNSURE, np.abs((target_labels == YES) - p), 0.0)
         for i in np.flatnonzero(distance >= _LEAST).tolist():
             doc_id, date = (str(each[plan.sample[i]]) for each in (plan.frame.doc_ids, plan.frame.date_texts()))
-            label, note = "yes" if own[i] == YES else "no", labels.notes.get(doc_id, "")
+            label, note = "yes" if target_labels[i] == YES else "no", labels.notes.get(doc_id, "")
             row = Disagreement(doc_id, date, name, float(p[i]), label, note)
-            found.append((-float(distance[i]), doc_id, i, target, row))
-    return [row for *_, row in sorted(found, key=lambda each: each[:-1])[:most]]
+            ranked_rows.append((-float(distance[i]), doc_id, i, target, row))
+    return [row for *_, row in sorted(ranked_rows, key=lambda each: each[:-1])[:most]]
 
 
 def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
@@ -174,21 +175,23 @@ def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method
     Open labels stay open; no more labels than there are documents left.
     """
     counts = cells.count()
-    now = interval_of(counts, level, method)
+    present = interval_of(counts, level, method)
     if not n_more:
-        return float(now.upper - now.lower), float(now.upper - now.lower)
+        return float(present.upper - present.lower), float(present.upper - present.lower)
     sizes, spreads = zip(*((each.n_documents, each.spread) for each in plan.strata), strict=True)
-    taken = np.bincount(plan.stratum_of[cells.sample], minlength=len(sizes))
-    later = allocate(sizes, spreads, len(cells.sample) + n_more, floor=plan.floor, taken=taken)
+    n_labelled = np.bincount(plan.stratum_of[cells.sample], minlength=len(sizes))
+    later = allocate(sizes, spreads, len(cells.sample) + n_more, floor=plan.floor, earlier_labels=n_labelled)
     # A cell's labels grow as its stratum's do, with the share of positive labels so far.
     grown = np.minimum(
-        counts.n_documents, np.round(counts.n_labelled * (later / np.maximum(taken, 1))[cells.stratum])
+        counts.n_documents, np.round(counts.n_labelled * (later / np.maximum(n_labelled, 1))[cells.stratum])
     ).astype(np.int64)
     grown = np.maximum(grown, counts.n_labelled)
     share = counts.n_yes / np.maximum(counts.n_labelled - counts.n_open, 1)
     positive = np.round(share * (grown - counts.n_open)).astype(np.int64)
-    after = interval_of(CellCounts(counts.n_documents, grown, positive, counts.n_open, counts.expected), level, method)
-    return float(now.upper - now.lower), float(after.upper - after.lower)
+    later_bounds = interval_of(
+        CellCounts(counts.n_documents, grown, positive, counts.n_open, counts.expected), level, method
+    )
+    return float(present.upper - present.lower), float(later_bounds.upper - later_bounds.lower)
 
 
 _DRAWS = 20_000
@@ -203,11 +206,11 @@ class Agreement:
     first, second
         Names of the labellers.
     n_documents, n_agreed
-        Labels that both gave, of all targets, and those that are the same.
+        Number of documents that both labelled, and of those with the same label of all targets.
     kappa, lower, upper
-        Cohen's kappa and its interval; NaN without a common label.
+        Cohen's kappa and its credible interval; NaN without a common label.
     level
-        Of the interval.
+        Probability that the interval has, in (0, 1).
     """
 
     first: str
@@ -229,9 +232,9 @@ def cohen_kappa(table: npt.ArrayLike, *, level: float = 0.95) -> tuple[float, fl
     Parameters
     ----------
     table
-        Whole numbers (n_answers, n_answers): documents by the first and the second labeller's answer.
+        Number of documents by the first and the second labeller's answer, (n_answers, n_answers).
     level
-        Of the interval, in (0, 1).
+        Probability that the interval has, in (0, 1).
 
     Returns
     -------
@@ -266,17 +269,19 @@ def _kappa(shares: Floats) -> Floats:
 
 def agreements(by_labeller: Mapping[str, Ints8], level: float) -> list[Agreement]:
     """Agreement of every two labellers who labelled a document both."""
-    found = []
+    results = []
     names = [name for name in by_labeller if name != RESOLVED]
     for first, second in combinations(names, 2):
-        one, other = by_labeller[first], by_labeller[second]
-        both = (one != MISSING) & (other != MISSING)
+        labels_1, labels_2 = by_labeller[first], by_labeller[second]
+        both = (labels_1 != MISSING) & (labels_2 != MISSING)
         if both.any():
-            answers = sorted({*one[both].tolist(), *other[both].tolist(), 0, 1})
-            table = np.array([[int(((one == a) & (other == b) & both).sum()) for b in answers] for a in answers])
+            answers = sorted({*labels_1[both].tolist(), *labels_2[both].tolist(), 0, 1})
+            table = np.array(
+                [[int(((labels_1 == a) & (labels_2 == b) & both).sum()) for b in answers] for a in answers]
+            )
             kappa, lower, upper = cohen_kappa(table, level=level)
-            found.append(Agreement(first, second, int(both.sum()), int(np.trace(table)), kappa, lower, upper, level))
-    return found
+            results.append(Agreement(first, second, int(both.sum()), int(np.trace(table)), kappa, lower, upper, level))
+    return results
 
 
 # --- two rules beside the same labels ------------------------------------------------------------------------
@@ -294,11 +299,11 @@ class LabelledCells:
     Attributes
     ----------
     documents, targets
-        int64 (n,): place in the plan's sample, and number of the target.
+        int64 (n,): position of the document in the plan's sample, and index of the target.
     is_positive
-        bool (n,).
+        bool (n,): True if the label is yes.
     weights
-        float64 (n,): documents of the stratum for each that has a label of the target.
+        float64 (n,): number of documents of the stratum divided by its number of labels of the target.
     strata
         int64 (n,): stratum of the document.
     """
@@ -321,12 +326,12 @@ def labelled_cells(plan: AuditPlan, labels: SheetLabels, targets: Sequence[int])
     InputError
         If there is no yes, or no no.
     """
-    chosen = labels.labels[:, list(targets)]
-    documents, columns = np.nonzero((chosen == YES) | (chosen == NO))
-    is_positive = chosen[documents, columns] == YES
+    target_labels = labels.labels[:, list(targets)]
+    documents, columns = np.nonzero((target_labels == YES) | (target_labels == NO))
+    is_positive = target_labels[documents, columns] == YES
     if not is_positive.any() or is_positive.all():
-        found = "none" if not is_positive.any() else "only yes"
-        raise InputError(f"labels must include yes and no, got {found if len(is_positive) else 'none of either'}")
+        present = "none" if not is_positive.any() else "only yes"
+        raise InputError(f"labels must include yes and no, got {present if len(is_positive) else 'none of either'}")
     strata = plan.stratum_of[plan.sample[documents]]
     shape = len(plan.strata), len(targets)
     n_labelled = np.zeros(shape)
@@ -338,8 +343,8 @@ def labelled_cells(plan: AuditPlan, labels: SheetLabels, targets: Sequence[int])
 
 def target_keys(frame: AuditFrame) -> list[TargetKey]:
     """Rule and actor of each target of a frame."""
-    found = (event_and_actor(frame, name) for name in frame.targets)
-    return [(event, actor or ANYBODY) for event, actor in found]
+    pairs = (event_and_actor(frame, name) for name in frame.targets)
+    return [(event, actor or ANYBODY) for event, actor in pairs]
 
 
 def target_probabilities(table: pa.Table, doc_ids: Sequence[str], keys: Sequence[TargetKey]) -> Floats:
@@ -376,11 +381,11 @@ class Difference:
     Attributes
     ----------
     measure
-        One of MEASURES; with a higher `log_score`, and a lower `brier`, a rule is better.
+        Name of the measure, one of MEASURES; a rule is better with a higher `log_score` and a lower `brier`.
     first, second
-        Its values.
+        Values of the measure for the first and the second rule.
     difference, lower, upper
-        Second minus first, with a bootstrap interval.
+        Value of the second rule minus that of the first, with its bootstrap interval.
     """
 
     measure: str
@@ -399,24 +404,26 @@ def paired_differences(
     Parameters
     ----------
     cells
-        The labels.
+        Labels with their weights.
     first, second
-        float64 (n,): P of both rules in each cell.
-    level, n_resamples, seed
-        Of the intervals.
+        float64 (n,): P of the first and of the second rule for each label.
+    level
+        Probability that each interval has, in (0, 1).
+    n_resamples, seed
+        Number of bootstrap resamples, and their seed.
     """
     draws = bootstrap_weights(cells, n_resamples, seed)
     values = [_measures(p, cells.is_positive, draws) for p in (first, second)]
     tail = (1.0 - level) / 2.0
-    found = []
+    results = []
     for name in MEASURES:
         of_first, of_second = (each[name] for each in values)
         difference = of_second - of_first
-        known = difference[1:][np.isfinite(difference[1:])]
-        lower, upper = np.quantile(known, [tail, 1.0 - tail]) if known.size else (np.nan, np.nan)
+        finite = difference[1:][np.isfinite(difference[1:])]
+        lower, upper = np.quantile(finite, [tail, 1.0 - tail]) if finite.size else (np.nan, np.nan)
         pair = float(of_first[0]), float(of_second[0]), float(difference[0])
-        found.append(Difference(name, *pair, float(lower), float(upper)))
-    return found
+        results.append(Difference(name, *pair, float(lower), float(upper)))
+    return results
 
 
 def bootstrap_weights(cells: LabelledCells, n_resamples: int, seed: int) -> Floats:
@@ -454,7 +461,7 @@ def average_precision(p: Floats, y: Bools | Floats, weights: Floats) -> Floats:
     """Sum over thresholds of precision times the growth of recall, for each row of weights (..., n)."""
     order = np.argsort(-p, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
-    found, drawn = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
+    n_positive, n_above = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
     with np.errstate(invalid="ignore", divide="ignore"):
-        precisions = np.where(drawn > 0.0, found / drawn, 0.0)
-        return np.asarray((np.diff(found, prepend=0.0) * precisions).sum(axis=-1) / found[..., -1])
+        precisions = np.where(n_above > 0.0, n_positive / n_above, 0.0)
+        return np.asarray((np.diff(n_positive, prepend=0.0) * precisions).sum(axis=-1) / n_positive[..., -1])

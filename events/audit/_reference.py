@@ -144,8 +144,8 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
         else:
             share = float((~above[documents]).sum() / max(int((~above).sum()), 1))
         numbers = (len(documents), round(float(cells.p.sum() * share), 3), int(yes.sum()))
-        found = int(above[documents].sum()), int((yes & above[documents]).sum()), int(missed.sum())
-        rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *found))
+        n_confirmed = int(above[documents].sum()), int((yes & above[documents]).sum()), int(missed.sum())
+        rows.append((AUDIT, event, actor, _kind(actor, kinds), "", "", "", *numbers, *n_confirmed))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -128,8 +128,8 @@ def regress_counts(
     ------
     ParameterError
         If `plan`, `labels` or `covariates` has another type, no column of the covariates says which documents belong to
-        a unit, `event` or `actor` is missing although the plan has several targets, `outcome` is unknown, or `level` is
-        outside (0, 1).
+        a unit, neither `event` nor `actor` is a column although the plan has several targets, `outcome` is unknown, or
+        `level` is outside (0, 1).
     InputError
         If units repeat, a covariate is not a number, a unit has no documents but needs some, there are too few units
         for the coefficients, covariates are collinear, a stratum has no label, or too few labels are positive

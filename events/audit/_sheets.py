@@ -40,7 +40,7 @@ _WORDS = {
     **dict.fromkeys(UNSURE_WORDS, UNSURE),
     "": MISSING,
 }
-CHOSEN = "chosen"  # the round of documents that a person chose
+CHOSEN = "chosen"  # value of the column round where a person chose the document
 RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
 _DIGITS = 1e-9
 
@@ -52,15 +52,15 @@ class SheetLabels:
     Attributes
     ----------
     labels
-        int8 (n_sampled, n_targets): NO, YES, UNSURE or MISSING of each document of the plan's sample. Where labellers
-        disagree, UNSURE.
+        int8 (n_sampled, n_targets): label of each document of the plan's sample, NO, YES, UNSURE or MISSING; UNSURE if
+        labellers disagree.
     by_labeller
-        The labels of each labeller by name, in the order of the sheets; labels of the same shape.
+        Labels of each labeller by name, in the order of the sheets: int8 (n_sampled, n_targets) each.
     n_rounds
-        Rounds of the plan that the sheets belong to: rounds that nobody has begun are left out.
+        Number of the latest round of which a sheet was read; later rounds count as not drawn.
     notes, texts
-        Notes of the labellers by doc_id, joined, and the texts of the sheets.
-    chosen
+        Notes of the labellers by doc_id, joined, and texts of the sheets by doc_id.
+    hand_picked
         Labels of documents that a person chose, by row of the frame: int8 (n_targets,) each.
     """
 
@@ -69,7 +69,7 @@ class SheetLabels:
     n_rounds: int
     notes: Mapping[str, str]
     texts: Mapping[str, str] = field(default_factory=dict)
-    chosen: Mapping[int, Ints8] = field(default_factory=dict)
+    hand_picked: Mapping[int, Ints8] = field(default_factory=dict)
 
 
 def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
@@ -83,55 +83,57 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     plan
         Plan of the audit, from `plan_audit`.
     sheets
-        One or more CSV files: of several rounds, of several labellers, or both.
+        Paths of one or more CSV files: of several rounds, of several labellers, or both.
 
     Raises
     ------
+    ParameterError
+        If `plan` is not an `AuditPlan`, or `sheets` is not a list of paths.
     InputError
-        If a sheet belongs to another plan, names a document that is not in its sample, one twice, or one again
-        with another label, has a label of no known value, or a stratum or inclusion probability that is not the plan's.
+        If a sheet belongs to another plan, or has a document outside the sample, a document twice, a document with two
+        labels of one labeller, an unknown label, or another stratum or inclusion probability than the plan.
     """
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
     paths = [os.fspath(path) for path in _checks.elements("sheets", sheets, str, os.PathLike)]
     sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
     places, identity = _places(sampled), plan.identity
     shape = len(plan.sample), len(plan.frame.targets)
-    found: dict[str, Ints8] = {}
-    unnamed: set[str] = set()
+    labels_of: dict[str, Ints8] = {}
+    unnamed_sheets: set[str] = set()
     notes: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
-    chosen: dict[int, Ints8] = {}
+    hand_picked: dict[int, Ints8] = {}
     n_rounds = 0
     for path in paths:
         seen: set[tuple[int, str]] = set()
-        for place, doc_id, row in _rows(path, identity):
+        for location, doc_id, row in _rows(path, identity):
             if row["round"] == CHOSEN:
-                _add_chosen(chosen, plan, doc_id, row, place)
+                _add_hand_picked(hand_picked, plan, doc_id, row, location)
                 continue
-            i = _required_place(plan, places, doc_id, row, place)
-            label, labeller = parsed_label(row["label"], plan, place), row.get("labeller", "")
+            i = _position_in_sample(plan, places, doc_id, row, location)
+            label, labeller = parsed_label(row["label"], plan, location), row.get("labeller", "")
             if (i, labeller) in seen:
                 # Not even with the same label: the row may be that of another document.
                 rule = f"a document must be in one row of a labeller, got {doc_id!r} again"
                 hint = "a spreadsheet may change doc_ids, such as 007 to 7: import the column as text"
-                raise InputError(rule, place=place, hint=hint)
+                raise InputError(rule, place=location, hint=hint)
             seen.add((i, labeller))
             n_rounds = max(n_rounds, int(plan.round_of[i]))
-            unnamed |= set() if labeller else {path}
-            own = found.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
+            unnamed_sheets |= set() if labeller else {path}
+            labeller_labels = labels_of.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
             if label[0] != MISSING:
-                if own[i, 0] != MISSING and (own[i] != label).any():
+                if labeller_labels[i, 0] != MISSING and (labeller_labels[i] != label).any():
                     rule = f"a document must have one label of {labeller!r}, got another in an earlier sheet"
-                    raise InputError(rule, place=f"{place}: doc_id {sampled[i]!r}")
-                own[i] = label
+                    raise InputError(rule, place=f"{location}: doc_id {sampled[i]!r}")
+                labeller_labels[i] = label
             if row.get("text"):
                 texts[sampled[i]] = row["text"]
             if row.get("note"):
                 notes.setdefault(sampled[i], []).append(row["note"])
-    by_labeller = _one_labeller(found, unnamed)
+    by_labeller = _one_labeller(labels_of, unnamed_sheets)
     joined = _joined(by_labeller, shape)[plan.labelled_as]
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
-    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, chosen)
+    return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, hand_picked)
 
 
 def _places(doc_ids: Sequence[str]) -> dict[str, int]:
@@ -154,42 +156,46 @@ def _rows(path: str, identity: str) -> Iterator[tuple[str, str, dict[str, str]]]
         yield f"{path}: row {number}", str(raw["doc_id"]), row
 
 
-def _add_chosen(chosen: dict[int, Ints8], plan: AuditPlan, doc_id: str, row: Mapping[str, str], place: str) -> None:
+def _add_hand_picked(
+    hand_picked: dict[int, Ints8], plan: AuditPlan, doc_id: str, row: Mapping[str, str], location: str
+) -> None:
     """Add the label of a document that a person chose; raise if the plan has no such document."""
-    found = np.flatnonzero(plan.frame.doc_ids == doc_id)
-    if not found.size:
-        raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=place)
+    rows = np.flatnonzero(plan.frame.doc_ids == doc_id)
+    if not rows.size:
+        raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=location)
     if row["inclusion_probability"]:
         rule = "inclusion_probability must be empty of a document that a person chose"
-        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
-    label, before = parsed_label(row["label"], plan, place), chosen.get(int(found[0]))
+        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=location)
+    label, before = parsed_label(row["label"], plan, location), hand_picked.get(int(rows[0]))
     if label[0] != MISSING:
         differs = False if before is None else label != before
-        chosen[int(found[0])] = np.where(differs, UNSURE, label).astype(np.int8)
+        hand_picked[int(rows[0])] = np.where(differs, UNSURE, label).astype(np.int8)
 
 
-def _required_place(plan: AuditPlan, known: Mapping[str, int], doc_id: str, row: Mapping[str, str], place: str) -> int:
+def _position_in_sample(
+    plan: AuditPlan, positions: Mapping[str, int], doc_id: str, row: Mapping[str, str], location: str
+) -> int:
     """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
-    i = known.get(doc_id, known.get(" ".join(doc_id.split())))
+    i = positions.get(doc_id, positions.get(" ".join(doc_id.split())))
     if i is None:
-        raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=place)
+        raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=location)
     number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
     for name, value in (("round", number), ("stratum", stratum + 1)):
         if row[name] != str(value):
-            raise InputError(f"{name} must be the plan's, {value}, got {row[name]!r}", place=place)
+            raise InputError(f"{name} must be the plan's, {value}, got {row[name]!r}", place=location)
     expected = plan.inclusion_probability(number)[stratum]
     try:
-        given = float(row["inclusion_probability"])
+        probability = float(row["inclusion_probability"])
     except ValueError:
-        given = float("nan")
+        probability = float("nan")
     # A spreadsheet may round to some digits; another number is an edit.
-    if not abs(given - expected) <= max(_DIGITS, 1e-6 * expected):
+    if not abs(probability - expected) <= max(_DIGITS, 1e-6 * expected):
         rule = f"inclusion_probability must be the plan's, {expected:.6g}"
-        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=place)
+        raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=location)
     return i
 
 
-def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
+def parsed_label(text: str, plan: AuditPlan, location: str) -> Ints8:
     """Labels of the plan's targets that a cell says: int8 (n_targets,)."""
     targets = plan.frame.targets
     word = text.strip().lower()
@@ -197,33 +203,33 @@ def parsed_label(text: str, plan: AuditPlan, place: str) -> Ints8:
     if kind == "yes-no":
         words = {NONE: NO, targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
         if word not in words:
-            raise InputError(f"label must be yes, no or unsure, got {text!r}", place=place)
+            raise InputError(f"label must be yes, no or unsure, got {text!r}", place=location)
         return np.array([words[word]], np.int8)
     if word in ("", NONE, *UNSURE_WORDS):
         return np.full(len(targets), NO if word == NONE else _WORDS[word], np.int8)
     label = np.full(len(targets), NO, np.int8)
-    known = {name.lower(): t for t, name in enumerate(targets)}
-    for part in word.split(";"):
-        actor, sign = part.strip(), YES
+    target_of = {name.lower(): t for t, name in enumerate(targets)}
+    for word_of_target in word.split(";"):
+        actor, sign = word_of_target.strip(), YES
         if actor.endswith("?"):
             actor, sign = actor[:-1].strip(), UNSURE
-        if actor in known:
-            label[known[actor]] = sign
+        if actor in target_of:
+            label[target_of[actor]] = sign
         elif actor != OTHER:
             rule = f"label must be none, unsure, or {kind} of the plan separated by ';'"
             hint = "other stands for an actor outside the plan" if kind == "actors" else None
-            raise InputError(f"{rule}, got {text!r}", place=place, hint=hint)
+            raise InputError(f"{rule}, got {text!r}", place=location, hint=hint)
     return label
 
 
-def _one_labeller(found: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[str, Ints8]:
+def _one_labeller(labels_of: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[str, Ints8]:
     """Labels by labeller: sheets without names that share no labelled document are rounds of one labeller."""
     joined: dict[str, Ints8] = {}
-    for name, labels in found.items():
-        given = labels != MISSING
+    for name, labels in labels_of.items():
+        is_labelled = labels != MISSING
         first = next((other for other in joined if other in unnamed), None) if name in unnamed else None
-        if first is not None and not (given & (joined[first] != MISSING)).any():
-            joined[first][given] = labels[given]
+        if first is not None and not (is_labelled & (joined[first] != MISSING)).any():
+            joined[first][is_labelled] = labels[is_labelled]
         else:
             joined[name] = labels.copy()
     return joined
@@ -232,10 +238,10 @@ def _one_labeller(found: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[
 def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
     """One label of each document: where labellers disagree, UNSURE, unless it is resolved."""
     joined = np.full(shape, MISSING, np.int8)
-    for each in (own for name, own in labels.items() if name != RESOLVED):
-        given = each != MISSING
-        differs = given & (joined != MISSING) & (joined != each)
-        joined = np.where(given & (joined == MISSING), each, joined).astype(np.int8)
+    for labels_of_one in (own for name, own in labels.items() if name != RESOLVED):
+        is_labelled = labels_of_one != MISSING
+        differs = is_labelled & (joined != MISSING) & (joined != labels_of_one)
+        joined = np.where(is_labelled & (joined == MISSING), labels_of_one, joined).astype(np.int8)
         joined[differs] = UNSURE
     if RESOLVED in labels:
         joined = np.where(labels[RESOLVED] != MISSING, labels[RESOLVED], joined).astype(np.int8)
@@ -248,14 +254,14 @@ def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     tables = [plan.sheet(number, labels.texts) for number in range(1, labels.n_rounds + 1)]
     sheet = pd.concat(tables, ignore_index=True)
     rows = []
-    read = np.flatnonzero(plan.labelled_as == np.arange(len(plan.sample)))
-    for k, i in enumerate(read[plan.round_of[read] <= labels.n_rounds].tolist()):
-        given = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
-        if len({each.tobytes() for each in given.values()}) > 1:
-            said = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in given.items())
-            rows.append((k, said))
-    chosen = sheet.iloc[[k for k, _ in rows]].copy()
-    return chosen.assign(labeller=RESOLVED, note=[said for _, said in rows])
+    read_positions = np.flatnonzero(plan.labelled_as == np.arange(len(plan.sample)))
+    for k, i in enumerate(read_positions[plan.round_of[read_positions] <= labels.n_rounds].tolist()):
+        labels_of = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
+        if len({each.tobytes() for each in labels_of.values()}) > 1:
+            shown_labels = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in labels_of.items())
+            rows.append((k, shown_labels))
+    disputed = sheet.iloc[[k for k, _ in rows]].copy()
+    return disputed.assign(labeller=RESOLVED, note=[shown_labels for _, shown_labels in rows])
 
 
 def label_text(plan: AuditPlan, label: Ints8) -> str:
@@ -280,7 +286,7 @@ def label_table(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     Parameters
     ----------
     plan, labels
-        The plan and the labels of its sheets.
+        Plan of the audit, and labels of its sheets.
 
     Returns
     -------

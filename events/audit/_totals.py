@@ -18,8 +18,9 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError, ParameterHint
 from events.audit import _kernels
-from events.audit._plan import AuditPlan, cut_classes
+from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
+from events.audit._strata import cut_classes
 
 Method = Literal["mid-p", "exact"]
 
@@ -37,11 +38,11 @@ class TotalEstimate(HtmlTable):
     estimate
         The stratified estimate, the sum over strata of n_documents * n_positive / n_labelled.
     lower, upper
-        Confidence interval of the number: whole numbers.
+        Confidence interval of the number of positive documents, in whole numbers.
     level, method
-        As given.
+        Level and method of the interval.
     n_positive, n_labelled, n_documents
-        Sums over the strata.
+        Number of positive labels, labels and documents of all strata.
     """
 
     estimate: float
@@ -110,7 +111,7 @@ def estimate_total(
 
     Examples
     --------
-    Of 1,000 documents with P = 0, 100 are labelled and one of them is positive; of 50 others, 40 of 45.
+    There are 1,000 documents with P = 0 and 100 labels, of which one is positive; and 50 others, with 40 of 45.
 
     >>> estimate_total([1, 40], [100, 45], [1000, 50])
     TotalEstimate(estimate=54.44, lower=41, upper=90, level=0.95, method='mid-p', ...)
@@ -162,8 +163,8 @@ def checked_strata(
 def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -> tuple[float, int, int]:
     """Estimate and limits of the total of strata that all have labels."""
     # In this order of operations the estimate lies between what the labels alone imply, rounding included.
-    certain = int(k.sum()), int((size - n + k).sum())
-    estimate = certain[0] + float(((size - n) * (k / n)).sum())
+    certain_limits = int(k.sum()), int((size - n + k).sum())
+    estimate = certain_limits[0] + float(((size - n) * (k / n)).sum())
     low, high = stratum_limits(k, n, size, level, method, joined=np.count_nonzero(n < size) != 1)
     lower, upper = join(size * (k / n), low, high)
     # MOVER alone is too short towards zero where few positive labels are spread over several strata.
@@ -174,14 +175,14 @@ def total_interval(k: Ints, n: Ints, size: Ints, level: float, method: Method) -
         lower = min(lower, float(gamma_limit(estimate, spread, level, method)))
         upper = max(upper, total - float(gamma_limit(total - estimate, spread, level, method)))
         if is_possible(log_share_sampled(k, n, size).sum(), level, method):
-            lower = float(certain[0])
+            lower = float(certain_limits[0])
         if is_possible(log_share_sampled(n - k, n, size).sum(), level, method):
-            upper = float(certain[1])
+            upper = float(certain_limits[1])
     # The total is a whole number: rounding inwards leaves out none that lies in the interval. A short interval may have
     # none, and is widened to the nearest that hold the estimate.
     lower = min(np.ceil(lower - _ROUNDING * estimate), np.floor(estimate))
     upper = max(np.floor(upper + _ROUNDING * estimate), np.ceil(estimate))
-    return estimate, max(certain[0], int(lower)), min(certain[1], int(upper))
+    return estimate, max(certain_limits[0], int(lower)), min(certain_limits[1], int(upper))
 
 
 _ROUNDING = 1e-9
@@ -231,10 +232,10 @@ def log_share_sampled(k: Ints, n: Ints, size: Ints) -> Floats:
 
 
 def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bools:
-    """Whether the positive labels may be all positive documents that there are: the test does not reject their number.
+    """Test whether the corpus may have no other positive documents than the labelled ones.
 
-    Of all ways in which the smallest possible total is divided, only one gives the labels, so that its probability is
-    the P value; half of it with mid-P tails.
+    The smallest possible total can be divided among strata in many ways, and only one gives the labels. Its probability
+    is the P value of the test, and half of it with mid-P tails.
     """
     share = 0.5 if method == "mid-p" else 1.0
     return np.asarray(share * np.exp(log_probability) > 0.5 * (1.0 - level))
@@ -242,16 +243,16 @@ def is_possible(log_probability: npt.ArrayLike, level: float, method: str) -> Bo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellCounts:
-    """Numbers of the cells of one quantity; arrays (n_cells,).
+    """Numbers of documents and labels in cells; arrays (n_cells,).
 
     Attributes
     ----------
     n_documents, n_labelled
-        Documents, and those of the sample.
+        Number of documents of each cell, and of those in the sample.
     n_yes, n_open
-        Labels that say yes, and those that are missing or unsure.
+        Number of labels of each cell that say yes, and of labels that are missing or unsure.
     expected
-        Sum of P.
+        Sum of P over the documents of each cell.
     """
 
     n_documents: Ints
@@ -260,8 +261,8 @@ class CellCounts:
     n_open: Ints
     expected: Floats
 
-    def chosen(self, cells: Bools) -> CellCounts:
-        """The numbers of some cells."""
+    def subset(self, cells: Bools) -> CellCounts:
+        """Return the numbers of some cells."""
         return CellCounts(*(getattr(self, name)[cells] for name in self.__slots__))
 
 
@@ -276,7 +277,7 @@ class Bounds:
     lower, upper
         The lower limit with open labels as no, and the upper limit with open labels as yes.
     if_no, if_yes
-        Estimate, lower and upper limit each way.
+        Estimate, lower and upper limit with open labels as no, and as yes.
     """
 
     estimate: float
@@ -299,7 +300,7 @@ class Cells:
     p
         P of the target in each document.
     sample, labels
-        Documents of the sample in the rounds that were begun, and their labels of the target.
+        Documents of the sample in the rounds that were read, and their labels of the target.
     """
 
     cell_of: Ints
@@ -338,8 +339,8 @@ def target_cells(plan: AuditPlan, labels: SheetLabels, target: int, cuts: Sequen
     n_classes = len(cuts) + 2
     codes, cell_of = np.unique(plan.stratum_of * n_classes + cut_classes(ranges, cuts), return_inverse=True)
     begun = plan.round_of <= labels.n_rounds
-    own = labels.labels[begun, target]
-    return Cells(cell_of.astype(np.int64), codes // n_classes, codes % n_classes, p, plan.sample[begun], own)
+    target_labels = labels.labels[begun, target]
+    return Cells(cell_of.astype(np.int64), codes // n_classes, codes % n_classes, p, plan.sample[begun], target_labels)
 
 
 def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
@@ -348,8 +349,8 @@ def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
     A cell without a label adds its sum of P to the estimate, nothing to the lower limit, and all of its documents to
     the upper one.
     """
-    used = counts.chosen(counts.n_labelled > 0)
-    empty = counts.chosen(counts.n_labelled == 0)
+    used = counts.subset(counts.n_labelled > 0)
+    empty = counts.subset(counts.n_labelled == 0)
     guess, n_empty = float(empty.expected.sum()), int(empty.n_documents.sum())
     ways = []
     for positive in (used.n_yes, used.n_yes + used.n_open):
@@ -378,16 +379,16 @@ def difference_total(
 
     The sum of P is corrected by the mean difference of label and P in each stratum. The limits are those of a gamma
     distribution with the mean and variance of the estimate beyond the positive labels, as in `gamma_limit`; the lower
-    one is the number of positive labels where these may be all that there are.
+    one is the number of positive labels if the corpus may have no others (`is_possible`).
 
     Parameters
     ----------
     strata
-        int64 (n_documents,): each has at least one label.
+        int64 (n_documents,): stratum of each document; every stratum has at least one label.
     rows, y
-        Documents of the sample, and their labels, 0 or 1.
+        Rows of the documents of the sample, and their labels, 0 or 1.
     p
-        float64 (n_documents,), which does not depend on the document's own label.
+        float64 (n_documents,): P of each document, which must not depend on the document's own label.
     level
         Probability that the interval has, in (0, 1).
     half
@@ -398,14 +399,14 @@ def difference_total(
     Cochran (1977), "Sampling Techniques", section 7.10 and Eq. 5.6 (difference estimator, by stratum); Breidt & Opsomer
     (2017), "Model-assisted survey estimation with modern prediction techniques", Statistical Science 32, section 4.
     """
-    found = StratumErrors(strata, rows, y, p, half)
+    by_stratum = StratumErrors(strata, rows, y, p, half)
     n_positive, n_documents = float(y.sum()), len(strata)
     most = n_documents - (len(rows) - n_positive)  # each other document is positive
-    estimate = float(np.clip(found.estimate.sum(), n_positive, most))
-    if found.variance.sum() <= 0.0:
+    estimate = float(np.clip(by_stratum.estimate.sum(), n_positive, most))
+    if by_stratum.variance.sum() <= 0.0:
         return estimate, int(n_positive), int(n_positive)
     tail = 0.5 * (1.0 - level)
-    lower, upper = found.beyond_labels(np.array([tail, 1.0 - tail]))
+    lower, upper = by_stratum.beyond_labels(np.array([tail, 1.0 - tail]))
     lower = min(np.ceil(n_positive + lower), np.floor(estimate))
     upper = max(np.floor(n_positive + upper), np.ceil(estimate))
     return estimate, int(max(lower, n_positive)), int(min(upper, most))
@@ -422,13 +423,13 @@ def total_draws(
 ) -> Ints:
     """Draws of the number of positive documents in each stratum, whose sums have the limits of `difference_total`.
 
-    Of each stratum a gamma distribution is drawn with the mean and variance of its own estimate. The sums are then
+    Each stratum has draws of a gamma distribution with the mean and variance of its estimate. Their sums are then
     replaced, in their order, by draws of the total.
 
     Parameters
     ----------
     strata, rows, y, p
-        As in `difference_total`.
+        Strata, labelled documents, labels and P: see `difference_total`.
     n_draws, rng
         Number of draws, and source of randomness.
     unlabelled_yes
@@ -438,26 +439,26 @@ def total_draws(
     -------
     int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
     """
-    found = StratumErrors(strata, rows, y, p)
+    by_stratum = StratumErrors(strata, rows, y, p)
     drawn = list(unlabelled_yes)
-    found.estimate[drawn], found.variance[drawn] = found.yes[drawn], 0.0
-    varies = found.variance > 0.0
-    mean = np.maximum(found.estimate - found.yes, np.where(varies, HALF, 0.0))
+    by_stratum.estimate[drawn], by_stratum.variance[drawn] = by_stratum.yes[drawn], 0.0
+    varies = by_stratum.variance > 0.0
+    mean = np.maximum(by_stratum.estimate - by_stratum.yes, np.where(varies, HALF, 0.0))
     draws = np.tile(mean, (n_draws, 1))
-    scale = found.variance[varies] / mean[varies]
+    scale = by_stratum.variance[varies] / mean[varies]
     draws[:, varies] = rng.gamma(mean[varies] / scale, scale, (n_draws, int(varies.sum())))
     if varies.any():
         sums = draws.sum(axis=1)
         order = np.argsort(sums)
-        total = found.beyond_labels((np.arange(n_draws) + rng.random(n_draws)) / n_draws)
+        total = by_stratum.beyond_labels((np.arange(n_draws) + rng.random(n_draws)) / n_draws)
         draws[order] *= (total / np.maximum(sums[order], 1e-300))[:, None]
     # One random number rounds all strata of a draw, so that their sum is rounded once.
     ends = np.floor(draws.cumsum(axis=1) + rng.random((n_draws, 1)))
-    counts = found.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
-    counts[:, found.n == 0] = -1
+    counts = by_stratum.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
+    counts[:, by_stratum.n == 0] = -1
     for stratum, draws_of_stratum in unlabelled_yes.items():
-        counts[:, stratum] = found.yes[stratum] + draws_of_stratum
-    return np.asarray(np.minimum(counts, found.size - (found.n - found.yes)))
+        counts[:, stratum] = by_stratum.yes[stratum] + draws_of_stratum
+    return np.asarray(np.minimum(counts, by_stratum.size - (by_stratum.n - by_stratum.yes)))
 
 
 class StratumErrors:
@@ -466,9 +467,10 @@ class StratumErrors:
     Attributes
     ----------
     size, n, yes
-        int64 (n_strata,): documents, labels, and labels of yes.
+        int64 (n_strata,): number of documents, of labels, and of labels of yes.
     estimate, variance
-        float64 (n_strata,): of the number of positive documents; without a label the sum of P, and 0.
+        float64 (n_strata,): estimate of the number of positive documents, and its variance; the sum of P and 0 in a
+        stratum without a label.
     added_variance
         float64 (n_strata,): the share of the variance that comes from the `half` labels of either kind.
     """

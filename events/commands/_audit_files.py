@@ -29,8 +29,9 @@ from events.audit._documents import (
     read_scores,
     read_text_table,
 )
-from events.audit._plan import AuditPlan, Stratum, draw
+from events.audit._plan import AuditPlan, draw
 from events.audit._sheets import SheetLabels
+from events.audit._strata import Stratum
 from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
 from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question, default_question, rule_question
@@ -97,7 +98,7 @@ def actor_kinds(plan: AuditPlan, source: PathLike) -> Mapping[str, str]:
 
 
 def corpus_texts(
-    source: PathLike, frame: AuditFrame, chosen: Collection[str] | None = None
+    source: PathLike, frame: AuditFrame, wanted: Collection[str] | None = None
 ) -> Iterator[tuple[str, MarkedText]]:
     """Yield doc_id and text of documents.
 
@@ -107,15 +108,15 @@ def corpus_texts(
         Folder of a run, whose inputs are read where they still exist, or a CSV file, whose column text is used.
     frame
         Documents of the audit. A column `text` among their properties replaces the inputs of a run.
-    chosen
+    wanted
         doc_ids of the documents to yield; by default, all documents.
     """
     if "text" in frame.properties:
         for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
-            if chosen is None or doc_id in chosen:
+            if wanted is None or doc_id in wanted:
                 yield doc_id, MarkedText(((PLAIN, str(text)),))
     elif frame.source["kind"] == "run":
-        yield from run_texts(read_json(Path(source) / "run.json"), chosen)
+        yield from run_texts(read_json(Path(source) / "run.json"), wanted)
 
 
 def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
@@ -152,8 +153,8 @@ def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | Non
         p = numbers_of(pd.DataFrame({name: texts.map(lambda text: words.get(text.strip().lower(), text))}), name)
         wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
         if wrong.size:
-            place = f"{frame.source['path'] if table is None else table}: doc_id {frame.doc_ids[wrong[0]]!r}"
-            raise InputError(f"{name} must be yes, no or a number in [0, 1], got {texts[wrong[0]]!r}", place=place)
+            location = f"{frame.source['path'] if table is None else table}: doc_id {frame.doc_ids[wrong[0]]!r}"
+            raise InputError(f"{name} must be yes, no or a number in [0, 1], got {texts[wrong[0]]!r}", place=location)
         proxies[name] = p
     return proxies
 
@@ -177,8 +178,8 @@ def run_question(frame: AuditFrame, source: PathLike) -> Question:
 
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
     """The question of an earlier plan, which has been read."""
-    content = read_json(Path(folder) / PLAN)
-    return Question(content.get("question") or default_question(plan.frame), tuple(content.get("codebook", ())))
+    record = read_json(Path(folder) / PLAN)
+    return Question(record.get("question") or default_question(plan.frame), tuple(record.get("codebook", ())))
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
@@ -201,33 +202,33 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         rule = f"folder must have a plan, {PLAN}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit plan` makes one")
     with as_written("plan", str(path)):
-        content = read_json(path)
-        targets, of_events = tuple(content["targets"]), content["event"].split(RULES)
-        actors = None if content["source"]["kind"] != "run" or targets == tuple(of_events) else targets
-        rule = f"plan must be of these documents, got one of {content['source']['path']} as it was then"
+        record = read_json(path)
+        targets, of_events = tuple(record["targets"]), record["event"].split(RULES)
+        actors = None if record["source"]["kind"] != "run" or targets == tuple(of_events) else targets
+        rule = f"plan must be of these documents, got one of {record['source']['path']} as it was then"
         try:
-            frame = source_frame(source, actors, content["period"])
+            frame = source_frame(source, actors, record["period"])
         except ParameterError as error:
             if error.parameter != "actors":
                 raise
             raise InputError(rule, place=str(path)) from None
-        if frame.source["sha256"] != content["source"]["sha256"]:
+        if frame.source["sha256"] != record["source"]["sha256"]:
             raise InputError(rule, place=str(path))
-        proxies, has_clusters = content.get("proxies", ()), content.get("has_clusters", False)
+        proxies, has_clusters = record.get("proxies", ()), record.get("has_clusters", False)
         names = ["stratum", *(PROXY + name for name in proxies), *([CLUSTER] if has_clusters else [])]
         columns = read_parquet(Path(folder) / STRATA, names).to_pandas()
         stratum_of = columns["stratum"].to_numpy(np.int64) - 1
         proxy_p = {name: columns[PROXY + name].to_numpy(np.float64) for name in proxies}
         clusters = columns[CLUSTER].to_numpy(np.int64) if has_clusters else None
-        rounds = tuple(tuple(counts) for counts in content["rounds"])
+        rounds = tuple(tuple(counts) for counts in record["rounds"])
         strata = tuple(
             Stratum(each["name"], each["n_documents"], n_sampled, each["spread"])
-            for each, n_sampled in zip(content["strata"], rounds[-1], strict=True)
+            for each, n_sampled in zip(record["strata"], rounds[-1], strict=True)
         )
-        sample, round_of = draw(frame, stratum_of, rounds, content["seed"])
-        settings = tuple(content["cuts"]), content["by"], content["seed"], content["floor"]
+        sample, round_of = draw(frame, stratum_of, rounds, record["seed"])
+        settings = tuple(record["cuts"]), record["by"], record["seed"], record["floor"]
         plan = AuditPlan(frame, strata, stratum_of, rounds, sample, round_of, *settings, proxy_p, clusters)
-        if plan.identity != content["plan"]:
+        if plan.identity != record["plan"]:
             raise ValueError("content that does not give the identity of the plan")
     return plan
 
@@ -254,9 +255,9 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
         rule = f"folder must have {LEARNED}, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
     record = read_json(Path(folder) / LEARNED_RECORD)
-    found = record.get("plan") if isinstance(record, dict) else None
-    if found != plan.identity:
-        raise InputError(f"plan must be {plan.identity}, got {found!r}", place=str(Path(folder) / LEARNED_RECORD))
+    shown = record.get("plan") if isinstance(record, dict) else None
+    if shown != plan.identity:
+        raise InputError(f"plan must be {plan.identity}, got {shown!r}", place=str(Path(folder) / LEARNED_RECORD))
     table = read_text_table(table_path, ("doc_id", "event", "actor", column))
     values = np.asarray(numbers_of(table, column))
     learned: dict[str, Floats] = {}
@@ -268,8 +269,8 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
         doc_ids = table["doc_id"][of_target].map(unescaped).tolist()
         if doc_ids != plan.frame.doc_ids.tolist():
             unexpected = next((each for each in doc_ids if each not in plan.frame.doc_ids), None)
-            found = f"{len(doc_ids):,} rows" if unexpected is None else repr(unexpected)
-            raise InputError(f"doc_id must be the documents of the plan, in its order, got {found}", place=table_path)
+            shown = f"{len(doc_ids):,} rows" if unexpected is None else repr(unexpected)
+            raise InputError(f"doc_id must be the documents of the plan, in its order, got {shown}", place=table_path)
         if not ((values[of_target] >= 0.0) & (values[of_target] <= 1.0)).all():
             raise InputError(f"{column} of {name} must be in [0, 1], got another value", place=table_path)
         learned[name] = values[of_target]

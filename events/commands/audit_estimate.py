@@ -175,11 +175,11 @@ def run_audit_estimate(
     started = time.time()
     folder, plan, labels = labelled_plan(source, sheets, options.plan)
     names = [os.fspath(path) for path in sheets]
-    chosen = options.subset("level", "method", "assume")
+    interval_options = options.subset("level", "method", "assume")
     learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
     proxies = proxy_columns(options.proxies, plan.frame, options.table)
     try:
-        estimate = audit.estimate_counts(plan, labels, learned=learned, proxies=proxies, **chosen)
+        estimate = audit.estimate_counts(plan, labels, learned=learned, proxies=proxies, **interval_options)
     except InputError as error:
         raise error.at(", ".join(names)) from None
     kinds = actor_kinds(plan, source)
@@ -188,9 +188,9 @@ def run_audit_estimate(
         totals = reference_totals(plan, labels, ReferenceClass(model, kinds), level=options.level)
         estimate = dataclasses.replace(estimate, learned=(*estimate.learned, *totals))
     to_resolve = disagreement_sheet(plan, labels)
-    place = folder if options.out is None else Path(options.out)
+    output = folder if options.out is None else Path(options.out)
     arguments = {
-        **chosen,
+        **interval_options,
         "learned": options.learned,
         "prior": options.prior,
         **options.subset("proxies", "table"),
@@ -199,18 +199,20 @@ def run_audit_estimate(
     }
     record = run_record(arguments, checksums(names), started)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        files = _written(plan, labels, estimate, reference_rows(plan, labels, kinds), place)
+        output.mkdir(parents=True, exist_ok=True)
+        files = _written(plan, labels, estimate, reference_rows(plan, labels, kinds), output)
         if options.pictures:
             counts = None if options.learned is None else learned_counts(options.learned)
             figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=counts)
-            save_pictures({"audited": figure}, lambda name: place / name)
-            files += tuple(name for name in picture_files("audited") if (place / name).is_file())
-        files += _sheet_to_resolve(plan, to_resolve, place, sheets, source=source, question=plan_question(folder, plan))
-        result = _result(plan, estimate, place, files, options, n_resolve=len(to_resolve))
-        write_json(place / RECORD, {**record, "summary": result.to_json()})
+            save_pictures({"audited": figure}, lambda name: output / name)
+            files += tuple(name for name in picture_files("audited") if (output / name).is_file())
+        files += _sheet_to_resolve(
+            plan, to_resolve, output, sheets, source=source, question=plan_question(folder, plan)
+        )
+        result = _result(plan, estimate, output, files, options, n_resolve=len(to_resolve))
+        write_json(output / RECORD, {**record, "summary": result.to_json()})
     except OSError as error:
-        raise unwritable(place, error) from None
+        raise unwritable(output, error) from None
     return result
 
 
@@ -227,7 +229,7 @@ def _covered(source: PathLike) -> str:
 
 
 def _written(
-    plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, reference: pd.DataFrame, place: Path
+    plan: AuditPlan, labels: SheetLabels, estimate: AuditEstimate, reference: pd.DataFrame, output: Path
 ) -> tuple[str, ...]:
     """Write the tables; return their names."""
     from events.audit._estimates import LearnedTotal, rows_frame
@@ -236,27 +238,27 @@ def _written(
     from events.commands._audit_files import write_tables
     from events.rule_error._table import AUDITED
 
-    found = rows_frame(estimate.disagreements, Disagreement)
+    rows = rows_frame(estimate.disagreements, Disagreement)
     tables = {
         "audited.csv": estimate.to_frame(),
         "audited-model.csv": rows_frame(estimate.quality, ModelQuality),
         "audited-curve.csv": rows_frame(estimate.curve, CurvePoint),
         "labels.csv": label_table(plan, labels),
         AUDITED: reference,
-        "disagreements.csv": found.assign(text=[labels.texts.get(doc_id, "") for doc_id in found["doc_id"]]),
+        "disagreements.csv": rows.assign(text=[labels.texts.get(doc_id, "") for doc_id in rows["doc_id"]]),
     }
     if estimate.learned:
         tables["audited-learned.csv"] = rows_frame(estimate.learned, LearnedTotal)
     else:
-        (place / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
-    write_tables(place, tables)
+        (output / "audited-learned.csv").unlink(missing_ok=True)  # of an earlier estimate
+    write_tables(output, tables)
     return tuple(tables)
 
 
 def _sheet_to_resolve(
     plan: AuditPlan,
     sheet: pd.DataFrame,
-    place: Path,
+    output: Path,
     sheets: Sequence[PathLike],
     *,
     source: PathLike,
@@ -265,7 +267,7 @@ def _sheet_to_resolve(
     """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the inputs."""
     from events.commands._audit_files import page_name, write_sheet
 
-    path = place / RESOLVE
+    path = output / RESOLVE
     page = path.with_name(page_name(RESOLVE))
     if path.exists() and any(Path(sheet).exists() and path.samefile(sheet) for sheet in sheets):
         return ()
@@ -280,7 +282,7 @@ def _sheet_to_resolve(
 def _result(
     plan: AuditPlan,
     estimate: AuditEstimate,
-    place: Path,
+    output: Path,
     files: tuple[str, ...],
     options: AuditEstimateOptions,
     *,
@@ -289,7 +291,7 @@ def _result(
     total = estimate.totals[0]
     periods = [each for each in estimate.counts if each not in estimate.totals and each.n_docs]
     return AuditEstimateResult(
-        out=str(place),
+        out=str(output),
         plan=plan.identity,
         level=options.level,
         method=options.method,

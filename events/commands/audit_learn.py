@@ -197,29 +197,29 @@ def _written(learned: LearnResult, folder: LearnedFolder, options: AuditLearnOpt
 
 
 def _summary(target: LearnedTarget) -> dict[str, Any]:
-    content, total = target.to_json(), dataclasses.asdict(target.counts[0])
+    fields, total = target.to_json(), dataclasses.asdict(target.counts[0])
     names = ("event", "actor", "model", "n_labels", "n_positive", "candidates", "scores", "period_test")
-    return {name: content[name] for name in names} | {"total": {**total, "period_start": str(total["period_start"])}}
+    return {name: fields[name] for name in names} | {"total": {**total, "period_start": str(total["period_start"])}}
 
 
 def print_audit_learn(summary: AuditLearnResult) -> None:
     """Print what was chosen, scores before and after, the totals, and what they rest on."""
     level = f"{100 * summary.level:g}%"
-    for each in summary.targets:
-        labels = f"{counted(each['n_labels'], 'label')}, {each['n_positive']:,} of them yes"
-        name = f"{each['event']} by {each['actor']}" if each["actor"] else each["event"]
+    for target in summary.targets:
+        labels = f"{counted(target['n_labels'], 'label')}, {target['n_positive']:,} of them yes"
+        name = f"{target['event']} by {target['actor']}" if target["actor"] else target["event"]
         print_text(f"{name}: {labels}.")
-        used = [f"{model['model']} {model['weight']:.2f}" for model in each["candidates"] if model["weight"] > 0.0]
+        used = [f"{model['model']} {model['weight']:.2f}" for model in target["candidates"] if model["weight"] > 0.0]
         click.echo(f"  average of         {', '.join(used)}")
-        scores = {(score["measure"], score["p"]): score for score in each["scores"]}
+        scores = {(score["measure"], score["p"]): score for score in target["scores"]}
         for measure in ("log score", "average precision", "calibration error"):
             before, after = scores[measure, "run"], scores[measure, "learned"]
             click.echo(f"  {measure:<17}  run {_interval(before)}   learned {_interval(after)}")
-        total = each["total"]
+        total = target["total"]
         learned = f"learned {total['mean']:,.1f}, {total['lower']:,} to {total['upper']:,}"
         run = f"run {total['run_mean']:,.1f}, {total['run_lower']:,} to {total['run_upper']:,}"
         click.echo(f"  documents ({level})   {learned}   {run}")
-        test = each["period_test"]
+        test = target["period_test"]
         if test["p_value"] == test["p_value"]:
             click.echo(f"  same errors in all periods: P value {test['p_value']:.2f}, power {test['power']:.2f}")
     click.echo()

@@ -212,10 +212,12 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     else:
         try:
             plan = read_plan(folder, source)
-            found = {} if options.learned is None else read_learned(options.learned, plan, "learned")
+            learned_p = {} if options.learned is None else read_learned(options.learned, plan, "learned")
             names = enumerate(plan.frame.targets)
-            learned = [found[name] if name in found else plan.frame.probability(target) for target, name in names]
-            plan = extend_plan(plan, options.more, learned=learned if found else None)
+            learned = [
+                learned_p[name] if name in learned_p else plan.frame.probability(target) for target, name in names
+            ]
+            plan = extend_plan(plan, options.more, learned=learned if learned_p else None)
         except ParameterError as error:
             raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
     return _written(plan, source, folder, options)
@@ -238,14 +240,14 @@ def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions
     """The user's group of each document: by a keyword expression, a column, or both."""
     from events.commands._audit_files import corpus_texts, document_column
 
-    parts: list[list[str]] = []
+    divisions: list[list[str]] = []
     if options.column is not None:
-        parts.append(document_column(options.column, frame, options.table))
+        divisions.append(document_column(options.column, frame, options.table))
     if options.keyword is not None:
         pattern = _pattern(options.keyword)
         matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if pattern.search(marked.text)}
-        parts.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
-    return [", ".join(words) for words in zip(*parts, strict=True)] if parts else None
+        divisions.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
+    return [", ".join(words) for words in zip(*divisions, strict=True)] if divisions else None
 
 
 def _pattern(keyword: str) -> re.Pattern[str]:
@@ -268,8 +270,8 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
     from events.rule_error._model import reference_model
 
     number = len(plan.rounds)
-    chosen = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
-    marked = dict(files.corpus_texts(source, plan.frame, chosen)) if options.with_texts else {}
+    new_doc_ids = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
+    marked = dict(files.corpus_texts(source, plan.frame, new_doc_ids)) if options.with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
     sheet = plan.sheet(number, texts)
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
@@ -306,7 +308,7 @@ def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlan
         n_copies=int((plan.labelled_as != np.arange(len(plan.sample))).sum()),
         question=asked.text,
         codebook=asked.codebook,
-        n_without_text=len(chosen) - len(texts) if options.with_texts else 0,
+        n_without_text=len(new_doc_ids) - len(texts) if options.with_texts else 0,
         n_empty=sum(not text.strip() for text in texts.values()),
         expected_width=expected_width_of(plan, reference),
         strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),

@@ -156,8 +156,8 @@ def print_audit_regress(summary: AuditRegressResult) -> None:
         click.echo(f"{row['term']:<{width}}  {numbers}")
     click.echo()
     for row in summary.coefficients[1:]:
-        found = f"found in four of five samples from {row['detectable']:.3g} on, with twice the labels from"
-        print_text(f"A coefficient of {row['term']} is {found} {row['detectable_twice']:.3g}.")
+        power = f"found in four of five samples from {row['detectable']:.3g} on, with twice the labels from"
+        print_text(f"A coefficient of {row['term']} is {power} {row['detectable_twice']:.3g}.")
     print_files(summary.out, {"Table": COEFFICIENTS, "Units": UNITS})
 
 

@@ -177,7 +177,7 @@ def run_explain(
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, None], dict[int, Fault]]:
         nonlocal recalibration
-        recalibration = recalibration.decided(batch.metadata(0))
+        recalibration = recalibration.fixed_by(batch.metadata(0))
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)

@@ -104,12 +104,12 @@ class Acceptance:
 
 
 def _scores_fault(batch: DocumentBatch, row: int, recalibration: CorpusRecalibration | None) -> Fault | None:
-    if recalibration is None or recalibration.takes_all:
+    if recalibration is None or recalibration.keeps_scores:
         return None
     try:
         recalibration.for_scores(batch.metadata(row))
     except ParameterError as error:
-        if recalibration.takes_alike:
+        if recalibration.requires_agreement:
             raise error.as_input_error(batch.place(row)) from None
         return Fault(f"{error.parameter or ''} {error.message}".strip(), error.hint)
     return None

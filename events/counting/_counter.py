@@ -280,7 +280,7 @@ class EventCounter(CountedEvents):
     ) -> dict[int, Fault]:
         """Faults of documents that cannot be counted, by row; the first document determines which scores are valid."""
         if len(batch):
-            self._recalibration = self._recalibration.decided(batch.metadata(0))
+            self._recalibration = self._recalibration.fixed_by(batch.metadata(0))
         return self._acceptance.faults(batch, self._recalibration, counted, repeated, invalid)
 
     def _valid_batches(self, batch: DocumentBatch) -> Iterator[MatchedBatch]:

@@ -19,7 +19,7 @@ ON_CROSSING = ("skip", "keep")
 
 
 class DocumentFaultError(Exception):
-    """A document breaks the format, at a line and in a sentence (its name for messages, "" for none)."""
+    """A document breaks the format at a line, in a sentence; `sentence` is its name for messages or ""."""
 
     def __init__(self, line: int, sentence: str, reason: str, hint: ParameterHint | None = None) -> None:
         super().__init__(reason)
@@ -29,17 +29,17 @@ class DocumentFaultError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BracketPosition:
     """Position of a bracket.
 
     Attributes
     ----------
     before, after
-        Words of the document before it as an opening, and up to it as a closing bracket.
+        Number of words of the document before an opening bracket here, and up to a closing bracket here.
     node
-        Words and empty nodes of the document before its own.
+        Number of words and empty nodes of the document before the node of the bracket.
     sentence, line
-        Index of the sentence in the document, line of the file.
+        Index of the sentence in the document, and line of the file.
     """
 
     before: int
@@ -54,31 +54,34 @@ class Bracket:
     """An opening bracket: entity, position, text, fields, and which part of how many parts it opens."""
 
     entity: str
-    place: Place
+    position: BracketPosition
     text: str
     values: tuple[str, ...] = ()
-    part: int = 1
+    part_number: int = 1
     n_parts: int = 1
-    order: int = 0  # among the opening brackets of the document; given by the collector
+    order: int = 0  # number among the opening brackets of the document, which the collector assigns
+
+
+Span = tuple[Bracket, BracketPosition]  # an opening bracket, and the position of the bracket that closes it
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A mention: its opening bracket (of the first part), its parts that do not adjoin, and its nodes, in order."""
+class MatchedMention:
+    """A mention: the opening bracket of its first part, spans of its parts that do not adjoin, and its nodes."""
 
     bracket: Bracket
-    parts: Sequence[tuple[int, int]]
+    spans: Sequence[tuple[int, int]]
     nodes: Sequence[int]
 
     @property
     def start(self) -> int:
         """First token."""
-        return self.parts[0][0]
+        return self.spans[0][0]
 
     @property
     def end(self) -> int:
         """End of the last part."""
-        return self.parts[-1][1]
+        return self.spans[-1][1]
 
 
 @dataclass
@@ -99,61 +102,62 @@ class MentionCollector:
     column: str
     on_crossing: OnCrossing
     sentences: Sequence[str]
-    found: list[Found] = field(default_factory=list)
+    mentions: list[MatchedMention] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     _n_opened: int = 0
     _open: dict[str, list[Bracket]] = field(default_factory=lambda: defaultdict(list))
-    _parts: dict[tuple[str, int], list[list[tuple[Bracket, Place]]]] = field(default_factory=lambda: defaultdict(list))
+    _parts: dict[tuple[str, int], list[list[Span]]] = field(default_factory=lambda: defaultdict(list))
 
     def open(self, name: str, bracket: Bracket) -> None:
-        """Add an opening bracket, to be closed by its name."""
+        """Add an opening bracket; the next closing bracket of this name closes it."""
         self._open[name].append(replace(bracket, order=self._n_opened))
         self._n_opened += 1
 
-    def close(self, name: str, place: Place, text: str) -> None:
+    def close(self, name: str, position: BracketPosition, text: str) -> None:
         """Add a closing bracket."""
         stack = self._open.get(name)
         if not stack:
-            raise self._fault(place, f"a closing bracket must close an open one, got {shown(text)}")
+            raise self._fault(position, f"a closing bracket must close an open one, got {shown(text)}")
         bracket = stack.pop()
         if bracket.n_parts == 1:
-            self._finish([(bracket, place)])
+            self._finish([(bracket, position)])
             return
-        parts = self._parts[bracket.entity, bracket.n_parts]
-        if bracket.part == 1:
-            parts.append([])
-        if not parts or len(parts[-1]) != bracket.part - 1:
+        open_parts = self._parts[bracket.entity, bracket.n_parts]
+        if bracket.part_number == 1:
+            open_parts.append([])
+        if not open_parts or len(open_parts[-1]) != bracket.part_number - 1:
             raise self._fault(
-                bracket.place, f"the parts of a mention must come in order, each once, got {shown(bracket.text)}"
+                bracket.position, f"the parts of a mention must come in order, each once, got {shown(bracket.text)}"
             )
-        parts[-1].append((bracket, place))
-        if bracket.part == bracket.n_parts:
-            self._finish(parts.pop())
+        open_parts[-1].append((bracket, position))
+        if bracket.part_number == bracket.n_parts:
+            self._finish(open_parts.pop())
 
-    def finish(self) -> list[Found]:
+    def finish(self) -> list[MatchedMention]:
         """Return all mentions by start, then longest first, then in the order of opening."""
         unclosed = [bracket for stack in self._open.values() for bracket in stack]
         if unclosed:
-            first = min(unclosed, key=lambda bracket: bracket.order)
+            first_fault = min(unclosed, key=lambda bracket: bracket.order)
             rule = "an opening bracket must be closed before the document ends"
-            raise self._fault(first.place, f"{rule}, got {shown(first.text)}")
+            raise self._fault(first_fault.position, f"{rule}, got {shown(first_fault.text)}")
         openings = [openings[0][0] for pending in self._parts.values() for openings in pending]
         if openings:
-            first = min(openings, key=lambda bracket: bracket.order)
-            raise self._fault(first.place, f"a mention must have all its parts, got {shown(first.text)} alone")
-        return sorted(self.found, key=lambda found: (found.start, -found.end, found.bracket.order))
+            first_fault = min(openings, key=lambda bracket: bracket.order)
+            rule = "a mention must have all its parts"
+            raise self._fault(first_fault.position, f"{rule}, got {shown(first_fault.text)} alone")
+        return sorted(self.mentions, key=lambda mention: (mention.start, -mention.end, mention.bracket.order))
 
-    def _finish(self, parts: list[tuple[Bracket, Place]]) -> None:
-        bracket = parts[0][0]
-        spans = [(opened.place.before, place.after) for opened, place in parts]
+    def _finish(self, pairs: list[tuple[Bracket, BracketPosition]]) -> None:
+        bracket = pairs[0][0]
+        spans = [(opened.position.before, position.after) for opened, position in pairs]
         joined = [spans[0]]
         for start, end in spans[1:]:
             joined[-1:] = [(joined[-1][0], end)] if start == joined[-1][1] else [joined[-1], (start, end)]
-        if self.on_crossing == "skip" and bracket.place.sentence != parts[-1][1].sentence:
+        if self.on_crossing == "skip" and bracket.position.sentence != pairs[-1][1].sentence:
             self.skipped["crossing_sentences"] += 1
         else:
-            nodes = [node for opened, place in parts for node in range(opened.place.node, place.node + 1)]
-            self.found.append(Found(bracket, joined, nodes))
+            nodes = [node for opened, position in pairs for node in range(opened.position.node, position.node + 1)]
+            self.mentions.append(MatchedMention(bracket, joined, nodes))
 
-    def _fault(self, place: Place, reason: str) -> DocumentFaultError:
-        return DocumentFaultError(place.line, self.sentences[place.sentence], f"{self.column}: {reason}")
+    def _fault(self, position: BracketPosition, reason: str) -> DocumentFaultError:
+        return DocumentFaultError(position.line, self.sentences[position.sentence], f"{self.column}: {reason}")

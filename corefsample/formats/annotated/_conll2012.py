@@ -3,18 +3,18 @@
 ``(12|(3)|12)``: entity 12 opens, entity 3 is one word, entity 12 closes. Each part of a document is read as a document,
 with name and number of the part as its doc_id (``bc/cctv/00/cctv_0000_0``).
 
-Where tabs separate the columns, the last one may be empty: in some rows of a document, for none, or in all, after the
-coreference.
+If tabs separate the columns, the last column may be empty: in some rows of a document, which have no coreference, or in
+all rows, after the coreference.
 
 Columns 5 to 11 become the tokens' further columns xpos, parse_bit, predicate_lemma, frameset, sense, speaker and
-named_entity, those of predicates' arguments become `arguments`, with blanks between them. Files with fewer columns are
-read as well: name, part, number, word, any of those in order, and coreference. The lemma is the predicate's if there is
-one, otherwise the word itself; the universal part of speech is that of the English Penn tag. The format has no
-dependencies: every head is -1 and every label "_", which no dependency scheme has, so that rules over a parse reject
-such a document instead of counting it as one without events.
+named_entity; the columns of predicates' arguments become `arguments`, with blanks between them. Files with fewer
+columns are read as well: name, part, number, word, some of these columns in order, and coreference. The lemma is the
+predicate's lemma if the row has one, otherwise the word itself; the universal part of speech follows from the English
+Penn tag. The format has no dependencies: every head is -1 and every label "_", which no dependency scheme has, so that
+rules over a parse reject such a document instead of counting it as a document without events.
 
-The head of a mention comes from the parse bits: the last noun before its postmodifiers, for coordinated nouns that of
-the first part (`head_of`). Without parse bits it is the last word of the mention.
+The head of a mention comes from the parse bits: the last noun before its postmodifiers, or for coordinated nouns the
+head of the first one (`head_of`). Without parse bits it is the last word of the mention.
 
 References
 ----------
@@ -40,16 +40,16 @@ from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._brackets import (
     ON_CROSSING,
     Bracket,
+    BracketPosition,
     DocumentFaultError,
     MentionCollector,
     OnCrossing,
-    Place,
 )
 from corefsample.formats.annotated._stream import (
     AnnotatedStream,
     Lines,
     OnUnwritable,
-    Written,
+    WriteCounts,
     layout,
     write_annotated,
 )
@@ -102,7 +102,7 @@ def write_conll2012(
     singletons: bool = True,
     on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
-) -> Written:
+) -> WriteCounts:
     """Write documents to a new file, which the usual scorers of coreference read.
 
     Documents that came from such a file are equal when they are read back. For others the format has no place for
@@ -139,20 +139,20 @@ def write_conll2012(
     )
 
 
-def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
-    """Lines of one document with the mentions `kept`."""
+def _lines(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
+    """Lines of one document; `mentions` are the indices of the mentions to write."""
     name, number = _name_and_part(document)
     if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
         rule = "name must be one line without blanks at its ends to be written"
         raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
     yield f"#begin document ({name});" + ("" if number is None else f" part {number}")
     tokens = document.tokens
-    given = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
-    given.setdefault("xpos", tokens.upos)
+    columns_by_name = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
+    columns_by_name.setdefault("xpos", tokens.upos)
     missing = {name: [_MISSING.get(name, "-")] * len(tokens) for name in COLUMNS}
-    columns = [given.get(name, missing[name]) for name in COLUMNS]
-    arguments = given.get("arguments", [""] * len(tokens))
-    coreference = _coreference(document, kept)
+    columns = [columns_by_name.get(name, missing[name]) for name in COLUMNS]
+    arguments = columns_by_name.get("arguments", [""] * len(tokens))
+    coreference = _coreference(document, mentions)
     first_column = re.sub(r"^#", "_", _cell(name))
     for start, end in tokens.sentences().values():
         rows = [str(arguments[t]).split() for t in range(start, end)]
@@ -167,22 +167,22 @@ def _lines(document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
 
 
 def _name_and_part(document: AnnotatedDocument) -> tuple[str, str | None]:
-    """Name and part as they were read, if they still make the doc_id; otherwise the doc_id, and no part."""
-    name, part = document.metadata.get("document"), document.metadata.get("part")
-    numbered = isinstance(part, str) and re.fullmatch("[0-9]+", part)
-    if isinstance(name, str) and numbered and document_name(name, part) == document.doc_id:
-        return name, part
+    """Name and part number that were read, if the doc_id still consists of them; otherwise the doc_id and no part."""
+    name, number = document.metadata.get("document"), document.metadata.get("part")
+    has_number = isinstance(number, str) and re.fullmatch("[0-9]+", number)
+    if isinstance(name, str) and has_number and document_name(name, number) == document.doc_id:
+        return name, number
     return document.doc_id, None
 
 
-def _coreference(document: AnnotatedDocument, kept: Sequence[int]) -> dict[int, str]:
+def _coreference(document: AnnotatedDocument, mentions: Sequence[int]) -> dict[int, str]:
     """The last column of each token that has brackets."""
-    names = [document.entities[i] for i in kept]
+    names = [document.entities[i] for i in mentions]
     if not all(re.fullmatch("[0-9]+", name) for name in names):
         numbers: dict[str, int] = {}
         names = [str(numbers.setdefault(name, len(numbers))) for name in names]
     column = {}
-    for token, brackets in layout(document.mentions[list(kept)]).items():
+    for token, brackets in layout(document.mentions[list(mentions)]).items():
         pieces = [f"({names[i]}" for i in brackets.opening] + [f"({names[i]})" for i in brackets.single]
         column[token] = "|".join(pieces + [f"{names[i]})" for i in brackets.closing])
     return column
@@ -204,9 +204,9 @@ _NAME = re.compile(r"\((.*)\);?(?:\s*part\s*([0-9]+))?")
 _PIECE = re.compile(r"(\()?([^()|]+)(\))?")
 
 
-def document_name(name: str, part: str | None) -> str:
+def document_name(name: str, number: str | None) -> str:
     """doc_id of a part of a document: its name and the number of the part, as in the outputs of systems."""
-    return name if part is None else f"{name}_{int(part)}"
+    return name if number is None else f"{name}_{int(number)}"
 
 
 def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[_ConllLines]:
@@ -236,14 +236,14 @@ class _ConllLines:
     """The lines of one part of a document."""
 
     name: str
-    part: str | None
+    part_number: str | None
     on_crossing: OnCrossing
     lines: Lines
     is_ended: bool = False
 
     @property
     def doc_id(self) -> str:
-        return document_name(self.name, self.part)
+        return document_name(self.name, self.part_number)
 
     def document(self) -> AnnotatedDocument:
         """Parse the lines."""
@@ -269,7 +269,7 @@ class _ConllLines:
         if sentence:
             rows.add(sentence)
         mentions = rows.collector.finish()
-        metadata = {"document": self.name} | ({} if self.part is None else {"part": self.part})
+        metadata = {"document": self.name} | ({} if self.part_number is None else {"part": self.part_number})
         genre = self.name.partition("/")[0]
         return AnnotatedDocument(
             doc_id=self.doc_id,
@@ -282,7 +282,7 @@ class _ConllLines:
 
 
 def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
-    """Function that splits a row of a document into cells.
+    """Choose the function that splits a row of a document into cells.
 
     Columns are separated by blanks or tabs. If they are separated by tabs, the last cell may be empty. If it is empty
     in some rows, it is the coreference, and an empty cell means none. If it is empty in all rows, the column before it
@@ -310,7 +310,7 @@ class _SentenceRows:
     """The words of a document, read sentence by sentence."""
 
     collector: MentionCollector
-    names: list[str]  # of the sentences, for messages
+    names: list[str]  # names of the sentences for messages
     _text: list[str] = field(default_factory=list)
     _columns: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in (*COLUMNS, "arguments")})
     _sent: list[int] = field(default_factory=list)
@@ -320,14 +320,14 @@ class _SentenceRows:
         """Read one sentence."""
         sentence = len(self._trees)
         self.names.append(f"sentence {sentence + 1}")
-        first = len(self._text)
+        first_token = len(self._text)
         width = len(rows[0][1])
         for number, row in rows:
             if len(row) != width or width < _FEWEST:
-                wanted = f"{_FEWEST} columns or more"
+                expected = f"{_FEWEST} columns or more"
                 if width >= _FEWEST:
-                    wanted = f"{width} columns, as the sentence's first"
-                raise DocumentFaultError(number, self.names[-1], f"a row must have {wanted}, got {len(row)}")
+                    expected = f"{width} columns, as the sentence's first"
+                raise DocumentFaultError(number, self.names[-1], f"a row must have {expected}, got {len(row)}")
             self._annotate(row[-1], number)
             self._text.append(row[_WORD])
             self._sent.append(sentence)
@@ -336,12 +336,12 @@ class _SentenceRows:
                 self._columns[name].append(middle[k] if k < len(middle) else "-")
             self._columns["arguments"].append(" ".join(middle[len(COLUMNS) :]))
         try:
-            tree = sentence_tree(self._columns["parse_bit"][first:], self._columns["xpos"][first:])
+            tree = sentence_tree(self._columns["parse_bit"][first_token:], self._columns["xpos"][first_token:])
         except ValueError as error:
             number, row = rows[error.args[0]]
             rule = "the parse bits of a sentence must be a tree"
             raise DocumentFaultError(number, self.names[-1], f"{rule}, got {shown(row[_FIRST + 1])}") from None
-        self._trees.append((first, tree))
+        self._trees.append((first_token, tree))
 
     def head(self, start: int, end: int) -> int:
         """Head word of a span, by the sentence's tree if it has one."""
@@ -365,7 +365,7 @@ class _SentenceRows:
     def _annotate(self, value: str, number: int) -> None:
         """Match the brackets of one word."""
         token = len(self._text)
-        place = Place(token, token + 1, token, len(self._trees), number)
+        position = BracketPosition(token, token + 1, token, len(self._trees), number)
         if value in _NONE:
             return
         for piece in value.split("|"):
@@ -374,9 +374,9 @@ class _SentenceRows:
                 rule = "must be - or brackets like (1), (1 or 1), bars between them"
                 raise DocumentFaultError(number, self.names[-1], f"coreference: {rule}, got {shown(value)}")
             if match[1]:
-                self.collector.open(match[2], Bracket(match[2], place, piece))
+                self.collector.open(match[2], Bracket(match[2], position, piece))
             if match[3]:
-                self.collector.close(match[2], place, piece)
+                self.collector.close(match[2], position, piece)
 
 
 _BIT = re.compile(r"\(([^()*\s]*)|(\*)|(\))")
@@ -487,8 +487,8 @@ def head_of(tree: Constituent | None, start: int, end: int) -> int:
 
 
 def _head_child(children: Sequence[Constituent]) -> Constituent:
-    joined = next((i for i, child in enumerate(children) if child.label in ("CC", "CONJP") and i), len(children))
-    children = children[:joined]
+    conjunctions = (i for i, child in enumerate(children) if child.label in ("CC", "CONJP") and i)
+    children = children[: next(conjunctions, len(children))]
     for child in reversed(children):
         if child.label in _NOUN_TAGS:
             return child

@@ -15,7 +15,7 @@ from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import EMPTY_COLUMN, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
-from corefsample.formats.annotated._brackets import DocumentFaultError, Place
+from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
 from corefsample.formats.annotated._stream import Lines
 
 META = "meta::"
@@ -39,8 +39,8 @@ def has_zeros(rows: Iterable[str]) -> bool:
 
     In other annotated corpora, empty nodes stand for ellipsis only and are no mentions.
     """
-    annotated = [row.partition("\t")[0] for row in rows if _ENTITY in row]
-    return not annotated or any("." in each for each in annotated)
+    node_ids = [row.partition("\t")[0] for row in rows if _ENTITY in row]
+    return not node_ids or any("." in each for each in node_ids)
 
 
 def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
@@ -60,7 +60,7 @@ def blocks(lines: Iterable[tuple[int, str]]) -> Iterator[Lines]:
 class _Sentence:
     """State of a sentence that is being read."""
 
-    first: int  # its first token, as an offset in the document
+    first: int  # offset of its first token in the document
     numbers: list[int] = field(default_factory=list)  # line of each token
     ids: list[str] = field(default_factory=list)  # ID of each token: words, and empty nodes that are tokens
     n_words: int = 0
@@ -83,15 +83,15 @@ class ConlluRows:
     notes
         Comments and further rows of each sentence.
     annotations
-        Values of Entity= in MISC with their places, in order.
+        Values of Entity= in MISC with their positions, in order.
     words
-        Token offset of each node, -1 for an empty one that is no token.
+        Token offset of each node; -1 for an empty node that is no token.
     """
 
     has_zeros: bool = False
     sentences: list[str] = field(default_factory=list)
     notes: list[SentenceNotes] = field(default_factory=list)
-    annotations: list[tuple[str, Place]] = field(default_factory=list)
+    annotations: list[tuple[str, BracketPosition]] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _COLUMNS})
     _heads: list[int] = field(default_factory=list)
@@ -100,7 +100,7 @@ class ConlluRows:
     _empty: list[str] = field(default_factory=list)  # FORM of an empty node, "" of a word
 
     def add(self, block: Lines, comments: tuple[str, ...], name: str) -> None:
-        """Read one sentence; `comments` are those to keep, `name` is for messages."""
+        """Read one sentence; `comments` are the comments to write back, and `name` is its name for messages."""
         self.sentences.append(name)
         sentence = _Sentence(len(self._sent))
         for number, line in block:
@@ -140,9 +140,9 @@ class ConlluRows:
             self._add_token(sentence, number, columns, is_empty=False)
             sentence.n_empty = 0
             sentence.n_words += 1
-            joined = sentence.n_words <= sentence.within
+            is_within = sentence.n_words <= sentence.within
             is_last = sentence.n_words == sentence.within and sentence.spaced
-            self._space_after.append(is_last if joined else _is_spaced(columns))
+            self._space_after.append(is_last if is_within else _is_spaced(columns))
         elif match := _RANGE.fullmatch(columns[_ID]):
             start, end = int(match[1]), int(match[2])
             if start != n_words + 1 or end < start or n_words < sentence.within:
@@ -165,7 +165,7 @@ class ConlluRows:
             raise self._fault(number, f"ID: must be {n_words + 1}, got {shown(columns[_ID])}")
 
     def _add_token(self, sentence: _Sentence, number: int, columns: list[str], *, is_empty: bool) -> None:
-        """Add a word or an empty node; that has no text, and no blank after it."""
+        """Add a word, or an empty node, which has no text and no blank after it."""
         self._annotate(columns, number, is_token=True)
         sentence.ids.append(columns[_ID])
         sentence.numbers.append(number)
@@ -178,7 +178,7 @@ class ConlluRows:
         self._sent.append(len(self.sentences) - 1)
 
     def _annotate(self, columns: list[str], number: int, *, is_token: bool) -> None:
-        """Count the node, and take Entity= out of its MISC."""
+        """Count the node, and move Entity= from its MISC to the annotations."""
         token, node = len(self._sent), len(self.words)
         self.words.append(token if is_token else -1)
         if _ENTITY not in columns[_MISC]:
@@ -188,28 +188,28 @@ class ConlluRows:
         if len(values) > 1:
             raise self._fault(number, f"Entity: must appear once, got it {len(values)} times")
         if values:
-            place = Place(token, token + is_token, node, len(self.sentences) - 1, number)
-            self.annotations.append((values[0], place))
+            position = BracketPosition(token, token + is_token, node, len(self.sentences) - 1, number)
+            self.annotations.append((values[0], position))
             columns[_MISC] = "|".join(part for part in attributes if not part.startswith(_ENTITY)) or "_"
 
     def _add_heads(self, sentence: _Sentence) -> None:
-        """Turn heads within the sentence into token offsets, which must form trees."""
+        """Convert heads within the sentence to token offsets, which must form trees."""
         first, numbers = sentence.first, sentence.numbers
         n_tokens = len(numbers)
         words = {each: first + i for i, each in enumerate(sentence.ids) if "." not in each}
         offsets = words | {"0": -1}
-        for i, own in enumerate(sentence.ids):
+        for i, token_id in enumerate(sentence.ids):
             token = first + i
-            if own not in words:
+            if token_id not in words:
                 self._attach(token, words)
                 continue
-            written = self._columns["head"][token]
-            head = offsets.get(written)
+            head_text = self._columns["head"][token]
+            head = offsets.get(head_text)
             if head is None:
                 rule = f"must be 0 or a word of the sentence (1 to {sentence.n_words})"
-                raise self._fault(numbers[i], f"HEAD: {rule}, got {shown(written)}")
+                raise self._fault(numbers[i], f"HEAD: {rule}, got {shown(head_text)}")
             if head == token:
-                raise self._fault(numbers[i], f"HEAD: must not be the word itself, got {written}")
+                raise self._fault(numbers[i], f"HEAD: must not be the word itself, got {head_text}")
             self._heads.append(head)
         reached_from = [-1] * n_tokens  # the word whose walk to the root first met this one
         for i in range(n_tokens):
@@ -223,7 +223,7 @@ class ConlluRows:
                 )
 
     def _attach(self, token: int, words: Mapping[str, int]) -> None:
-        """Hang an empty node on the first word among its enhanced heads, or else on the next word as "dep"."""
+        """Attach an empty node to the first word among its enhanced heads, otherwise to the next word as "dep"."""
         for relation in self._columns["deps"][token].split("|"):
             head, _, label = relation.partition(":")
             if head in words:
@@ -323,7 +323,7 @@ def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
 
 
 def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
-    """Make sent_id and text of a sentence that came without; a slash has a meaning in a sent_id."""
+    """Make sent_id and text of a sentence without comments; a slash, which has a meaning in a sent_id, is replaced."""
     empty = document.tokens.extra.get(EMPTY_COLUMN, [""] * end)
     words = ["" if empty[token] else document.tokens.text[token] or "_" for token in range(start, end)]
     blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]

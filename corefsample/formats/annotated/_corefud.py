@@ -40,7 +40,7 @@ from corefsample.formats.annotated import _corefud_reading
 from corefsample.formats.annotated._brackets import ON_CROSSING, OnCrossing
 from corefsample.formats.annotated._conllu import COMMENT, META, conllu_lines, metadata_name
 from corefsample.formats.annotated._corefud_reading import DATE_KEYS, CorefudOptions
-from corefsample.formats.annotated._stream import AnnotatedStream, OnUnwritable, Written, layout, write_annotated
+from corefsample.formats.annotated._stream import AnnotatedStream, OnUnwritable, WriteCounts, layout, write_annotated
 
 
 def read_corefud(
@@ -102,7 +102,7 @@ def write_corefud(
     singletons: bool = True,
     on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
-) -> Written:
+) -> WriteCounts:
     """Write documents to a new file; they are equal when they are read back.
 
     An ``eid`` denotes one entity throughout a file, as scorers read it, so an id that an earlier document uses gets the
@@ -147,7 +147,7 @@ def write_corefud(
 
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
-_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, to be encoded in an id
+_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, which are encoded in an id
 
 
 class CorefudLines:
@@ -165,8 +165,8 @@ class CorefudLines:
         self._used: set[str] = set()
         self._n_documents = 0
 
-    def of(self, document: AnnotatedDocument, kept: Sequence[int]) -> Iterator[str]:
-        """Yield the lines of one document with the mentions `kept`."""
+    def of(self, document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
+        """Yield the lines of one document; `mentions` are the indices of the mentions to write."""
         declared = "-".join(document.entity_fields or ()) or _corefud_reading.DEFAULT_FIELDS
         _corefud_reading.require_fields(declared)
         self._fields = self._fields or declared
@@ -177,29 +177,30 @@ class CorefudLines:
                 hint=ParameterHint("entity_fields", "can choose"),
             )
         fields = self._fields.split("-")
-        ids = self._ids(document, kept, unique="GRP" not in fields)
+        ids = self._ids(document, mentions, unique="GRP" not in fields)
         dated, header = _dated(document)
         extra = dict(document.tokens.extra)
         if "misc" in extra:
-            written = {_encoded(entity): name for entity, name in ids.items()}
-            extra["misc"] = [_with_references(written, misc) for misc in extra["misc"]]
+            ids_written = {_encoded(entity): name for entity, name in ids.items()}
+            extra["misc"] = [_with_references(ids_written, misc) for misc in extra["misc"]]
             dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
-        parts = _parts(document, kept)
-        opened = _opened(document, fields, ids, parts)
+        pieces = _parts(document, mentions)
+        bracket_texts = _opened(document, fields, ids, pieces)
         entities = [""] * len(document.tokens)
-        for token, brackets in layout(np.array([(*each.span, 0) for each in parts]).reshape(-1, 3)).items():
-            closing = "".join(f"{ids[document.entities[parts[i].mention]]}{parts[i].number})" for i in brackets.closing)
-            opening = "".join(f"({opened[i]}" for i in brackets.opening)
-            single = "".join(f"({opened[i]})" for i in brackets.single)
+        for token, brackets in layout(np.array([(*each.span, 0) for each in pieces]).reshape(-1, 3)).items():
+            closed = [pieces[i] for i in brackets.closing]
+            closing = "".join(f"{ids[document.entities[piece.mention]]}{piece.number})" for piece in closed)
+            opening = "".join(f"({bracket_texts[i]}" for i in brackets.opening)
+            single = "".join(f"({bracket_texts[i]})" for i in brackets.single)
             # The order that validators require.
             entities[token] = closing + opening + single if opening else single + closing
         return conllu_lines(dated, self._fields, entities, header)
 
-    def _ids(self, document: AnnotatedDocument, kept: Sequence[int], *, unique: bool) -> dict[str, str]:
-        """Id of each entity with one of the mentions `kept`: an eid is unique in a file, a GRP in its document."""
+    def _ids(self, document: AnnotatedDocument, mentions: Sequence[int], *, unique: bool) -> dict[str, str]:
+        """Id of each entity of the mentions to write: an eid is unique in a file, a GRP in its document."""
         self._n_documents += 1
         ids: dict[str, str] = {}
-        for entity in dict.fromkeys(document.entities[i] for i in kept):
+        for entity in dict.fromkeys(document.entities[i] for i in mentions):
             ids[entity] = _encoded(entity)
             while unique and ids[entity] in self._used:
                 ids[entity] += f".{self._n_documents}"
@@ -209,7 +210,7 @@ class CorefudLines:
 
 
 class _Part(NamedTuple):
-    """One part of a mention: its span, the mention, its number as in the file ("" of one alone), and all parts."""
+    """One part of a mention: its span, the mention, its number in the file ("" for an only part), and all spans."""
 
     span: tuple[int, int]
     mention: int
@@ -217,27 +218,28 @@ class _Part(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
 
-def _parts(document: AnnotatedDocument, kept: Sequence[int]) -> list[_Part]:
-    """The parts of the mentions `kept` by start, then longest first."""
-    written = document.attributes.get(_corefud_reading.PARTS, [""] * document.n_mentions)
-    parts = []
-    for i in kept:
+def _parts(document: AnnotatedDocument, mentions: Sequence[int]) -> list[_Part]:
+    """Parts of the mentions to write, sorted by start, then longest first."""
+    part_texts = document.attributes.get(_corefud_reading.PARTS, [""] * document.n_mentions)
+    pieces = []
+    for i in mentions:
         start, end, _ = document.mentions[i].tolist()
-        spans = tuple((int(a), int(b)) for a, b in (each.split("-") for each in written[i].split())) or ((start, end),)
+        bounds = (text.split("-") for text in part_texts[i].split())
+        spans = tuple((int(start), int(end)) for start, end in bounds) or ((start, end),)
         for number, span in enumerate(spans, start=1):
-            parts.append(_Part(span, i, f"[{number}/{len(spans)}]" if len(spans) > 1 else "", spans))
-    return sorted(parts, key=lambda part: (part.span[0], -part.span[1]))
+            pieces.append(_Part(span, i, f"[{number}/{len(spans)}]" if len(spans) > 1 else "", spans))
+    return sorted(pieces, key=lambda piece: (piece.span[0], -piece.span[1]))
 
 
 def _opened(
-    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], parts: Sequence[_Part]
+    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], pieces: Sequence[_Part]
 ) -> list[str]:
     """Fields of each opening bracket."""
     numbers = node_numbers(document)
     missing = [""] * document.n_mentions
     columns = [document.attributes.get(_corefud_reading.attribute_name(name), missing) for name in fields]
     texts = []
-    for _, i, number, spans in parts:
+    for _, i, number, spans in pieces:
         values = [column[i] for column in columns]
         for k, name in enumerate(fields):
             if name in _corefud_reading.IDS:
@@ -295,7 +297,7 @@ def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
 
 
 def _reference(ids: Mapping[str, str], pair: str) -> str:
-    """``e173<e188:part`` by the ids in the file, "" if one of the two is not written."""
+    """A reference such as ``e173<e188:part`` with the ids of the file; "" if one of the entities is not written."""
     entities, colon, relation = pair.partition(":")
     names = entities.split("<")
     return "<".join(ids[name] for name in names) + colon + relation if all(name in ids for name in names) else ""
@@ -310,21 +312,21 @@ def _encoded(name: str) -> str:
 
 
 def node_numbers(document: AnnotatedDocument) -> list[int]:
-    """For each token, the words and empty nodes of the document before it."""
+    """Number of words and empty nodes of the document before each token."""
     n_tokens = len(document.tokens)
     numbers = list(range(n_tokens))
     if not any(notes.further_rows for notes in document.sentences):
         return numbers
     bounds = document.tokens.sentences().values()
-    before = [
+    n_tokens_before = [
         start + n_words
         for (start, _), notes in zip(bounds, document.sentences, strict=True)
         for n_words, row in notes.further_rows
         if "." in row.partition("\t")[0]
     ]
-    done = 0
+    n_passed = 0
     for token in range(n_tokens):
-        while done < len(before) and before[done] <= token:
-            done += 1
-        numbers[token] += done
+        while n_passed < len(n_tokens_before) and n_tokens_before[n_passed] <= token:
+            n_passed += 1
+        numbers[token] += n_passed
     return numbers

@@ -16,11 +16,11 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import (
     Bracket,
+    BracketPosition,
     DocumentFaultError,
-    Found,
+    MatchedMention,
     MentionCollector,
     OnCrossing,
-    Place,
 )
 from corefsample.formats.annotated._conllu import (
     COMMENT,
@@ -34,7 +34,7 @@ from corefsample.formats.annotated._conllu import (
 from corefsample.formats.annotated._stream import Lines
 
 DEFAULT_FIELDS = "eid-etype-head-other"
-DATE_KEYS = ("meta::dateCreated", "meta::date", "date")  # of a document's first sentence; the first one counts
+DATE_KEYS = ("meta::dateCreated", "meta::date", "date")  # keys of comments with the date; the first one counts
 IDS = ("eid", "GRP")
 PARTS = "parts"  # attribute of discontinuous mentions
 _DECLARATION = "global.Entity"
@@ -45,7 +45,7 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class CorefudOptions:
-    """Fields for files that declare none, and what becomes of mentions over the end of a sentence."""
+    """Fields for files that do not declare them, and treatment of mentions that cross the end of a sentence."""
 
     entity_fields: str | None
     on_crossing: OnCrossing
@@ -70,34 +70,34 @@ class _CorefudLines:
         comments = _Comments(self.declared)
         rows = ConlluRows(has_zeros(text for _, text in self.lines if not text.startswith("#")))
         for k, block in enumerate(self.blocks):
-            name, kept = comments.of_sentence(k, block)
-            rows.add(block, kept, name)
+            name, sentence_comments = comments.of_sentence(k, block)
+            rows.add(block, sentence_comments, name)
         fields = self._fields(comments, rows)
-        found, skipped = _mentions(rows, fields, self.options.on_crossing) if fields else ([], {})
+        mentions, skipped = _mentions(rows, fields, self.options.on_crossing) if fields else ([], {})
         tokens = rows.tokens()
         heads = tokens.head.tolist()
-        heads_of = [_head(each, fields, rows, heads) for each in found]
-        # Of a discontinuous mention the part with the head is the mention.
+        mention_heads = [_head(mention, fields, rows, heads) for mention in mentions]
+        # The span of a discontinuous mention is the part with the head.
         spans = [
-            (*next(part for part in each.parts if part[0] <= head < part[1]), head)
-            for each, head in zip(found, heads_of, strict=True)
+            (*next(span for span in mention.spans if span[0] <= head < span[1]), head)
+            for mention, head in zip(mentions, mention_heads, strict=True)
         ]
         order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1]))
-        found, spans = [found[i] for i in order], [spans[i] for i in order]
-        parts = [written_parts(each.parts) for each in found]
-        values = [each.bracket.values for each in found]
+        mentions, spans = [mentions[i] for i in order], [spans[i] for i in order]
+        part_texts = [written_parts(mention.spans) for mention in mentions]
+        values = [mention.bracket.values for mention in mentions]
         return AnnotatedDocument(
             doc_id=self.doc_id,
             tokens=tokens,
             mentions=np.array(spans, np.int32).reshape(-1, 3),
-            entities=[_decoded(each.bracket.entity) for each in found],
+            entities=[_decoded(mention.bracket.entity) for mention in mentions],
             date=comments.date,
             attributes={
                 attribute_name(name): [row[i] if i < len(row) else "" for row in values]
                 for i, name in enumerate(fields)
                 if name not in IDS and name != "head"
             }
-            | ({PARTS: parts} if any(parts) else {}),
+            | ({PARTS: part_texts} if any(part_texts) else {}),
             metadata=comments.metadata,
             skipped=skipped,
             entity_fields=fields or None,
@@ -110,10 +110,10 @@ class _CorefudLines:
         if declared is None and not rows.annotations:
             return ()
         if declared is None:
-            place = rows.annotations[0][1]
+            position = rows.annotations[0][1]
             reason = f"{_DECLARATION}: must be declared in a document with Entity=, got none"
             hint = ParameterHint("entity_fields", f"declares the fields, usually {DEFAULT_FIELDS!r}")
-            raise DocumentFaultError(place.line, rows.sentences[place.sentence], reason, hint)
+            raise DocumentFaultError(position.line, rows.sentences[position.sentence], reason, hint)
         fault = fault_of_fields(declared)
         if fault is not None:
             raise DocumentFaultError(comments.declared_line or self.lines[0][0], "", f"{_DECLARATION}: {fault}")
@@ -143,13 +143,13 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudO
         yield raw
 
 
-def written_parts(parts: Sequence[tuple[int, int]]) -> str:
-    """Parts of a discontinuous mention as text: start and end (exclusive) of each; "" of a mention in one piece."""
-    return " ".join(f"{start}-{end}" for start, end in parts) if len(parts) > 1 else ""
+def written_parts(spans: Sequence[tuple[int, int]]) -> str:
+    """Parts of a discontinuous mention as text: start and exclusive end of each; "" for a mention in one piece."""
+    return " ".join(f"{start}-{end}" for start, end in spans) if len(spans) > 1 else ""
 
 
 def attribute_name(name: str) -> str:
-    """Name of a document's attribute of a field; early files call the entity's type ``entity``."""
+    """Name of the attribute for a field of ``Entity=``; early files call the entity's type ``entity``."""
     return "etype" if name == "entity" else name
 
 
@@ -164,7 +164,7 @@ class _Comments:
 
     def of_sentence(self, k: int, block: Lines) -> tuple[str, tuple[str, ...]]:
         """Read the comments of sentence `k`; return its name for messages, and the comments that belong to it."""
-        own: list[str] = []
+        comments: list[str] = []
         name = f"sentence {k + 1}"
         dates: dict[str, tuple[int, str]] = {}
         for number, text in block:
@@ -179,7 +179,7 @@ class _Comments:
             elif key.startswith(META) and k == 0 and metadata_name(key) not in self.metadata:
                 self.metadata[metadata_name(key)] = value
             elif not NEWDOC.fullmatch(text):
-                own.append(text)
+                comments.append(text)
             if k == 0 and key in DATE_KEYS:
                 dates.setdefault(key, (number, value.strip()))
         key = next((key for key in DATE_KEYS if key in dates), None)
@@ -188,7 +188,7 @@ class _Comments:
             self.date = iso_date(value)
             if self.date is None:
                 raise DocumentFaultError(number, "", f"{key}: must be an ISO date (2024-05-31), got {shown(value)}")
-        return name, tuple(own)
+        return name, tuple(comments)
 
     def _declare(self, value: str, k: int, number: int, name: str) -> None:
         if k > 0 and value != self.declared:
@@ -206,7 +206,7 @@ def fault_of_fields(declared: str) -> str | None:
 
 
 def require_fields(entity_fields: str) -> None:
-    """Raise ParameterError unless given a valid declaration of fields."""
+    """Raise ParameterError if a declaration of fields is invalid."""
     fault = fault_of_fields(entity_fields)
     if fault is not None:
         raise ParameterError(fault, parameter="entity_fields")
@@ -214,17 +214,17 @@ def require_fields(entity_fields: str) -> None:
 
 def _mentions(
     rows: ConlluRows, fields: Sequence[str], on_crossing: OnCrossing
-) -> tuple[list[Found], Mapping[str, int]]:
+) -> tuple[list[MatchedMention], Mapping[str, int]]:
     """Match the brackets of a document."""
     collector = MentionCollector("Entity", on_crossing, rows.sentences)
     id_field = next(i for i, name in enumerate(fields) if name in IDS)
-    for value, place in rows.annotations:
+    for value, position in rows.annotations:
         chunks = _CHUNK.findall(value)
         if not value or "".join(chunks) != value:
-            _raise_fault(rows, place, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
+            _raise_fault(rows, position, f"must be brackets like (e1-...), (e1-... or e1), got {shown(value)}")
         for chunk in chunks:
             if chunk[0] != "(":
-                collector.close(chunk[:-1], place, chunk)
+                collector.close(chunk[:-1], position, chunk)
                 continue
             values = tuple(chunk[1:].rstrip(")").split("-", len(fields) - 1))
             name = values[id_field] if id_field < len(values) else ""
@@ -232,31 +232,32 @@ def _mentions(
             entity, i, n = (match[1], int(match[2]), int(match[3])) if match else (name, 1, 1)
             if not entity or not 1 <= i <= n:
                 rule = f"an opening bracket must contain an id in field {id_field + 1}, parts as [1/2]"
-                _raise_fault(rows, place, f"{rule}, got {shown(chunk)}")
-            collector.open(name, Bracket(entity, place, chunk, values, i, n))
+                _raise_fault(rows, position, f"{rule}, got {shown(chunk)}")
+            collector.open(name, Bracket(entity, position, chunk, values, i, n))
             if chunk.endswith(")"):
-                collector.close(name, place, chunk)
+                collector.close(name, position, chunk)
     return collector.finish(), dict(collector.skipped)
 
 
-def _head(found: Found, fields: Sequence[str], rows: ConlluRows, heads: Sequence[int]) -> int:
-    """Return the token that the field head names, or the first whose syntactic head lies outside the span."""
-    values = dict(zip(fields, found.bracket.values, strict=False))
-    written = values.get("head")
-    if written:
-        number = int(written) if re.fullmatch("[0-9]{1,9}", written) else 0
-        if not 1 <= number <= len(found.nodes):
-            rule = f"head must be a word of the mention (1 to {len(found.nodes)})"
-            _raise_fault(rows, found.bracket.place, f"{rule}, got {shown(written)} in {shown(found.bracket.text)}")
-        token = rows.words[found.nodes[number - 1]]
+def _head(mention: MatchedMention, fields: Sequence[str], rows: ConlluRows, heads: Sequence[int]) -> int:
+    """Token that the field head names, or the first token whose syntactic head lies outside the span."""
+    values = dict(zip(fields, mention.bracket.values, strict=False))
+    head_text = values.get("head")
+    if head_text:
+        number = int(head_text) if re.fullmatch("[0-9]{1,9}", head_text) else 0
+        if not 1 <= number <= len(mention.nodes):
+            rule = f"head must be a word of the mention (1 to {len(mention.nodes)})"
+            actual = f"{shown(head_text)} in {shown(mention.bracket.text)}"
+            _raise_fault(rows, mention.bracket.position, f"{rule}, got {actual}")
+        token = rows.words[mention.nodes[number - 1]]
         if token >= 0:
             return token
-    inside = [token for start, end in found.parts for token in range(start, end)]
-    return next(token for token in inside if heads[token] not in inside)
+    span_tokens = [token for start, end in mention.spans for token in range(start, end)]
+    return next(token for token in span_tokens if heads[token] not in span_tokens)
 
 
-def _raise_fault(rows: ConlluRows, place: Place, reason: str) -> NoReturn:
-    raise DocumentFaultError(place.line, rows.sentences[place.sentence], f"Entity: {reason}")
+def _raise_fault(rows: ConlluRows, position: BracketPosition, reason: str) -> NoReturn:
+    raise DocumentFaultError(position.line, rows.sentences[position.sentence], f"Entity: {reason}")
 
 
 def _decoded(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Annotated documents of any format: several files, one after another, and which mentions brackets can represent."""
+"""Annotated documents of any format: streams of several files, and mentions that brackets can represent."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ _WRITABLE = {
 
 
 @dataclass(slots=True)
-class Written:
-    """Counts of what a writer wrote and left out.
+class WriteCounts:
+    """Numbers of documents and mentions that a writer wrote, and of mentions that it left out.
 
     Attributes
     ----------
@@ -141,18 +141,18 @@ def write_annotated(
     singletons: bool,
     on_unwritable: OnUnwritable,
     overwrite: bool,
-) -> Written:
-    """Write documents to a new file; `lines_of` makes the lines of a document with the mentions to write."""
+) -> WriteCounts:
+    """Write documents to a new file; `lines_of` gives the lines of a document from the mentions to write."""
     choice("on_unwritable", on_unwritable, get_args(OnUnwritable))
-    written = Written()
+    written = WriteCounts()
     with new_text_file(path, overwrite=overwrite) as write:
         for document in elements("documents", documents, AnnotatedDocument):
-            kept = kept_mentions(
+            writable = kept_mentions(
                 document, singletons=singletons, on_unwritable=on_unwritable, left_out=written.left_out
             )
-            write("\n".join(lines_of(document, kept)) + "\n")
+            write("\n".join(lines_of(document, writable)) + "\n")
             written.n_documents += 1
-            written.n_mentions += len(kept)
+            written.n_mentions += len(writable)
     return written
 
 
@@ -166,7 +166,7 @@ class TokenBrackets:
 
 
 def layout(mentions: Ints32) -> dict[int, TokenBrackets]:
-    """Brackets of each token that has any: the longest is opened first, the one opened last is closed first."""
+    """Brackets of each token with brackets: longer mentions open first; the mention that opened last closes first."""
     brackets: dict[int, TokenBrackets] = defaultdict(TokenBrackets)
     for i, (start, end, _) in enumerate(mentions.tolist()):
         if end == start + 1:
@@ -180,10 +180,10 @@ def layout(mentions: Ints32) -> dict[int, TokenBrackets]:
 def kept_mentions(
     document: AnnotatedDocument, *, singletons: bool, on_unwritable: OnUnwritable, left_out: Counter[str]
 ) -> list[int]:
-    """Return the mentions to write; the others are counted by reason.
+    """Return the mentions to write; other mentions are counted in `left_out` by reason.
 
-    Brackets cannot represent mentions that cross the bounds of a sentence, nor the later of two mentions of one entity
-    that cross each other. Entities of one remaining mention are singletons.
+    Brackets cannot represent mentions that cross the bounds of a sentence, or the later of two mentions of one entity
+    that cross each other. Entities with one remaining mention are singletons.
 
     Raises
     ------
@@ -200,23 +200,23 @@ def kept_mentions(
                 place=f"doc_id {document.doc_id!r}",
                 hint=ParameterHint("on_unwritable", "can skip it"),
             )
-    kept = [i for i in range(document.n_mentions) if i not in reasons]
+    writable = [i for i in range(document.n_mentions) if i not in reasons]
     left_out.update(reasons.values())
     if not singletons:
-        sizes = Counter(document.entities[i] for i in kept)
-        alone = {i for i in kept if sizes[document.entities[i]] == 1}
-        if alone:
-            left_out["singletons"] += len(alone)
-        kept = [i for i in kept if i not in alone]
-    return kept
+        sizes = Counter(document.entities[i] for i in writable)
+        singleton_mentions = {i for i in writable if sizes[document.entities[i]] == 1}
+        if singleton_mentions:
+            left_out["singletons"] += len(singleton_mentions)
+        writable = [i for i in writable if i not in singleton_mentions]
+    return writable
 
 
 def _unwritable(document: AnnotatedDocument) -> dict[int, str]:
     reasons: dict[int, str] = {}
-    around: dict[str, list[int]] = defaultdict(list)  # ends of mentions of the entity that may contain the current one
+    open_ends: dict[str, list[int]] = defaultdict(list)  # by entity: ends of mentions that may contain the current one
     sents = document.tokens.sent
     for i, ((start, end, _), entity) in enumerate(zip(document.mentions.tolist(), document.entities, strict=True)):
-        ends = around[entity]
+        ends = open_ends[entity]
         while ends and ends[-1] <= start:
             ends.pop()
         if sents[start] != sents[end - 1]:

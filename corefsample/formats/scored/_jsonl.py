@@ -1,6 +1,6 @@
 """Pre-scored mention files as JSON Lines, plain or gzip: one document per line.
 
-The reader also enforces what JSON's own readers do not: numbers are finite, and no key repeats.
+The reader also enforces two rules that JSON libraries do not enforce: numbers are finite, and no key repeats.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _REQUIRED_OF_PARSES = ("doc_id", "tokens", "parses")
 _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
-_BATCH_BYTES = 8 * 2**20  # of lines; as Python objects they take some ten times that
+_BATCH_BYTES = 8 * 2**20  # limit of the lines of a batch, which take some ten times more memory as Python objects
 _NOT_UTF8 = "save the file as UTF-8"
 _NOT_LINES = "one object per line, no list around them"
 
@@ -73,9 +73,9 @@ class JsonLinesReader(LineReader):
     """Stream of batches from one file of JSON Lines."""
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """Yield batches of up to `size` documents, fewer where they are long, with the lines that are no documents."""
+        """Yield batches of up to `size` documents, fewer if they are long, with the lines that are no documents."""
         rows: list[dict[str, Any]] = []
-        places: list[int] = []
+        line_numbers: list[int] = []
         rejected: list[Rejected] = []
         n_bytes = 0
         for number, line, is_complete in self.byte_lines():
@@ -86,16 +86,16 @@ class JsonLinesReader(LineReader):
                     message, raised_by = too_long()
                     raise _FaultError(message, hint=raised_by)
                 rows.append(_decoded(line, is_first=number == 1))
-                places.append(number)
+                line_numbers.append(number)
             except _FaultError as error:
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 reason, hint = error.fault
                 rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
             n_bytes += len(line)
             if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
-                yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
-                rows, places, rejected, n_bytes = [], [], [], 0
-        yield DocumentBatch.of_rows(self.path, rows, "line", places), rejected
+                yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
+                rows, line_numbers, rejected, n_bytes = [], [], [], 0
+        yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
 
 
 @contextmanager
@@ -125,11 +125,11 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     doc_id = _known_id(raw)
     has_parses = _version(raw, doc_id) == PARSES_VERSION
     decoders, required = (_PARSES_FIELDS, _REQUIRED_OF_PARSES) if has_parses else (_FIELDS, _REQUIRED)
-    _require_distinct_keys(line, raw, doc_id, known=decoders)
+    _require_distinct_keys(line, raw, doc_id, decoders)
     tokens = bytes(raw.get("tokens", b""))
     row = _fields(raw, decoders, required, doc_id)
     if row["tokens"] is not None:
-        _require_distinct_keys(tokens, row["tokens"], doc_id, known=TOKEN_COLUMNS)
+        _require_distinct_keys(tokens, row["tokens"], doc_id, TOKEN_COLUMNS)
     row["metadata"] = _metadata(line, raw)
     if has_parses:
         return _with_parses(row, doc_id)
@@ -152,7 +152,7 @@ def _fields(
     doc_id: str,
     prefix: str = "",
 ) -> dict[str, Any]:
-    """Take the fields of the format out of an object; those that are absent are None."""
+    """Remove the fields of the format from an object, and decode them; absent fields are None."""
     row: dict[str, Any] = {}
     for name, decoder in decoders.items():
         if name not in raw:
@@ -165,7 +165,7 @@ def _fields(
 
 
 def _with_parses(document: dict[str, Any], doc_id: str) -> dict[str, Any]:
-    """The row of the first parse of a document of version 2, with the rows of all as `parses`."""
+    """The row of the first parse of a document of version 2, with the rows of all parses as `parses`."""
     shared, members = document.pop("tokens"), document.pop("parses")
     if not members:
         raise _FaultError("parses must have at least one parse, got none", doc_id)
@@ -175,7 +175,7 @@ def _with_parses(document: dict[str, Any], doc_id: str) -> dict[str, Any]:
 
 def _decoded_parse(member: msgspec.Raw, shared: dict[str, msgspec.Raw], doc_id: str, prefix: str) -> dict[str, Any]:
     raw = _typed(prefix.rstrip("."), _OBJECT, member, doc_id)
-    _require_distinct_keys(bytes(member), raw, doc_id, known=_PARSE_FIELDS)
+    _require_distinct_keys(bytes(member), raw, doc_id, _PARSE_FIELDS)
     row = _fields(raw, _PARSE_FIELDS, _PARSE_FIELDS.keys() - {"gold"}, doc_id, prefix)
     if raw:
         names = ", ".join(_PARSE_FIELDS)
@@ -190,7 +190,7 @@ def _decoded_parse(member: msgspec.Raw, shared: dict[str, msgspec.Raw], doc_id: 
 
 
 def _metadata(line: bytes, raw: dict[str, msgspec.Raw]) -> str | None:
-    """Everything else in an object, as JSON."""
+    """The remaining fields of an object, as JSON."""
     text = msgspec.json.encode(raw).decode() if raw else None
     try:
         msgspec.json.decode(text or "{}")
@@ -204,8 +204,10 @@ def _missing(name: str, doc_id: str) -> _FaultError:
     return _FaultError(reason, doc_id, hint)
 
 
-def _require_distinct_keys(text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: str, *, known: Collection[str]) -> None:
-    key = repeated_key(text, raw, known)
+def _require_distinct_keys(
+    text: bytes, raw: Mapping[str, msgspec.Raw], doc_id: str, plain_keys: Collection[str]
+) -> None:
+    key = repeated_key(text, raw, plain_keys)
     if key is not None:
         raise _FaultError(f"{shown(key)} must appear once in a JSON object, got it again", doc_id)
 
@@ -226,11 +228,11 @@ def _tokens(raw: dict[str, msgspec.Raw], doc_id: str, prefix: str = "") -> tuple
             raise _missing(f"{prefix}tokens.{name}", doc_id)
         decoder = _STRINGS if name in STRING_COLUMNS else _INTEGERS
         tokens[name] = _typed(f"{prefix}tokens.{name}", decoder, raw.pop(name), doc_id)
-    wanted = len(tokens["text"])
+    n_tokens = len(tokens["text"])
     for name, value in raw.items():
         length = len(_typed(f"{prefix}tokens.{name}", _ANY_LIST, value, doc_id))
-        if length != wanted:
-            rule = f"{prefix}tokens.{name} must be as long as tokens.text ({wanted})"
+        if length != n_tokens:
+            rule = f"{prefix}tokens.{name} must be as long as tokens.text ({n_tokens})"
             raise _FaultError(f"{rule}, got {length}", doc_id)
     return tokens, msgspec.json.encode(raw).decode() if raw else None
 
@@ -245,7 +247,7 @@ def _typed(name: str, decoder: msgspec.json.Decoder[Any], raw: msgspec.Raw, doc_
 
 
 def _found(raw: msgspec.Raw, path: str) -> str:
-    """Describe the value at a path such as [3][0], for a message that lacks it."""
+    """Text for an error message with the value at a path such as [3][0]."""
     try:
         value = json.loads(bytes(raw))
         for index in re.findall(r"\[(\d+)\]", path):
@@ -256,17 +258,17 @@ def _found(raw: msgspec.Raw, path: str) -> str:
 
 
 def _malformed(line: bytes, error: Exception, *, is_first: bool = False) -> _FaultError:
-    """Describe a line that is no JSON; NaN and Infinity, which Python's json writes, are named with their path."""
+    """Error for a line that is no JSON; it names the path of NaN or Infinity, which Python's json writes."""
     try:
-        content = json.loads(line)
-        invalid = non_finite(content)
+        tree = json.loads(line)
+        invalid = non_finite(tree)
     except (ValueError, RecursionError) as fault:
         utf8 = isinstance(error, UnicodeDecodeError) or isinstance(fault, UnicodeDecodeError)
         hint = _NOT_UTF8 if utf8 else _NOT_LINES if is_first else None
         return _FaultError(f"a line must be JSON, got: {error} in {shown(_start(line))}", hint=hint)
     if invalid is None:
         return _FaultError(f"a line must be JSON, got: {error}")
-    doc_id = content.get("doc_id") if isinstance(content, dict) else None
+    doc_id = tree.get("doc_id") if isinstance(tree, dict) else None
     path, value = invalid
     reason = f"{path.lstrip('.') or 'a line'} must be finite, got {value}"
     return _FaultError(reason, doc_id if isinstance(doc_id, str) else "")
@@ -276,8 +278,8 @@ def _start(line: bytes) -> str:
     return line[:80].decode("utf-8", "replace").strip()
 
 
-def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collection[str]) -> str | None:
-    """Return a key that appears twice in a JSON object, of which a reader keeps only the last value, or None.
+def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], plain_keys: Collection[str]) -> str | None:
+    """Return a key that appears twice in a JSON object, whose first value a reader would lose, or None.
 
     Parameters
     ----------
@@ -285,8 +287,8 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collect
         JSON text of the object, which is valid.
     members
         Members that a reader keeps, with the JSON text of each value.
-    known
-        Keys whose values are lists or plain, or are checked elsewhere; the values of all others are searched as well.
+    plain_keys
+        Keys whose values contain no objects, or are checked elsewhere; values of all other keys are searched as well.
     """
     values = [bytes(value) for value in members.values()]
     # A lost member would have left two or more quotation marks in the text: those around its key.
@@ -295,12 +297,12 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], known: Collect
         repeated = _first_repeated(text)
         if repeated is not None:
             return repeated
-    inner = (value for key, value in zip(members, values, strict=True) if key not in known and b"{" in value)
+    inner = (value for key, value in zip(members, values, strict=True) if key not in plain_keys and b"{" in value)
     return next((repeated for value in inner if (repeated := _first_repeated(value)) is not None), None)
 
 
 class _RepeatedKeyError(Exception):
-    """Carries the key."""
+    """Signals a key that appears twice; its argument is the key."""
 
 
 def _first_repeated(text: bytes) -> str | None:
@@ -311,8 +313,8 @@ def _first_repeated(text: bytes) -> str | None:
 
     try:
         json.loads(text, object_pairs_hook=pairs)
-    except _RepeatedKeyError as found:
-        return str(found)
+    except _RepeatedKeyError as repetition:
+        return str(repetition)
     except (ValueError, RecursionError):  # too long a number, too deep a list: other checks report it
         return None
     return None

@@ -24,8 +24,8 @@ from corefsample.files._reading import ReadProgress
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
-BATCH_BYTES = 32 * 2**20  # decoded
-_READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all that it has read until the end
+BATCH_BYTES = 32 * 2**20  # limit of the decoded bytes of a batch
+_READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all data of the file until the end
 
 
 class ParquetReader(ReadProgress):
@@ -36,7 +36,7 @@ class ParquetReader(ReadProgress):
     path
         Path of the file.
     groups
-        Row groups to read. By default all are read.
+        Numbers of the row groups to read. By default all row groups are read.
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class ParquetReader(ReadProgress):
                 raise InputError(f"column {reason}, got {', '.join(schema.names)}", place=path, hint=hint)
         if self._has_parses and (fault := parses_fault(schema)) is not None:
             raise InputError(fault, place=path)
-        own = {*columns, *(f"tokens.{field.name}" for field in SCHEMA.field("tokens").type)}
-        foreign = [name for name in names if name not in own]
-        if foreign:
+        format_columns = {*columns, *(f"tokens.{field.name}" for field in SCHEMA.field("tokens").type)}
+        foreign_columns = [name for name in names if name not in format_columns]
+        if foreign_columns:
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
-            raise InputError(f"{rule}, got {', '.join(foreign[:5])}", place=path)
+            raise InputError(f"{rule}, got {', '.join(foreign_columns[:5])}", place=path)
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """Yield batches of up to `size` documents, fewer where they are long, with rows whose numbers do not fit."""
+        """Yield batches of up to `size` documents, fewer if they are long, with rows whose numbers do not fit."""
         about = self._file.metadata
         groups = range(about.num_row_groups) if self._groups is None else self._groups
         n_bytes, n_read = total_size([self.path]), 0
@@ -128,13 +128,13 @@ class ParquetReader(ReadProgress):
                 reason_of_parse = next((f"parses[{k}].{reason}" for k, reason in faults if reason is not None), None)
                 if reason_of_parse is not None:
                     reasons[d] = reason_of_parse
-        good = [d for d in range(table.num_rows) if d not in reasons]
-        rows = np.flatnonzero(np.isin(np.repeat(np.arange(table.num_rows), counts), good))
-        places = first + np.array(good, np.int64)
+        valid = [d for d in range(table.num_rows) if d not in reasons]
+        rows = np.flatnonzero(np.isin(np.repeat(np.arange(table.num_rows), counts), valid))
+        row_numbers = first + np.array(valid, np.int64)
         cast = self._cast(columns.take(pa.array(rows)))
-        every = DocumentBatch(self.path, cast, "row", np.repeat(places, counts[good]).tolist())
-        parses = ParseRows.of(counts[good], weights[rows], every)  # the weights have yet to be checked
-        batch = DocumentBatch(self.path, cast.take(pa.array(parses.firsts)), "row", places.tolist(), parses)
+        parse_batch = DocumentBatch(self.path, cast, "row", np.repeat(row_numbers, counts[valid]).tolist())
+        parses = ParseRows.of(counts[valid], weights[rows], parse_batch)  # the weights have yet to be checked
+        batch = DocumentBatch(self.path, cast.take(pa.array(parses.firsts)), "row", row_numbers.tolist(), parses)
         return batch, [self._rejected(table, d, first, reason) for d, reason in sorted(reasons.items())]
 
     def _rejected(self, table: pa.RecordBatch, row: int, first: int, reason: str) -> Rejected:
@@ -153,11 +153,11 @@ class ParquetReader(ReadProgress):
 
     def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
         """Describe the value that keeps a row from being cast, or return None."""
-        alone = table.take(pa.array([row], pa.int64()))  # not a slice: the cast looks at the other rows too
+        single_row = table.take(pa.array([row], pa.int64()))  # not a slice: the cast looks at the other rows too
         try:
-            self._cast(alone)
+            self._cast(single_row)
         except pa.ArrowInvalid as error:
-            values = alone.to_pylist()[0]
+            values = single_row.to_pylist()[0]
             faults = (_number_fault(values[field.name], field.type, field.name) for field in SCHEMA)
             return next(filter(None, faults), one_line(error))
         return None
@@ -168,7 +168,7 @@ def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
     if pa.types.is_struct(kind) and value is not None:
         faults = (_number_fault(value[field.name], field.type, f"{path}.{field.name}") for field in kind)
     elif pa.types.is_list(kind) and value is not None:
-        faults = (_number_fault(each, kind.value_type, f"{path}[{i}]") for i, each in enumerate(value))
+        faults = (_number_fault(element, kind.value_type, f"{path}[{i}]") for i, element in enumerate(value))
     elif pa.types.is_integer(kind) and value is not None and not -(2**31) <= value < 2**31:
         return f"{path} must fit into 32 bits, got {value}"
     elif pa.types.is_integer(kind) and value is not None and value != int(value):
@@ -184,7 +184,7 @@ def row_group_sizes(path: str) -> list[int]:
     Raises
     ------
     InputError
-        If it is no Parquet file of this format.
+        If the file is not a Parquet file of this format.
     """
     about = ParquetReader(path)._file.metadata
     return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
@@ -198,23 +198,23 @@ def _names(schema: pa.Schema) -> list[str]:
     return names
 
 
-def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _alike(actual: pa.DataType, expected: pa.DataType) -> bool:
     """True if a cast keeps the kind of the data and changes only its width: text stays text, a number a number."""
     kinds = pa.types
-    if kinds.is_dictionary(found):
-        return _alike(found.value_type, wanted)
-    if kinds.is_null(found):
+    if kinds.is_dictionary(actual):
+        return _alike(actual.value_type, expected)
+    if kinds.is_null(actual):
         return True
-    if kinds.is_list(wanted):
-        is_list = kinds.is_list(found) or kinds.is_large_list(found) or kinds.is_fixed_size_list(found)
-        return bool(is_list and _alike(found.value_type, wanted.value_type))
-    if kinds.is_struct(wanted):
-        names = {field.name for field in found} if kinds.is_struct(found) else set()
-        return all(field.name in names and _alike(found.field(field.name).type, field.type) for field in wanted)
-    if kinds.is_string(wanted):  # and dates, which become ISO dates
-        return bool(kinds.is_string(found) or kinds.is_large_string(found) or kinds.is_date(found))
+    if kinds.is_list(expected):
+        is_list = kinds.is_list(actual) or kinds.is_large_list(actual) or kinds.is_fixed_size_list(actual)
+        return bool(is_list and _alike(actual.value_type, expected.value_type))
+    if kinds.is_struct(expected):
+        names = {field.name for field in actual} if kinds.is_struct(actual) else set()
+        return all(field.name in names and _alike(actual.field(field.name).type, field.type) for field in expected)
+    if kinds.is_string(expected):  # and dates, which become ISO dates
+        return bool(kinds.is_string(actual) or kinds.is_large_string(actual) or kinds.is_date(actual))
     # The cast itself raises for a float that is not whole.
-    return bool(kinds.is_integer(found) or kinds.is_floating(found))
+    return bool(kinds.is_integer(actual) or kinds.is_floating(actual))
 
 
 _OF_DOCUMENT = ("doc_id", "date", "metadata")

@@ -106,9 +106,9 @@ class DocumentStream(FileSeries):
         return (self.accepted(*read)[0] for read in self.checked())
 
     def checked(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """Read the files as iteration does: the documents of each batch that satisfy the format, and the others.
+        """Read the files as iteration does: yield the documents of each batch that satisfy the format, and the others.
 
-        Each batch is given to `accepted` before the next is read.
+        Pass each batch to `accepted` before the next batch is read.
         """
         self._seen = SeenIds()
         for path, reader in self._readers(self._opened):
@@ -123,7 +123,7 @@ class DocumentStream(FileSeries):
     def accepted(
         self, valid: DocumentBatch, rejected: list[Rejected], reasons: Mapping[int, str | Fault] = MappingProxyType({})
     ) -> tuple[DocumentBatch, list[int]]:
-        """The documents of a batch that are accepted, and their rows in it; the others are rejected.
+        """Accept documents of a batch, and report the others as rejected; return them and their rows in the batch.
 
         Parameters
         ----------
@@ -152,27 +152,27 @@ class DocumentStream(FileSeries):
             return _DamagedFile(error)
 
     def _checked(
-        self, reader: JsonLinesReader | ParquetReader | _DamagedFile, of_file: Mapping[str, str]
+        self, reader: JsonLinesReader | ParquetReader | _DamagedFile, file_metadata: Mapping[str, str]
     ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """The documents of each batch that satisfy the format, and the others; `of_file` is metadata of all of them."""
-        day = of_file.get("date", "")
+        """Yield the valid and the rejected documents of each batch; `file_metadata` is added to their metadata."""
+        day = file_metadata.get("date", "")
         for undated, rejected in reader.batches(self._batch_size):
             read = undated if iso_date(day) is None else undated.dated(day)
             batch = read
             if self._selected is not None:
-                metadata = ({**of_file, **read.metadata(row)} for row in range(len(read)))
+                metadata = ({**file_metadata, **read.metadata(row)} for row in range(len(read)))
                 rows = [row for row, each in enumerate(metadata) if self._selected(read.doc_ids[row], each)]
                 batch = read.take(np.array(rows, np.int64))
             valid, faults = checked(batch, self._needs)
             if valid.parses is not None and not self._parses:
-                several = np.flatnonzero(valid.parses.counts > 1).tolist()
-                rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in several]
+                rows_of_several = np.flatnonzero(valid.parses.counts > 1).tolist()
+                rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in rows_of_several]
                 valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
 
 
 class _DamagedFile(ReadProgress):
-    """In place of the reader of a file that cannot be opened: the error is raised where its documents are read."""
+    """Reader of a file that cannot be opened: it raises the error when documents are requested."""
 
     def __init__(self, error: DamagedFileError) -> None:
         super().__init__()
@@ -303,31 +303,31 @@ class _ShapeFaults(dict[int, Fault]):
         self.setdefault(row, Fault(reason))
 
     def add_missing(self, name: str, column: pa.Array) -> None:
-        """Add the rows without a field."""
+        """Add the rows without the field `name`."""
         if column.null_count:
             for row in np.flatnonzero(column.is_null()).tolist():
                 self.setdefault(row, missing_field(name))
 
     def add_unlike(
-        self, name: str, lists: pa.ListArray, like: str, model: pa.ListArray, where: pa.BooleanArray = None
+        self, name: str, lists: pa.ListArray, reference: str, model: pa.ListArray, applies: pa.BooleanArray = None
     ) -> None:
-        """Add the rows, of those `where` is true, whose list is not as long as another one."""
-        wanted, lengths = _lengths(model), _lengths(lists)
-        unlike = wanted != lengths
-        if where is not None:
-            unlike &= where.to_numpy(zero_copy_only=False)
+        """Add the rows whose list is not as long as the list of `model`, by default among all rows."""
+        expected, lengths = _lengths(model), _lengths(lists)
+        unlike = expected != lengths
+        if applies is not None:
+            unlike &= applies.to_numpy(zero_copy_only=False)
         for row in np.flatnonzero(unlike).tolist():
-            self.add(row, f"{name} must be as long as {like} ({wanted[row]}), got {lengths[row]}")
+            self.add(row, f"{name} must be as long as {reference} ({expected[row]}), got {lengths[row]}")
 
     def add_nulls(self, name: str, lists: pa.ListArray) -> None:
         """Add the rows with a null in their list, or in a list of their list."""
         levels: list[Ints] = []  # bounds of the lists of each level, the innermost first
         values: pa.Array = lists
         while pa.types.is_list(values.type):
-            own, values = flat_lists(values)
-            levels.insert(0, own)
-            for place in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
-                row, position = place, ""
+            list_bounds, values = flat_lists(values)
+            levels.insert(0, list_bounds)
+            for index in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
+                row, position = index, ""
                 for bounds in levels:
                     inner, row = row, _row_of(bounds, row)
                     position = f"[{inner - int(bounds[row])}]{position}"
@@ -352,7 +352,7 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
         faults.add_unlike(name, table.column(name), "mentions", spans["start"])
     for name in TOKEN_COLUMNS[1:]:
         faults.add_unlike(f"tokens.{name}", tokens[name], "tokens.text", tokens["text"])
-    faults.add_unlike("gold", gold, "mentions", spans["start"], where=gold.is_valid())
+    faults.add_unlike("gold", gold, "mentions", spans["start"], applies=gold.is_valid())
     for name, lists in spans.items():
         faults.add_nulls(f"mentions.{name}", lists)
     for name, lists in tokens.items():
@@ -368,8 +368,8 @@ def _lengths(lists: pa.ListArray) -> Ints:
     return np.diff(flat_lists(lists)[0])
 
 
-def _row_of(bounds: Ints, place: int) -> int:
-    return int(np.searchsorted(bounds, place, side="right")) - 1
+def _row_of(bounds: Ints, index: int) -> int:
+    return int(np.searchsorted(bounds, index, side="right")) - 1
 
 
 def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
@@ -377,23 +377,23 @@ def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
     rows = [row for row in range(table.num_rows) if row not in faults]
     valid_rows = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
     bounds, antecedents = flat_lists(valid_rows.column("antecedents"))
-    wanted, lengths = _lengths(antecedents), _lengths(flat_lists(valid_rows.column("scores"))[1])
-    for mention in np.flatnonzero(wanted != lengths).tolist():
+    expected, lengths = _lengths(antecedents), _lengths(flat_lists(valid_rows.column("scores"))[1])
+    for mention in np.flatnonzero(expected != lengths).tolist():
         row = _row_of(bounds, mention)
         i = mention - int(bounds[row])
-        reason = f"scores[{i}] must be as long as antecedents[{i}] ({wanted[mention]}), got {lengths[mention]}"
+        reason = f"scores[{i}] must be as long as antecedents[{i}] ({expected[mention]}), got {lengths[mention]}"
         faults.add(rows[row], reason)
 
 
 def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
     """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
     bounds, texts = flat_lists(batch.table.column("gold"))
-    bad = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
-    if bad:
-        for place in np.flatnonzero(pc.is_in(texts, pa.array(bad, texts.type))).tolist():
-            row = _row_of(bounds, place)
-            rule = f"gold[{place - int(bounds[row])}] must be JSON of a number or a string"
-            faults.add(row, f"{rule}, got {texts[place].as_py()!r}")
+    bad_texts = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
+    if bad_texts:
+        for index in np.flatnonzero(pc.is_in(texts, pa.array(bad_texts, texts.type))).tolist():
+            row = _row_of(bounds, index)
+            rule = f"gold[{index - int(bounds[row])}] must be JSON of a number or a string"
+            faults.add(row, f"{rule}, got {texts[index].as_py()!r}")
     _add_bad_objects(faults, batch, "metadata", FIELDS)
     _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
     for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):

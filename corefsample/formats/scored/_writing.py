@@ -21,7 +21,7 @@ from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
 from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
 
 QUARANTINE = ".quarantine.jsonl"
-_BATCH = 64  # documents in memory
+_BATCH = 64  # number of documents in memory
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def write_documents(
 
 
 def _require_writable_document(document: ScoredDocument, number: int) -> None:
-    """Raise unless given a document that JSON can represent."""
+    """Raise if `document` is not a document that JSON can represent."""
     if not isinstance(document, ScoredDocument):
         actual = f"{shown(document)} (document {number})"
         raise ParameterError(f"must be ScoredDocuments, got {actual}", parameter="documents")
@@ -90,10 +90,10 @@ def _require_writable_document(document: ScoredDocument, number: int) -> None:
 
 
 class QuarantineFile:
-    """Writes rejected documents to a file of JSON Lines, which is made for the first one.
+    """Writer of rejected documents to a file of JSON Lines, which is created with the first document.
 
-    Each line has source, place, doc_id, reason, and the document as it came. Lines are written at once, so that a full
-    disk is reported at its document.
+    Each line has source, place, doc_id, reason, and the unchanged document. Lines are written at once, so that the
+    error of a full disk is raised at its document.
     """
 
     def __init__(self, path: str) -> None:

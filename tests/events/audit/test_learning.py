@@ -270,7 +270,7 @@ def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pyt
     others = np.setdiff1d(np.arange(400), PLAN.sample)[:30]
     extra = chosen_sheet(tmp_path / "c.csv", FRAME.doc_ids[others].tolist())
     alone, both = read_sheets(PLAN, [sheet]), read_sheets(PLAN, [sheet, extra])
-    assert sorted(both.chosen) == others.tolist()
+    assert sorted(both.hand_picked) == others.tolist()
     assert (both.labels == alone.labels).all()
     assert estimate_counts(PLAN, both).to_frame().equals(estimate_counts(PLAN, alone).to_frame())
     assert caplog.messages == ["labels of 30 documents that a person chose are not used"]

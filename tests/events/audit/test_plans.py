@@ -15,7 +15,8 @@ from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from events.audit import AuditFrame, plan_audit
-from events.audit._plan import allocate, best_cuts, extend_plan
+from events.audit._plan import extend_plan
+from events.audit._strata import allocate, best_cuts
 
 
 def test_strata_are_ranges_of_p() -> None:
