@@ -229,12 +229,25 @@ def _with_all_documents(
     if contents:
         evidence["label"] = [next(filter(None, (each.row_label(*row) for each in contents)), "") for row in rows]
         report.counts["audit"] = _targets(audited, taught)
+    if audited is not None:
+        _put_audited_ends(report.counts, audited)
     if taught is not None:
         evidence["learned"] = [taught.row_probability(*row) for row in rows]
         report.counts["chosen"] = sorted(taught.chosen)
     others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
     report.counts["others"] = others.content
     return dataclasses.replace(report, others=others, audit=audited, learned=taught)
+
+
+def _put_audited_ends(counts: dict[str, Any], audited: LabelContent) -> None:
+    """Replace the ends of the error of the rule by those of the audit, for audited actors."""
+    rows = {(*target["key"], row["period"]): row for target in audited.targets for row in target["rows"]}
+    for actor in counts["actors"]:
+        key = actor["same"]["event"], actor["same"].get("actor", "")
+        of_actor = [rows.get((*key, period["label"])) for period in counts["periods"]]
+        if RULE_ENDS[0] in actor and any(of_actor):
+            for name, end in zip(RULE_ENDS, ("lower", "upper"), strict=True):
+                actor[name] = [row[end] if row else 0 for row in of_actor]  # a period without documents has no row
 
 
 def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list[dict[str, Any]]:
