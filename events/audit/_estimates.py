@@ -237,7 +237,8 @@ def estimate_counts(
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `plan` is not an AuditPlan or `labels` not SheetLabels, `level`, `method` or `assume` is invalid, or P of
+        `learned` or `proxies` is not one value in [0, 1] for each document.
     InputError
         If a stratum has no label.
     """

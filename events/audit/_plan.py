@@ -232,7 +232,8 @@ def plan_audit(
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule, or the labels are too few for the floors.
+        If `cuts` do not rise or are outside (0, 1], `groups`, a proxy or `clusters` is not one value per document, a
+        number or period is invalid, or the labels are too few for the floors.
     InputError
         If a label could not tell the targets apart.
     """
