@@ -25,7 +25,7 @@ MIN_PROB = 1e-4
 class AntecedentScorer(Protocol):
     """A scorer of antecedents, trained for one language.
 
-    `corefsample.scorers.load_scorer` loads a scorer by its name or path. All other code treats every kind alike.
+    `corefsample.scorers.load_scorer` loads a scorer by its name or path. No other code depends on the kind of a scorer.
     """
 
     @property

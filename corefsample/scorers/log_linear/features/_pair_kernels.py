@@ -241,7 +241,7 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
     """Place in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers, and a name close by.
 
-    A description of persons is of one, or of a group by its members; of an unknown name it says too little.
+    A description of persons counts if it means one person or the members of a group, and the name is not unknown.
     """
     how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
     if how < 0 or how > 2 or sentences > codes.DESCRIBED_WITHIN:
