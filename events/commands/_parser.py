@@ -138,11 +138,11 @@ class CommonOptions(Options):
     as_json
         Print a summary that programs can read.
     verbose
-        Log files, compiled kernels and more.
+        Print all log messages, such as the files that are read and the kernels that are compiled.
     quiet
-        Print warnings and errors alone.
+        Print only warnings and errors.
     log_file
-        Add all that is logged to FILE, as JSON Lines. [default: none]
+        File to which all log messages are added, as JSON Lines. [default: none]
     """
 
     max_line_mib: int = option(default=64, at_least=1)

@@ -43,14 +43,14 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     Attributes
     ----------
     bin_size
-        Pairs of mentions in an adaptive bin. [default: 5,000; with fewer than 100,000 pairs, a twentieth of them, at
-        least 50]
+        Number of pairs of mentions in an adaptive bin. [default: 5,000; with fewer than 100,000 pairs, a twentieth of
+        them, at least 50]
     norm
-        Norm of the error; rms is the paper's CalibErr.
+        Norm of the calibration error; rms is CalibErr of Nguyen & O'Connor (2015).
     level
-        Level of the confidence intervals.
+        Confidence level of the intervals.
     n_resamples
-        Number of random draws for intervals and tests.
+        Number of random draws for the intervals and tests.
     seed
         Seed of the random draws: the same seed gives the same intervals.
     """

@@ -56,21 +56,22 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     pipeline
         Name or folder of a spaCy pipeline with a transition parser.
     fit
-        Documents (.conllu) to fit the temperature to; repeatable. [default: TREEBANK, by halves]
+        File (.conllu) of documents to which the temperature is fitted; repeatable. [default: for each half of TREEBANK,
+        the other half]
     fit_by
-        Score of labelled arcs or roles that the temperature maximizes.
+        Score of labelled arcs or roles by which the temperature is fitted.
     temperature
-        Temperature at which to measure. [default: fitted]
+        Temperature at which parses are sampled. [default: the fitted temperature]
     temperatures
-        Temperatures that a fit tries: at least 3, ascending.
+        Temperatures that a fit tries, at least 3 in ascending order.
     n_samples
-        Number of parses drawn of each document.
+        Number of parses that are sampled for each document.
     n_words
-        Only the first sentences of each document, with at most so many words. [default: all]
+        Measure only the first sentences of each document, with at most this number of words. [default: all]
     sentences
-        Sentences of the pipeline's usual parse, or of the treebank.
+        Sentences of the parses: those of the pipeline's usual parse (predicted), or of the treebank (gold).
     rule
-        Shipped rule, or rule file, whose paths are measured.
+        Shipped rule, or rule file of your own, whose paths are measured.
     preset
         Preset of the rule.
     level

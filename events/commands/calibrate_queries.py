@@ -53,11 +53,11 @@ class CalibrateQueriesOptions(
         Recalibrations to compare: joint, likelihood, links, links-log, queries, queries-log. [default: those that
         docs/recalibration.md compares; joint and likelihood for the form kinds]
     n_resamples
-        Number of refits on resampled documents, or of draws of the recalibration.
+        Number of refits on resampled documents, or number of draws of a recalibration that was fitted elsewhere.
     group_by
-        Metadata field of the documents by which P is compared with the truth; may be repeated.
+        Metadata field by whose values P is compared with the truth; may be repeated.
     pictures
-        Draw reliability curves and coverage.
+        Draw pictures of reliability curves and of the coverage of intervals.
     """
 
     form: shared.Form = "global"

@@ -58,9 +58,9 @@ class DoctorOptions(Options):
     rule
         Rule whose hits in scored mentions are counted. [default: none]
     preset
-        Preset of --rule. [default: asserted, or the only one of a file]
+        Preset of the rule. [default: asserted, or the only preset of a file]
     lexicon
-        Lexicon for the examples of rules, for --rule, and for what coreference merges. [default: countries]
+        Lexicon of the actors, for the examples of rules, the hits of --rule, and merged actors. [default: countries]
     scheme
         Dependency scheme in which every preset must be able to match. [default: any]
     """

@@ -42,16 +42,17 @@ class EvaluateOptions(shared.Seed, shared.EntityFields):
     Attributes
     ----------
     match
-        Mentions are the same by their span, or by their head (equal spans first, then the most words in common).
+        Mentions match if they have the same span, or the same head (equal spans first, then the most words in common).
     singletons
-        Count entities of one mention; without, they are removed from SYSTEM and from GOLD.
+        Count entities of one mention; otherwise, they are removed from SYSTEM and from GOLD.
     clustering
-        Entities of a SYSTEM with scores. map: likeliest antecedents; sample: one sampled clustering; other names: the
-        smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM without singletons.
+        Entities of a SYSTEM with scores. map: those of the likeliest antecedents; sample: one sampled clustering; other
+        names: those with the smallest expected loss of that name. conll has 2.4 points of CoNLL more than map on GUM
+        without singletons.
     against
-        Another system on the same documents; the table shows by how much SYSTEM is better. [default: none]
+        File of a second system on the same documents, to which SYSTEM is compared. [default: none]
     n_samples
-        Number of samples behind the posterior of a SYSTEM with scores; 0: no posterior.
+        Number of samples for the posterior of a SYSTEM with scores; 0 for no posterior.
     level
         Confidence level of the intervals.
     n_resamples

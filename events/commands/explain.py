@@ -63,19 +63,20 @@ class ExplainOptions(shared.LexiconOption, shared.SchemeOption, shared.Seed):
     Attributes
     ----------
     rule
-        A shipped rule, or a YAML file of your own: of a rule, or of outcomes and the rules that they need.
+        Shipped rule, or YAML file of your own with a rule, or with outcomes and their rules.
     preset
-        Preset of the rule. [default: asserted, or the only one of a file]
+        Preset of the rule. [default: asserted, or the only preset of a file]
     doc_id
-        Only this document. [default: all]
+        Show only this document. [default: all]
     filled
-        For rules with default actors, which actors count: those named in the text, those by default, or either.
+        Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
+        those by default, or either.
     trigger
-        Only this trigger. [default: all]
+        Show only sentences with this trigger. [default: all]
     sample
         Number of sentences to show, drawn at random. [default: 20; with --doc-id all]
     all_parses
-        Show what a trigger is in each of several parses. [default: in the likeliest, with a summary of the others]
+        Show every parse of a trigger whose document has several. [default: the likeliest, and a summary of the others]
     seed
         Seed of the random draws: the same seed gives the same sentences.
     """

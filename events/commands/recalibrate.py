@@ -52,12 +52,12 @@ class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
     out
         File for the documents of APPLY with their new scores.
     objective
-        What to fit: antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links); -log for the
-        log score, otherwise the Brier score.
+        Objective of the fit: gold antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links),
+        by their log score (-log) or otherwise their Brier score.
     n_resamples
-        Number of refits on resampled documents, for standard errors.
+        Number of refits on resampled documents, from which standard errors are computed.
     shrink
-        Shrink the fit towards no change, according to its uncertainty: for few documents with gold.
+        Shrink the fit towards no change according to its uncertainty, for use with few documents with gold.
     """
 
     out: str = option(metavar="FILE")

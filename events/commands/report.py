@@ -37,19 +37,19 @@ class PictureOptions(Options):
     Attributes
     ----------
     picture
-        Draw counts into this file, .pdf, .svg or .png, and make no page. [default: none]
+        File of a picture of counts (.pdf, .svg or .png), which is drawn instead of the page. [default: none]
     event
-        Rule to draw; needed if the run has several. [default: the rule of the run]
+        Rule whose counts are drawn; required if the run has several. [default: the rule of the run]
     actors
-        USA,IRQ: actors to draw, in this order. [default: the ten with most documents]
+        Actors that are drawn, in this order, such as USA,IRQ. [default: the ten actors with the most documents]
     panels
-        One panel for each actor, or one panel for all.
+        Panels of the picture: one for each actor, or one for all.
     labels
-        IRQ=Iraq: text for an actor; may be repeated. [default: name and code]
+        Text for an actor in the picture, such as IRQ=Iraq; may be repeated. [default: name and code]
     y_label
-        Label of the vertical axis.
+        Label of the vertical axis of the picture.
     size
-        Width and height in inches. [default: as the panels need]
+        Width and height of the picture in inches. [default: as the panels need]
     """
 
     picture: str | None = option(default=None, metavar="FILE")
@@ -78,17 +78,18 @@ class ReportOptions(PictureOptions, shared.Overwrite):
     Attributes
     ----------
     out
-        The page, .html. [default: report.html in FOLDER]
+        File of the page, which ends in .html. [default: report.html in FOLDER]
     title
         Title of the page. [default: the name of the rule and the periods]
     n_documents
-        Texts in the page: alternately those nearest P = 1/2 and those most likely to contain an event.
+        Number of documents with their texts in the page: alternately those with P nearest to 1/2 and those most likely
+        to contain an event.
     n_others
-        Documents without evidence in the page, where misses are.
+        Number of documents without evidence in the page, in which missed events can be found.
     audit
-        Folder of `corefsample audit estimate`: labels and audited counts. [default: none]
+        Folder of `corefsample audit estimate`, whose labels and audited counts the page shows. [default: none]
     learned
-        Folder of `corefsample audit learn`: P that a reader says yes, and counts that rest on it. [default: none]
+        Folder of `corefsample audit learn`, whose probabilities and counts the page shows. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FILE")

@@ -39,13 +39,13 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     pipeline
         Name or folder of a spaCy pipeline with a parser.
     trigger
-        Word of the example that reports the event, or several: "opened fire"; repeatable, one for each example.
-        [default: its only verb]
+        Word or words of the example that report the event, such as "opened fire"; repeatable, one for each example.
+        [default: the only verb]
     actor
-        Words of the example that name who did it, or - for an event without an actor; repeatable. [default: the only
+        Words of the example that name the actor, or - for an event without an actor; repeatable. [default: the only
         name of the lexicon]
     out
-        File of the rule. [default: NAME.yaml]
+        File to which the rule is written. [default: NAME.yaml]
     lexicon
         Names of the actors: countries, police, or a YAML file of your own. [default: countries]
     """

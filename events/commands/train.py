@@ -51,28 +51,29 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     out
         File for the model, usually .npz.
     held_out
-        Documents that choose penalty and passes; repeatable.
+        File of held-out documents, by which penalty and number of passes are chosen; repeatable.
     held_out_share
-        Share of the documents to hold out if there is no --held-out; 0: none.
+        Share of the documents to hold out if there is no --held-out; 0 for none.
     refit
-        Train once more, with the held-out documents and the chosen penalty and passes.
+        Train again on all documents, held-out ones included, with the chosen penalty and number of passes.
     where
-        Only documents with this metadata, or doc_id; * and ? are wildcards. If repeated, all conditions apply.
+        Train only on documents with this metadata or doc_id; * and ? are wildcards. If repeated, all conditions apply.
     attribution
         Attribution of the texts, to store in the model.
     note
-        Any other text to store in the model.
+        Another text to store in the model.
     mentions
-        Mentions to train on: the annotated ones; those found in the parse, with gold by span and then by head; or a
-        reading with each.
+        Mentions to train on: the annotated ones; those found in the parse, with gold by span and then by head; or both,
+        each document twice.
     windows
-        Train on windows of 1 to 6 sentences, too, as counts of events need.
+        Train also on windows of 1 to 6 sentences, which improves counts of events.
     language
-        Code of the language of the corpora (es), or a folder with its resources. [default: that of the documents]
+        Code of the language of the corpora, such as es, or a folder with its resources. [default: the language that the
+        documents declare]
     start
-        Begin with the weights of the English model, or with zeros. [default: english for other languages]
+        Initial weights: those of the English model, or zeros. [default: english for other languages]
     l2
-        Penalty to try; repeatable. [default: 0.02 and 0.05]
+        L2 penalty that is tried; repeatable. [default: 0.02 and 0.05]
     epochs
         Largest number of passes over the documents.
     orders
@@ -84,15 +85,15 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     learning_rate
         Step size of AdaGrad.
     templates
-        YAML file of features: lists pronoun, phrase, new. [default: the ones in the package]
+        YAML file of feature templates, with the lists pronoun, phrase and new. [default: the templates in the package]
     bits
-        The model has 2 to this power weights.
+        Base-2 logarithm of the number of weights of the model.
     min_count
-        Words in fewer documents are represented by their endings.
+        Smallest number of documents with a word; rarer words are represented by their endings.
     seed
         Seed of the random draws: the same seed gives the same model.
     threads
-        Number of threads; more than two are no faster.
+        Number of threads; more than two are not faster.
     """
 
     out: str = option(metavar="FILE")
