@@ -29,6 +29,7 @@ from reading import read_columns
 
 from corefsample import read_documents, sample_clusterings, write_documents
 from events.commands import EventsOptions, run_events
+from events.rule_error._model import reference_model
 
 __all__ = ["peak", "scale_rows"]
 
@@ -49,6 +50,7 @@ def scale_rows(runs: int) -> Iterator[Row]:
         files = _corpus(Path(folder))
         sizes = [pq.ParquetFile(path).metadata.num_rows for path in files]
         yield from _against_reading(files, sum(sizes), folder, runs)
+        yield _error_of_rules(files, sum(sizes), folder, runs)
         yield from _parts(files, sizes, folder, runs)
         yield from _growth(files, sizes, folder)
         yield from _sampler_threads(files[0], runs)
@@ -68,7 +70,9 @@ def _corpus(folder: Path) -> list[Path]:
     return files
 
 
-def _job(inputs: Sequence[Path], folder: str, *, workers: int | None = None, **options: int) -> Callable[[], object]:
+def _job(
+    inputs: Sequence[Path], folder: str, *, workers: int | None = None, **options: int | str
+) -> Callable[[], object]:
     """The job, with the allocator that the command line chooses for Arrow; what it is compared with has Arrow's own."""
 
     def run() -> None:
@@ -113,6 +117,19 @@ def _against_reading(files: Sequence[Path], n_documents: int, folder: str, runs:
     sides = in_turn(_job(files, folder, workers=2), lambda: read_columns(files), min(runs, 2), warm=False)
     row = within(f"{work}, two workers with their start", against, sides, 3)
     yield row if n_documents >= LARGE else replace(row, figure="", met=None)
+
+
+def _error_of_rules(files: Sequence[Path], n_documents: int, folder: str, runs: int) -> Row:
+    """The job against the same without the error of rules; its fit, which a process keeps, is done every time."""
+
+    def ours() -> None:
+        reference_model.cache_clear()
+        _job(files, folder)()
+
+    work = f"events job, {n_documents:,} documents, with the error of rules"
+    sides = in_turn(ours, _job(files, folder, rule_error="none"), min(runs, 3))
+    row = within(work, "--rule-error none", sides, 1.03)
+    return row if n_documents >= LARGE else replace(row, figure="", met=None)
 
 
 def _parts(files: Sequence[Path], sizes: Sequence[int], folder: str, runs: int) -> Iterator[Row]:

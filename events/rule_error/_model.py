@@ -33,7 +33,8 @@ from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
 FEWEST_COUNTED: Final = 5.0  # documents of a cell whose ratio of true and counted documents is told
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
-N_STEPS: Final = 10  # of Newton's method
+N_STEPS: Final = 10  # of Newton's method, at most
+TOLERANCE: Final = 1e-6  # change of the effects in its last step, which converges quadratically
 RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
 # By effect the columns that two cells have in common if they share it.
 EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -374,7 +375,10 @@ def _laplace(
         of_cells = _times(covariance, slope)
         of_rows = of_cells[:, rows.cell]
         of_periods = period_variance * (information * (effects - of_rows) + score) / damping
-        effects = effects + np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+        change = np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+        effects = effects + change
+        if np.abs(change).max(initial=0.0) < TOLERANCE:
+            break
     log_evidence = rows.log_likelihood(mean + effects)
     log_evidence -= 0.5 * ((slope * of_cells).sum(axis=1) + (of_periods**2 / period_variance).sum(axis=1))
     log_evidence += 0.5 * (np.linalg.slogdet(inverse)[1] - np.log(damping).sum(axis=1))

@@ -65,6 +65,18 @@ def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audi
     assert (report.audit.n_labels, report.audit.n_documents) == (60, len(frame))
 
 
+def test_the_outer_band_of_an_audited_actor_is_that_of_the_audit(run: Path, audit: Path) -> None:
+    before, after = (read_report(run, audit=folder).counts["actors"] for folder in (None, audit))
+    audited = pd.read_csv(audit / "audited.csv").query("period != 'total'").groupby("actor")[["lower", "upper"]].sum()
+    changed = set()
+    for actor, unaudited in zip(after, before, strict=True):
+        ends = [sum(actor[name]) for name in ("lower_rule", "upper_rule")]
+        if ends != [sum(unaudited[name]) for name in ("lower_rule", "upper_rule")]:
+            changed.add(actor["same"]["actor"])
+            assert ends == audited.loc[actor["same"]["actor"]].tolist()
+    assert changed == set(audited.index)
+
+
 def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: Path, call: Calls) -> None:
     copy = Path(shutil.copytree(audit, tmp_path / "audit"))
     table = pd.read_csv(copy / "labels.csv", keep_default_na=False)
