@@ -49,7 +49,7 @@ _TABLES = ("quality", "more", "agreement", "learned")  # of an estimate, in its 
 
 @declared
 class AuditEstimateOptions(shared.Pictures):
-    """How to estimate.
+    """Options of the estimation of totals from the labels of an audit.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class AuditEstimateOptions(shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     level
-        Level of the confidence intervals; .95 with mid-p.
+        Level of the confidence intervals; mid-p has .95 alone.
     method
         Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
     assume
-        Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
+        Assumption by which periods share their labels: stable-errors, that P errs alike in all of them. [default: none]
     learned
-        Folder of `corefsample audit learn`: totals that use its P, beside the valid ones. [default: none]
+        Folder of `corefsample audit learn`, whose P is used for further totals, beside those by design. [default: none]
     proxies
         Column with the probability or the yes and no of another model or coder; may be repeated: totals that use it,
         beside the valid ones. [default: the columns of the plan]
