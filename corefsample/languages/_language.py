@@ -32,6 +32,10 @@ _OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": 
 _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
 
 Words = tuple[str, ...]
+DescriptionClass = Literal[
+    "person", "officer", "politician", "armed", "company", "party", "school", "media", "body", "country", "city",
+    "area", "team", "members",
+]  # fmt: skip
 Kind = Literal["personal", "possessive", "reflexive", "demonstrative", "relative", "indefinite", "existential"]
 
 
@@ -120,7 +124,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     morphemes: Morphemes | None = None
     nouns: dict[str, Words] = {}
     given_names: dict[str, Words] = {}
-    descriptions: dict[str, Words] = {}
+    descriptions: dict[DescriptionClass, Words] = {}
 
     def __repr__(self) -> str:
         return f"Language({self.code!r}, resources {self.resources!r})"

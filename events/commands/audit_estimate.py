@@ -324,8 +324,10 @@ def print_audit_estimate(summary: AuditEstimateResult) -> None:
         model = f"model {row['model_mean']:9,.1f}  {row['model_lower']:>7,} to {row['model_upper']:>7,}"
         click.echo(f"  {row['actor'] or row['event']:<{width}}  audited {audited}   {model}")
     for row in summary.learned:
-        learned = f"learned {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
-        rests = f"rests on {row['assumption']}: no guarantee"
+        learned = (
+            f"{row['assumption'].partition(' ')[0]} {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
+        )
+        rests = f"approximate: rests on labels and {row['assumption']}"
         click.echo(f"  {row['actor'] or row['event']:<{width}}  {learned}   {rests}")
     click.echo()
     for row in summary.quality:

@@ -108,7 +108,16 @@ def test_resources_of_the_package_are_named_in_the_model_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["pronoun: []", "pronouns: [{words: [a], kind: human}]", "[1]", "words: {of: 3}", "a: [", "- 1"]
+    "content",
+    [
+        "pronoun: []",
+        "pronouns: [{words: [a], kind: human}]",
+        "[1]",
+        "words: {of: 3}",
+        "descriptions: {firm: [a]}",
+        "a: [",
+        "- 1",
+    ],
 )
 def test_a_bad_folder_is_an_error_that_names_the_file(content: str, tmp_path: Path) -> None:
     (tmp_path / "language.yaml").write_text(content)
