@@ -22,7 +22,7 @@ _NO_ENTITY = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """The mentions of key entities, and the place of each in the response.
+    """Mentions of key entities, and the index of each mention in the response.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Key:
         return np.diff(self.indptr)
 
     def responses(self, codes: npt.NDArray[np.integer[Any]]) -> Ints32:
-        """Labels over the document's mentions of responses given over their own: int32 (n_samples, n_mentions)."""
+        """Labels of responses over the mentions of the document: int32 (n_samples, n_mentions)."""
         labels = np.full((codes.shape[0], self.columns.shape[0]), -1, np.int32)
         shared = np.flatnonzero(self.columns >= 0)
         labels[:, shared] = codes[:, self.columns[shared]]

@@ -26,7 +26,7 @@ LEAST = 0.01  # smaller shares of samples are left out
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PropertyCalibration(ShortRepr):
-    """Calibration of one property.
+    """Calibration of one property of sampled parses.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ def fit_temperature(
 
 
 def _best(totals: Floats, grid: Floats) -> Floats:
-    """Temperature at the top of a parabola through the highest of each row and its neighbours."""
+    """Temperature at the top of a parabola through the highest total of each row and its neighbours."""
     x = np.log(grid)
     middle = np.clip(np.argmax(totals, axis=1), 1, len(x) - 2)
     rows = np.arange(len(totals))

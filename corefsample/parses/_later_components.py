@@ -141,7 +141,7 @@ class _Rules:
         return same, varying
 
     def matches(self, doc: Doc, varying: Sequence[tuple[_Match, list[_Condition]]]) -> list[_Match]:
-        """Those that a parse has."""
+        """Matches of the rules in one parse."""
         token_labels: list[int] = doc.to_array(_LABEL).tolist()
         matches = []
         for match, conditions in varying:
@@ -161,7 +161,7 @@ class _Rules:
 
 
 def _reads_labels_only(rule: Mapping[str, Any]) -> bool:
-    """Whether a rule reads no more of a parse than which labels the tokens in fixed places have."""
+    """Whether a rule depends only on the labels that tokens at fixed offsets have in a parse."""
     tokens = [token for pattern in rule["patterns"] for token in pattern]
     read = {name for token in tokens for name in token} - _SAME - {_LABEL}
     conditions = [token.get(_LABEL, "") for token in tokens]

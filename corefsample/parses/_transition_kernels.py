@@ -27,7 +27,7 @@ ZERO = np.float32(0.0)
 
 
 class Layers(NamedTuple):
-    """What turns the tokens of a state into scores of transitions."""
+    """Weights that turn the tokens of a state into scores of transitions."""
 
     features: Singles  # (t, f, h * p): what each token adds to the hidden units, by its place in the state
     feature_bias: Singles  # (h * p,)
@@ -47,7 +47,7 @@ class States(NamedTuple):
 
 
 class MoveScratch(NamedTuple):
-    """What `perturbed_scores` works with."""
+    """Work arrays of `perturbed_scores`."""
 
     pieces: Singles  # (h * p,)
     row: Singles  # (m,)

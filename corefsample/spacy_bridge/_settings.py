@@ -29,7 +29,7 @@ def component_groups(spans_key: str) -> re.Pattern[str]:
 
 
 def require_text(name: str, value: object) -> None:
-    """Raise unless a value is a string that is not empty."""
+    """Raise if a value is not a string, or is empty."""
     if not isinstance(value, str) or not value:
         raise ParameterError(f"must be a string that is not empty, got {value!r}", parameter=name)
 
@@ -88,7 +88,7 @@ class Settings:
 
     @property
     def mention_source(self) -> MentionSource:
-        """Whether mentions are found in the parse, or marked."""
+        """Source of the mentions: "parse", or "annotated" for mentions that the Doc marks."""
         return "parse" if self.mentions == FROM_PARSE else "annotated"
 
     @property
@@ -105,7 +105,7 @@ _MODEL, _RECORD = "model.npz", "record.json"
 
 
 class Saved(NamedTuple):
-    """What a saved component has: its model and its recalibration.
+    """Model and recalibration of a saved component.
 
     The model is None if the config names another one now; `has_recalibration` is false if the config names another
     recalibration, and the recalibration is None if the component had none.

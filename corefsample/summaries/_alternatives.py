@@ -57,12 +57,12 @@ class ProbableClusterings(Result):
 
     @property
     def probs(self) -> Floats:
-        """Probability of each."""
+        """Probability of each clustering."""
         return np.exp(self.log_probs)
 
     @property
     def mass(self) -> float:
-        """Probability of all of them together."""
+        """Probability of all listed clusterings together."""
         return min(1.0, math.fsum(self.probs.tolist()))
 
     def to_frame(self) -> pd.DataFrame:

@@ -143,7 +143,7 @@ def document_links(
 
 
 def require_document(value: object) -> None:
-    """Raise unless given a scored document (its distribution is often passed by mistake)."""
+    """Raise if `document` is not a ScoredDocument (its distribution is often passed by mistake)."""
     has_distribution = isinstance(value, AntecedentDistribution)
     _checks.instance("document", value, ScoredDocument, "pass the document itself" if has_distribution else None)
 
@@ -205,8 +205,8 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     document
         Document; the gold count needs its gold.
     unannotated
-        Treatment of a mention without a gold entity: "skip" (the default) treats its entity as unknown, so that there
-        is no gold count; "single" treats it as an entity of its own.
+        Treatment of a mention without a gold entity: "skip" (the default) treats its entity as unknown,
+        without a gold count; "single" treats it as an entity of its own.
 
     Raises
     ------

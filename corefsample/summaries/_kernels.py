@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
 
 @kernel
 def cell_sums(first: Ints32, second: Ints32, steps: Floats, sums: Floats) -> None:
-    """Sums over the cells of first[p] and second[p], or of first[0] and second[p] if there is one first only.
+    """Sums over the cells of first[p] and second[p], or of first[0] and second[p] if `first` has one row.
 
     sums[JOINT, p]: c log c of each cell's size c; sums[PAIRS, p]: pairs of mentions within cells.
     """
@@ -67,7 +67,7 @@ def share_together(columns: Ints32, shares: Floats) -> None:
 
 @kernel
 def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, labels: Ints, sizes: Ints) -> int:
-    """Move each mention to the cluster where the loss is least, or to one of its own; return the moves.
+    """Move each mention to the cluster with the least loss, or to a new one; return the number of moves.
 
     Without samples (columns of shape (n, 0)) and with a merge_cost of 0, the Binder loss falls by weights[i, j] where i
     and j are together. With samples, n times the generalised VI is, up to a constant, merge_cost times the sum of

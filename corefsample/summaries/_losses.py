@@ -100,7 +100,7 @@ def expected_loss(
 
 
 def check_loss(loss: Loss, split_cost: float) -> None:
-    """Raise unless the loss is known, and its cost is in its range."""
+    """Raise if the loss is unknown, or `split_cost` is not in [0, 2] or not 1 for a loss without such a cost."""
     _checks.choice("loss", loss, LOSSES)
     _checks.at_least_zero("split_cost", split_cost)
     if split_cost > 2.0:

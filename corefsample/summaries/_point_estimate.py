@@ -147,7 +147,7 @@ def _clearly_worse(losses: Floats, least: Floats) -> bool:
 
 
 def _best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost: float) -> Ints32:
-    """Candidate with the least loss, of equal ones the first."""
+    """Candidate with the least loss; of equal candidates the first."""
     if loss in SCORES:
         losses = [losses_by_sample(source.thinned, labels, loss, split_cost) for labels in candidates]
         least = min(losses, key=np.mean)
@@ -209,7 +209,7 @@ _SAMPLES = 4
 
 
 def starts(source: SummaryInput) -> list[Ints32]:
-    """Clusterings with canonical labels, from which the search goes.
+    """Clusterings with canonical labels from which the search starts.
 
     The likeliest antecedents, average-linkage clusters at several link marginals, some samples, singletons, and all
     mentions as one entity.

@@ -18,7 +18,7 @@ from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role, Upos
 
 
 class ParseLinks(NamedTuple):
-    """What the loops fill, by token; see the legend."""
+    """Arrays by token that the loops fill: see the legend."""
 
     head: Ints32
     link: Ints32
@@ -27,7 +27,7 @@ class ParseLinks(NamedTuple):
 
 
 class Verbs(NamedTuple):
-    """What `from_clearnlp` notes of verbs: the complement (-1 before), and whether it has an expletive (False)."""
+    """Work arrays of `from_clearnlp`: complement of each verb (-1 at first), and whether it has an expletive."""
 
     complement: Ints32
     existential: Bools
@@ -105,7 +105,7 @@ def from_clearnlp(
 
 @inner_kernel
 def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
-    """Hang the prepositions of each noun, from the nearest to its marker, on the noun, as in UD."""
+    """Attach the prepositions of each noun, from the nearest to its marker, to the noun, as in UD."""
     for t in range(head.shape[0]):
         if marker[t] >= 0:
             p = heads[t]
@@ -117,7 +117,7 @@ def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
 
 @inner_kernel
 def complements_above(complement: Ints32, head: Ints32, link: Ints32, predicate: Bools) -> None:
-    """Give the predicate of each copula the verb's place, as in UD; complement (n_tokens,) : of each verb, or -1."""
+    """Make the predicate of each copula the head, as in UD; complement (n_tokens,): complement of each verb, or -1."""
     n_tokens = head.shape[0]
     for t in range(n_tokens):
         if head[t] >= 0 and complement[head[t]] >= 0 and complement[head[t]] != t:
@@ -154,7 +154,7 @@ def share_roles(head: Ints32, link: Ints32, marker: Ints32, predicate: Bools, go
 
 
 class ParsedText(NamedTuple):
-    """A text as these loops read it; arrays by token."""
+    """Input of the loops that find mentions; arrays by token."""
 
     head: Ints32
     link: Ints32

@@ -213,6 +213,6 @@ def _named_countries(
 
 
 def _is_inside(mentions: Ints32, inner: int, outer: int) -> bool:
-    """Whether a mention is a part of another, and shorter."""
+    """Whether a mention lies inside another mention and is shorter."""
     (begin, end), (first, last) = mentions[inner, :2], mentions[outer, :2]
     return bool(first <= begin and end <= last and end - begin < last - first)

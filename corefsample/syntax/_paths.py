@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path as it is followed."""
+    """A path in the form in which it is followed."""
 
     opening: str  # conditions at the beginning, as they are written
     start: tuple[Test, ...]
@@ -86,7 +86,7 @@ def path_labels(path: str) -> tuple[str, ...]:
 
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
-    """Tokens where a path ends that starts at token `start`, each once, in no particular order."""
+    """Distinct tokens at which a path from token `start` ends, in no particular order."""
     compiled = compiled_path(path)
     if not all(test(view, start) for test in compiled.start):
         return ()
@@ -99,7 +99,7 @@ def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
 
 
 def follow_each(paths: Iterable[str], view: ParseView, start: int) -> dict[int, str]:
-    """Tokens where one of the paths ends that start at token `start`, each with the first path that leads there."""
+    """Tokens at which one of the paths from token `start` ends, with the first path that leads to each token."""
     ends: dict[int, str] = {}
     for path in paths:
         for end in follow(path, view, start):
@@ -204,7 +204,7 @@ class FailedStep:
 
 
 def failed_step(path: str, view: ParseView, start: int) -> FailedStep | None:
-    """The step at which a path from token `start` ends in nothing; None if it leads somewhere."""
+    """The step at which a path from token `start` fails; None if the path leads to a token."""
     compiled = compiled_path(path)
     n_steps = len(compiled.steps)
     if not all(test(view, start) for test in compiled.start):
@@ -253,7 +253,7 @@ def _step_down(view: ParseView, token: int) -> str:
 
 
 def _above(view: ParseView, token: int) -> list[int]:
-    """A token and all tokens above it, upwards."""
+    """A token and its ancestors, from the token to the root."""
     above = [token]
     while view.heads[above[-1]] >= 0:
         above.append(view.heads[above[-1]])

@@ -29,7 +29,7 @@ LISTED = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
 
 def with_words(path: str, words: Mapping[str, Sequence[str]] = WORDS) -> str:
-    """A path with the words of its lists in place of their names."""
+    """A path in which the words of lists replace the names of the lists."""
     return LISTED.sub(lambda name: "|".join(words[name.group(1)]), path)
 
 
@@ -70,7 +70,7 @@ class Scheme:
         }
 
     def reads(self, label: str) -> str | None:
-        """Return the label as this scheme reads it, or None where it has no such label."""
+        """Return the label as this scheme reads it, or None if the scheme has no such label."""
         if label.lower() == "root":
             return "root"
         if label in self.bases or label in self.subtypes:
@@ -99,7 +99,7 @@ _CLEARNLP = (
 def _groups(
     of: str, group_of: str, origin: str, loyal: str, owner: str, modifiers: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
-    """Paths from a noun that only counts or groups to the modifiers of what it groups; and to where a mention is from.
+    """Paths from a noun that counts or groups to the modifiers of its members, and to the origin of a mention.
 
     A group may be one of groups: "tens of thousands of French farmers", "members of the forces of Chad".
     """
@@ -340,7 +340,7 @@ def scheme_names() -> tuple[str, ...]:
 
 
 def fitting_schemes(labels: Iterable[str]) -> tuple[str, ...]:
-    """Names of the schemes that have all of these labels; several where the labels do not decide."""
+    """Names of the schemes that have all of these labels; several if the labels do not determine the scheme."""
     return _fitting(frozenset(labels))
 
 
@@ -399,7 +399,7 @@ class SchemeChoice:
         return self.name in fitting_schemes(labels)
 
     def metadata(self, labels: Iterable[str]) -> dict[str, str]:
-        """Metadata that say by which scheme a document is read, where its labels alone do not."""
+        """Metadata with the scheme of a document; empty if the labels alone determine it."""
         distinct = frozenset(labels)
         return {SCHEME_FIELD: self.name} if self.name and distinct and self.is_open(distinct) else {}
 

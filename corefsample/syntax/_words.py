@@ -213,7 +213,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordTable:
-    """What is said of the words of a text, each by itself, as `NeutralParse` says it of their parse.
+    """Features of the single words of a text; `NeutralParse` has the features of their parse.
 
     Attributes
     ----------

@@ -301,7 +301,7 @@ class LinearChain(HtmlTable):
 
 
 def _stack(pairwise: Floats) -> Floats:
-    """Matrices in three dimensions: one for each pair of neighbours, or one for all, also where there is no pair."""
+    """Matrices in three dimensions: one for each pair of neighbours, or one for all pairs, even if there is no pair."""
     if pairwise.ndim == 3 and len(pairwise) == 0:
         return np.zeros((1, *pairwise.shape[1:]))
     return pairwise[None] if pairwise.ndim == 2 else pairwise

@@ -145,7 +145,7 @@ def _header(data: bytes) -> tuple[type[TrainedModel[Any]], dict[str, Any]]:
 
 
 def _content(kind: type[TrainedModel[Any]], read_member: Callable[[str, int], bytes]) -> Any:
-    """The fitted model's fields, checked; `read_member` reads a part of at most so many bytes."""
+    """Checked fields of the fitted model; `read_member` reads a file of the archive, up to a number of bytes."""
     texts = parsed_json(read_member("names.json", _LARGEST_TEXTS), "names.json")
     names, arrays = _fields(kind)
     values: dict[str, Any] = {}

@@ -60,7 +60,7 @@ class Transitions(NamedTuple):
 
 
 class PassArrays(NamedTuple):
-    """What the passes fill for n tokens, float64, with padding up to w; logarithms have no padding.
+    """Arrays that the passes fill for n tokens, float64, with padding up to w; logarithms have no padding.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Messages:
         return math.fsum((*shifts.tolist(), *pair_shifts, *np.log(scales).tolist(), math.log(forward[-1].sum())))
 
     def fill_pairs(self, unary: Floats, pairwise: Floats, first: int, probs: Floats) -> None:
-        """Fill the pair marginals of the places from `first` on; `pairwise` is (m, n_tags, n_tags)."""
+        """Fill the pair marginals of the tokens from `first` on; `pairwise` is (m, n_tags, n_tags)."""
         emissions, _, forward, scales, backward = self.arrays
         if self.transitions is not None:
             _chain_kernels.pair_marginals(self.transitions.weights, first, emissions, forward, backward, scales, probs)
@@ -228,7 +228,7 @@ def passes_of_rows(
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Runs of sentences, (start, stop), each the shortest of at least as many tokens as a batch has, but the last."""
+    """Runs of sentences, (start, stop): the shortest ones that have the tokens of a batch, except the last."""
     start, total = 0, 0
     for c, length in enumerate(lengths):
         total += length
@@ -238,13 +238,13 @@ def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def blocks(n_places: int, n_tags: int, size: int | None = None) -> list[tuple[int, int]]:
-    """Blocks of places whose matrices are computed together: (start, stop); by default of as many as take 2 MiB."""
+    """Blocks of tokens whose matrices are computed together: (start, stop); by default their matrices take 2 MiB."""
     step = size or max(_BLOCK_CELLS // n_tags**2, 1)
     return [(start, min(start + step, n_places)) for start in range(0, n_places, step)]
 
 
 def _at_places(pairwise: Floats, start: int, stop: int) -> Floats:
-    """Matrices of some places, of one for all or one for each."""
+    """Matrices of the tokens from `start` to `stop` - 1, from one matrix for all tokens or one for each token."""
     return pairwise if len(pairwise) == 1 else pairwise[start:stop]
 
 
@@ -305,7 +305,7 @@ def joined_scores(arrays: Sequence[npt.NDArray[np.number]], start: int, stop: in
 # (m, n_tags, n_tags), a matrix for all places (1) or for each place between tokens (n - 1). Rows of forward and
 # backward weights are logarithms with a maximum of 0.
 def log_sums(scores: Floats, axis: int) -> Floats:
-    """Logarithm of the sums of exponentials along an axis; -inf where there are none."""
+    """Logarithm of the sums of exponentials along an axis; -inf for a sum of zeros."""
     largest = scores.max(axis=axis, keepdims=True)
     with np.errstate(divide="ignore"):
         sums = np.log(np.exp(scores - np.where(largest > -np.inf, largest, 0.0)).sum(axis=axis))

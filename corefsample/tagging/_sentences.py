@@ -106,18 +106,18 @@ class TrainedModel(ABC, Generic[Content]):
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def _fitted(self) -> Content:
-        """What was fitted; raises before `fit`."""
+        """Fitted content; raises ParameterError before `fit`."""
         if self._content is None:
             raise ParameterError(f"{type(self).__name__} must be fitted before it is used")
         return self._content
 
     @abstractmethod
     def _with(self, fit: Content) -> Self:
-        """Take over what was fitted, and compute what every posterior needs."""
+        """Set the fitted content, and compute values that every posterior needs."""
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags, in the order of a chain's; raises before `fit`."""
+        """Names of the tags, in the order of a chain's tags; raises ParameterError before `fit`."""
         fitted: Any = self._fitted()
         return tuple(fitted.tags)
 

@@ -54,7 +54,7 @@ def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
 
 
 def _require_tree(scores: Floats) -> None:
-    """Raise unless some token that may be the root can be reached from all tokens."""
+    """Raise if no token that may be the root can be reached from all tokens."""
     if np.isfinite(scores[:, 0]).any() and np.isfinite(scores[:, 1:]).sum() == scores.shape[0] * (len(scores) - 1):
         return
     from scipy.sparse import csr_array
@@ -263,7 +263,7 @@ def is_tree(heads: Ints) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inference:
-    """What follows from the scores of arcs.
+    """Results of exact inference from the scores of arcs.
 
     Attributes
     ----------

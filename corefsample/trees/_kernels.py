@@ -89,7 +89,7 @@ def shift_scores(scores: Floats, weights: Floats, root_weights: Floats) -> tuple
 
 @inner_kernel
 def add_ways(row, factor, ways, logs):  # type: ignore[no-untyped-def]
-    """Add ways, each times a weight, to those of a row."""
+    """Add the ways, multiplied by a factor, to the ways of a row."""
     if logs:
         for u in range(row.shape[0]):
             row[u] = log_sum(row[u], factor + ways[u])
@@ -231,7 +231,7 @@ def tree_marginals(
 
 @inner_kernel
 def put_decided_row(graph, i, head, low, high, logs):  # type: ignore[no-untyped-def]
-    """Replace the ways of a token by that to its head, which is left, eliminated, or (at n) the root."""
+    """Replace the ways of a token by the way to its head: a remaining token, an eliminated one, or the root (n)."""
     n = graph.shape[0]
     zero, unit = (-np.inf, 0.0) if logs else (0.0, 1.0)
     is_left = low <= head < high
@@ -244,7 +244,7 @@ def put_decided_row(graph, i, head, low, high, logs):  # type: ignore[no-untyped
 
 @inner_kernel
 def drawn_head(weights, graph, i, share, logs, sums):  # type: ignore[no-untyped-def]
-    """Draw the head of token i, the only one that is left: n is the root. -1: ordinary numbers do not suffice."""
+    """Draw the head of token i, the only remaining token: n is the root, and -1 asks for a draw with logarithms."""
     n = weights.shape[0]
     largest = 0.0
     if logs:

@@ -180,7 +180,7 @@ class AuditFrame:
             Label, first day (None without dates) and documents, bool (n_documents,), of the whole corpus ("total"),
             then of every period.
         numbers
-            int64 (n_documents,): number of the period of each document.
+            Number of the period of each document: int64 (n_documents,).
         """
         numbers = self.period_numbers()
         is_dated = numbers != NO_PERIOD

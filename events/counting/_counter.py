@@ -305,8 +305,7 @@ class EventCounter(CountedEvents):
 
     def _add_batches(self, batches: Iterator[MatchedBatch], n_threads: int = 1) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""
-        in_progress: deque[tuple[DocumentBatch, list[Period], Matches, dict[int, ThreadTask[list[DocumentEvents]]]]]
-        in_progress = deque()
+        in_progress = deque[tuple[DocumentBatch, list[Period], Matches, dict[int, ThreadTask[list[DocumentEvents]]]]]()
         error: Exception | None = None
 
         def finished() -> list[DocumentEvents]:

@@ -103,8 +103,7 @@ def _parse_events(
     hits_by_rule: dict[int, tuple[Hits, Bytes]] = {}
     for rule, rule_matches in enumerate(matches):
         if _is_certain(rule_matches):
-            n_samples = len(parse_samples.samples)
-            hits_by_rule[rule] = Hits.certain(rule_matches, n_samples), Hits.certain(rule_matches, 1).events
+            hits_by_rule[rule] = Hits.certain(rule_matches, len(draws)), Hits.certain(rule_matches, 1).events
     likeliest = np.ascontiguousarray(parse_samples.likeliest[:, None])
     for group in KernelInputs.groups(matches, [rule for rule in range(len(matches)) if rule not in hits_by_rule]):
         inputs, described = KernelInputs.of([matches[rule] for rule in group]), matches[group[0]]

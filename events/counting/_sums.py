@@ -241,9 +241,7 @@ class CountedEvents:
         Keys of the events that are compared later; by default any two events can be compared.
     """
 
-    def __init__(
-        self, settings: CountSettings, folder: Path | None, compared: Collection[EventKey] | None = None
-    ) -> None:
+    def __init__(self, settings: CountSettings, folder: Path | None, compared: Collection[EventKey] | None = None):
         self._settings, self._folder = settings, folder
         self.calendar = Calendar(settings.period)
         self.tallies = {event: CountTally(settings.n_samples, compared=compared) for event in settings.columns}

@@ -1,4 +1,4 @@
-"""Work in parts: a plan, a store of finished parts, engines that compute them, and runs that resume; its two jobs."""
+"""Work in parts: a store of finished parts, engines that compute missing ones, and the two jobs that use them."""
 
 from corefsample._lazy import attached
 

@@ -1,1 +1,1 @@
-"""The job of `events`: partitions of documents, counted and merged into the tables of a run."""
+"""The job of `events`: parts of a corpus, which are counted and merged into the tables of a run."""

@@ -1,1 +1,1 @@
-"""The command `score`: from dated news or annotated corpora to scored mentions."""
+"""The job of `score`: dated news or annotated corpora, which become files of scored mentions."""
