@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from held_out_scores import ENGLISH_GENRES
+from english_texts import ENGLISH_GENRES
 from link_kinds import links_by_kind
 from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 

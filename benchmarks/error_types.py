@@ -16,7 +16,7 @@ from pathlib import Path
 import held_out_scores as held_out
 import numpy as np
 import pandas as pd
-from held_out_scores import ENGLISH_GENRES
+from english_texts import ENGLISH_GENRES
 from tagger_studies.corpora import require
 from tagger_studies.results import Output, difference_of_shares, holds, ratio, shown
 

@@ -19,7 +19,7 @@ from typing import get_args
 
 import held_out_scores as held_out
 import pandas as pd
-from held_out_scores import ENGLISH_GENRES
+from english_texts import ENGLISH_GENRES
 
 from corefsample import map_clustering
 from corefsample.documents._annotated import AnnotatedDocument

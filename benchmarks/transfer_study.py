@@ -21,7 +21,7 @@ import held_out_scores as held_out
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from held_out_scores import ENGLISH_GENRES
+from english_texts import ENGLISH_GENRES
 
 from corefsample import ScoredDocument
 from corefsample.recalibration import RecalibrationFitter

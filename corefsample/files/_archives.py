@@ -27,14 +27,14 @@ _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 _HEADER_ERRORS = (ValueError, RecursionError, tokenize.TokenError, SyntaxError, TypeError, MemoryError)
 
 
-def write_archive(path: PathLike, parts: Mapping[str, bytes], *, overwrite: bool) -> None:
+def write_archive(path: PathLike, files: Mapping[str, bytes], *, overwrite: bool) -> None:
     """Write the parts of a model file by name, as `write_bytes` does."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in parts.items():
+        for name, data in files.items():
             entry = zipfile.ZipInfo(name)
             entry.create_system = 3  # the same on every system
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
     write_bytes(path, buffer.getvalue(), overwrite=overwrite)
 
 
@@ -62,30 +62,30 @@ def read_archive(path: PathLike, limits: Mapping[str, int], kind: str) -> dict[s
     InputError
         If the file cannot be read, is damaged, or a part is missing or too large.
     """
-    place = os.fspath(path)
+    location = os.fspath(path)
     try:
-        with zipfile.ZipFile(place) as archive:
+        with zipfile.ZipFile(location) as archive:
             return {part: _part(archive, part, limit, kind) for part, limit in limits.items()}
     except InputError as error:
-        raise error.at(place) from None
+        raise error.at(location) from None
     except OSError as error:
-        raise InputError(f"model file must be readable, got: {error.strerror or error}", place=place) from None
+        raise InputError(f"model file must be readable, got: {error.strerror or error}", place=location) from None
     except _ZIP_ERRORS as error:
-        raise InputError(f"must be a {kind}, got an incomplete or damaged zip file: {error}", place=place) from None
+        raise InputError(f"must be a {kind}, got an incomplete or damaged zip file: {error}", place=location) from None
 
 
-def _part(archive: zipfile.ZipFile, part: str, limit: int, kind: str) -> bytes:
-    if part not in archive.namelist():
-        raise InputError(f"must be a {kind}, got a zip file without {part}")
-    entry = archive.getinfo(part)
+def _part(archive: zipfile.ZipFile, name: str, limit: int, kind: str) -> bytes:
+    if name not in archive.namelist():
+        raise InputError(f"must be a {kind}, got a zip file without {name}")
+    entry = archive.getinfo(name)
     if entry.file_size > limit:
-        raise InputError(f"{part} must have at most {limit} bytes, got {entry.file_size}")
+        raise InputError(f"{name} must have at most {limit} bytes, got {entry.file_size}")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise InputError(f"{part} must be stored or deflated, got compression {entry.compress_type}")
+        raise InputError(f"{name} must be stored or deflated, got compression {entry.compress_type}")
     return archive.read(entry)
 
 
-def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
+def npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
     """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header.
 
     Raises
@@ -93,7 +93,7 @@ def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[A
     InputError
         If it is no such file, of another type or number of dimensions, or of another length than it says.
     """
-    wanted, stream = np.dtype(dtype), io.BytesIO(content)
+    wanted, stream = np.dtype(dtype), io.BytesIO(data)
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("another version of the .npy format")
@@ -102,7 +102,7 @@ def npy_array(content: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[A
         raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
     if stored_dtype != wanted or len(shape) != 1:
         raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {stored_dtype}")
-    values = content[stream.tell() :]
+    values = data[stream.tell() :]
     if len(values) != shape[0] * wanted.itemsize:
         raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
     return np.frombuffer(values, wanted)

@@ -50,16 +50,16 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
     ParameterError
         If it is a folder or a special file, such as a pipe, or a file and `overwrite` is false.
     """
-    place, target = os.fspath(path), link_target(path)
-    if is_url(place):
-        require_writable_url(place)
+    name, target = os.fspath(path), link_target(path)
+    if is_url(name):
+        require_writable_url(name)
     elif os.path.isdir(target):
-        raise ParameterError("output must be a file, got a folder", place=place)
+        raise ParameterError("output must be a file, got a folder", place=name)
     elif os.path.lexists(target) and not os.path.isfile(target):
-        raise ParameterError("output must be a regular file, got a special file", place=place)
+        raise ParameterError("output must be a regular file, got a special file", place=name)
     if not overwrite and is_file(target):
         hint = ParameterHint("overwrite", "replaces it")
-        raise ParameterError("output must not exist, got a file", place=place, hint=hint)
+        raise ParameterError("output must not exist, got a file", place=name, hint=hint)
 
 
 @contextmanager
@@ -221,12 +221,12 @@ def open_output(path: PathLike, *, gzipped: bool) -> Iterator[Any]:
             yield packed
 
 
-def write_bytes(path: PathLike, content: bytes, *, overwrite: bool) -> None:
+def write_bytes(path: PathLike, data: bytes, *, overwrite: bool) -> None:
     """Write a complete file, as `new_file` does."""
     with new_file(path, overwrite=overwrite) as partial, open(partial, "wb") as stream:
-        stream.write(content)
+        stream.write(data)
 
 
-def write_json(path: PathLike, content: Mapping[str, Any], *, overwrite: bool = True, indent: int | None = 2) -> None:
+def write_json(path: PathLike, record: Mapping[str, Any], *, overwrite: bool = True, indent: int | None = 2) -> None:
     """Write a JSON object to a file, as `new_file` does."""
-    write_bytes(path, (json.dumps(content, indent=indent) + "\n").encode(), overwrite=overwrite)
+    write_bytes(path, (json.dumps(record, indent=indent) + "\n").encode(), overwrite=overwrite)

@@ -42,12 +42,12 @@ def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = No
     return data
 
 
-def parsed_json(content: bytes | str, what: str = "file") -> Any:
-    """Parse JSON; raise InputError about `what` if the content is not valid JSON or is nested too deeply."""
+def parsed_json(text: bytes | str, source: str = "file") -> Any:
+    """Parse JSON; raise InputError about `source` if the content is not valid JSON or is nested too deeply."""
     try:
-        return json.loads(content)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} must be JSON, got: {one_line(error)}") from None
+        raise InputError(f"{source} must be JSON, got: {one_line(error)}") from None
 
 
 def read_json(path: PathLike, most_mib: int = 64) -> Any:
@@ -59,7 +59,7 @@ def read_json(path: PathLike, most_mib: int = 64) -> Any:
 
 
 @contextmanager
-def parquet_errors(place: str) -> Iterator[None]:
+def parquet_errors(location: str) -> Iterator[None]:
     """Turn the errors of Arrow about the content of a Parquet file into an InputError."""
     import pyarrow as pa
 
@@ -69,7 +69,7 @@ def parquet_errors(place: str) -> Iterator[None]:
         raise
     # Besides its own errors, Arrow raises those of Python for damaged names, types and dates.
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
-        raise DamagedFileError(f"file must be Parquet, got: {one_line(error)}", place=place) from None
+        raise DamagedFileError(f"file must be Parquet, got: {one_line(error)}", place=location) from None
 
 
 def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str] | None = None) -> pa.Table:

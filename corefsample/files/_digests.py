@@ -66,15 +66,15 @@ class SeenIds:
         self._recent = set()
 
 
-def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
     """Fields after a round trip through JSON, with their checksum as the further field sha256."""
-    fields: dict[str, Any] = json.loads(json.dumps({**content, "sha256": None}))
+    fields: dict[str, Any] = json.loads(json.dumps({**record, "sha256": None}))
     return {**fields, "sha256": hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()}
 
 
-def is_sealed(content: object) -> bool:
+def is_sealed(record: object) -> bool:
     """True if a value read from JSON is a result of `sealed` that has not changed since."""
-    return isinstance(content, dict) and "sha256" in content and content["sha256"] == sealed(content)["sha256"]
+    return isinstance(record, dict) and "sha256" in record and record["sha256"] == sealed(record)["sha256"]
 
 
 def sha256(path: PathLike) -> str:

@@ -36,13 +36,13 @@ def path_list(inputs: PathLike | Iterable[PathLike]) -> list[str]:
     ParameterError
         If `inputs` are not names of files.
     """
-    given: list[Any] = (
+    paths: list[Any] = (
         [inputs] if isinstance(inputs, (str, os.PathLike)) or not isinstance(inputs, Iterable) else [*inputs]
     )
-    for path in given:
+    for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise ParameterError(f"must be names of files, got {shown(path)}", parameter="inputs")
-    return [os.fspath(path) for path in given]
+    return [os.fspath(path) for path in paths]
 
 
 def suffix_hint(path: str) -> str | None:
@@ -113,14 +113,14 @@ def _below(folder: str, suffixes: Sequence[str]) -> list[str]:
     """Files with some endings in a folder and below it, without hidden ones, marks of jobs (_SUCCESS) and runs."""
     if not suffixes or is_url(folder) or not os.path.isdir(folder) or _is_run(folder):
         return []
-    found: list[str] = []
-    for place, folders, names in os.walk(folder):
+    files: list[str] = []
+    for parent, folders, names in os.walk(folder):
         inner = (name for name in sorted(folders) if _is_shown(name) and not name.endswith(".partial"))
-        folders[:] = [name for name in inner if not _is_run(os.path.join(place, name))]
-        found += [
-            os.path.join(place, name) for name in sorted(names) if _is_shown(name) and name.endswith((*suffixes,))
+        folders[:] = [name for name in inner if not _is_run(os.path.join(parent, name))]
+        files += [
+            os.path.join(parent, name) for name in sorted(names) if _is_shown(name) and name.endswith((*suffixes,))
         ]
-    return found
+    return files
 
 
 def _is_run(folder: str) -> bool:

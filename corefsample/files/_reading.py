@@ -146,10 +146,10 @@ def max_line_bytes() -> int:
     return _line_bytes
 
 
-def too_long(what: str = "a line") -> tuple[str, ParameterHint]:
+def too_long(text: str = "a line") -> tuple[str, ParameterHint]:
     """Message and hint of the error of a line over the limit."""
     limit = f"{_line_bytes // _MIB:,} MiB" if _line_bytes >= _MIB else f"{_line_bytes} bytes"
-    return f"{what} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
+    return f"{text} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
 
 
 class LineReader(ReadProgress):
@@ -200,11 +200,11 @@ class LineReader(ReadProgress):
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return ((number, text.rstrip("\r\n")) for number, text in self.text_lines())
 
-    def text_lines(self, what: str = "a line") -> Iterator[tuple[int, str]]:
-        """Yield number and text of each line, with its end; `what` names one in the error of a line over the limit."""
+    def text_lines(self, line_name: str = "a line") -> Iterator[tuple[int, str]]:
+        """Yield number and text of each line, with its end; the error of a line over the limit calls it `line_name`."""
         for number, line, is_complete in self.byte_lines():
             if not is_complete:
-                message, hint = too_long(what)
+                message, hint = too_long(line_name)
                 raise InputError(message, place=f"{self.path}: line {number}", hint=hint)
             try:
                 yield number, line.decode()

@@ -1,9 +1,9 @@
 """Resources of a language, read from a folder; features of the parse need none of them.
 
 A language is a folder with `language.yaml`, whose fields are those of `Language`, and perhaps the word lists
-`nouns.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have `countries.yaml`, a
-lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the universal features
-of a parse say.
+`nouns.txt`, `descriptions.txt` and `given_names.txt`, with lines "class: word word ...". In the package it may have
+`countries.yaml`, a lexicon as `events` reads it. A language without a folder has the resources of `none`: only what the
+universal features of a parse say.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGLISH, NONE = "en", "none"
 LANGUAGE_FIELDS = ("lang", "language")  # of documents' metadata
 _PACKAGE = Path(__file__).parent
-_WORD_LISTS = ("nouns", "given_names")
+_WORD_LISTS = ("nouns", "descriptions", "given_names")
 _OF_THREE_LETTERS = {"eng": "en", "spa": "es", "rus": "ru", "kor": "ko", "deu": "de", "fra": "fr"}
 _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipelines, and of ISO 639-2
 
@@ -97,6 +97,8 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         Convention of a corpus whose words carry particles: see `Morphemes`.
     nouns, given_names
         Words by class: male, female, person, group, place, time, ...
+    descriptions
+        Nouns by the classes of what they can describe, and of names that contain them: armed, company, party, ...
     """
 
     code: str = NONE
@@ -118,6 +120,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
     morphemes: Morphemes | None = None
     nouns: dict[str, Words] = {}
     given_names: dict[str, Words] = {}
+    descriptions: dict[str, Words] = {}
 
     def __repr__(self) -> str:
         return f"Language({self.code!r}, resources {self.resources!r})"
@@ -200,7 +203,7 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
         return resources
 
     @classmethod
-    def from_json(cls, content: Any) -> Language:
+    def from_json(cls, fields: Any) -> Language:
         """Build from the result of `to_json`.
 
         Raises
@@ -209,10 +212,10 @@ class Language(msgspec.Struct, frozen=True, eq=False, dict=True, omit_defaults=T
             If it is something else.
         """
         try:
-            language: Language = msgspec.convert(content, cls)
+            language: Language = msgspec.convert(fields, cls)
         except msgspec.ValidationError as error:
             raise InputError(f"language must be resources of a language, got: {one_line(error)}") from None
-        if set(content) <= {"code", "resources"} and language.resources in shipped_languages():
+        if set(fields) <= {"code", "resources"} and language.resources in shipped_languages():
             return _with_code(language.resources, language.code)
         return language
 
@@ -268,22 +271,22 @@ def _with_code(folder: str, code: str) -> Language:
     return _read(_PACKAGE / folder, code, folder)
 
 
-def _read_yaml(place: Path) -> dict[str, Any]:
+def _read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
-    return yaml.load(place.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+    return yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
 
 
 def _read(folder: Path, code: str, name: str) -> Language:
     import yaml
 
-    place = folder / "language.yaml"
+    settings_path = folder / "language.yaml"
     try:
-        resources = _read_yaml(place)
+        resources = _read_yaml(settings_path)
         lists = {each: _word_list(path) for each in _WORD_LISTS if (path := folder / f"{each}.txt").is_file()}
         return msgspec.convert({**resources, **lists, "code": code, "resources": name}, Language)
     except (yaml.YAMLError, TypeError, OSError, ValueError) as error:  # msgspec.ValidationError is a ValueError
-        raise InputError(f"must be resources of a language, got: {one_line(error)}", place=str(place)) from None
+        raise InputError(f"must be resources of a language, got: {one_line(error)}", place=str(settings_path)) from None
 
 
 def _word_list(path: Path) -> dict[str, list[str]]:
@@ -328,13 +331,13 @@ _OF_CORPORA = re.compile(
 _LONGEST_CODE = 8  # "es-419"; a language may also be written in words, which are not compared
 
 
-def differ(one: str | None, other: str | None) -> bool:
+def differ(code: str | None, second_code: str | None) -> bool:
     """True if two codes are of different languages; unknown languages never differ."""
-    return one is not None and other is not None and NONE not in (one, other) and one != other
+    return code is not None and second_code is not None and NONE not in (code, second_code) and code != second_code
 
 
 def require_same(
-    owner: str, language: str | None, text: str, found: str | None, *, parameter: str, hint: str | ParameterHint
+    owner: str, language: str | None, text: str, text_language: str | None, *, parameter: str, hint: str | ParameterHint
 ) -> None:
     """Raise ParameterError if something is of another language than a text; unknown languages never differ.
 
@@ -342,11 +345,11 @@ def require_same(
     ----------
     owner, language
         Name of the resource in the message, such as "model", and the code of its language; None if it is unknown.
-    text, found
+    text, text_language
         Name of the text in the message, such as "the documents", and the code of its language; None if it is unknown.
     parameter, hint
         Parameter and next step that the error contains.
     """
-    if differ(language, found):
-        rule = f"must be of the language of {text} ({found})"
+    if differ(language, text_language):
+        rule = f"must be of the language of {text} ({text_language})"
         raise ParameterError(f"{rule}, got a {owner} of {language}", parameter=parameter, hint=hint)

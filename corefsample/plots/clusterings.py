@@ -372,16 +372,16 @@ def place_labels(
         ax.annotate(text, positions[point], (_GAP * right, _GAP * up), textcoords="offset points", **look)
 
 
-def _box(place: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:
+def _box(anchor: Floats, extent: Floats, side: tuple[float, float, str, str]) -> Floats:
     """Left, lower, right and upper end of a label."""
     right, up, horizontal, vertical = side
     shift = np.array([_SHIFTS[horizontal], _SHIFTS[vertical]])
-    corner = place + _GAP * np.array([right, up]) + shift * extent
+    corner = anchor + _GAP * np.array([right, up]) + shift * extent
     return np.concatenate((corner, corner + extent))
 
 
-def _overlap(box: Floats, others: Floats) -> float:
+def _overlap(box: Floats, boxes: Floats) -> float:
     """Area of a box that others cover; areas that two of them cover count twice."""
-    widths = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
-    heights = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
+    widths = np.minimum(box[2], boxes[:, 2]) - np.maximum(box[0], boxes[:, 0])
+    heights = np.minimum(box[3], boxes[:, 3]) - np.maximum(box[1], boxes[:, 1])
     return float((widths.clip(0.0) * heights.clip(0.0)).sum())

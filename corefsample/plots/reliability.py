@@ -165,13 +165,13 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     most = _checks.whole("most", most, 1)
     table = _table(errors)
     shown = table.iloc[:most]
-    parts = list(dict.fromkeys(shown["part"]))
-    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(shown), 3) + len(parts))), legible(title))
+    sections = list(dict.fromkeys(shown["part"]))
+    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(shown), 3) + len(sections))), legible(title))
     if shown.empty:
         return say_instead(ax, "No calibration error to draw.")
     row, places, labels = 0.0, [], []
-    for p, part in enumerate(parts):
-        rows = shown[shown["part"] == part]
+    for p, section in enumerate(sections):
+        rows = shown[shown["part"] == section]
         heights = [row + r for r in range(len(rows))]
         look = curve_look(p)
         ax.hlines(heights, rows["lower"], rows["upper"], color=look["color"], linewidth=1.8, alpha=0.55)

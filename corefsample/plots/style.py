@@ -134,10 +134,10 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
         with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             root.savefig(path, dpi=150, metadata=dates)
-        messages = [str(each.message) for each in caught]
-        for text, each in zip(messages, caught, strict=True):
+        messages = [str(warning.message) for warning in caught]
+        for text, warning in zip(messages, caught, strict=True):
             if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script
-                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         scripts = {match[1] for text in messages if (match := _SCRIPT_OF_GLYPH.match(text))}
         return {"Noto Sans CJK" if script in _CJK else f"Noto Sans {script.title()}" for script in scripts}
 

@@ -47,13 +47,13 @@ class DomainEffect:
     n_domains: int
 
     @classmethod
-    def from_json(cls, content: Any) -> Self:
+    def from_json(cls, record: Any) -> Self:
         """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
-        *sds, n_domains = _model.json_fields("domain_effect", content, (*BLOCKS, "n_domains"))
+        *sds, n_domains = _model.json_fields("domain_effect", record, (*BLOCKS, "n_domains"))
         for name, value in zip(BLOCKS, sds, strict=True):
             _checks.at_least_zero(f"domain_effect.{name}", value)
         _checks.whole("domain_effect.n_domains", n_domains, 1)
-        return cls(**content)
+        return cls(**record)
 
     def sds(self) -> Floats:
         """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
@@ -99,10 +99,10 @@ def overdispersion(there: Derivatives, weights: Floats) -> float:
     if n < 2:
         return 1.0
     gradients = there.gradients[used]
-    found = n / (n - 1) * ((gradients - gradients.mean(axis=0)) ** 2).sum(axis=0)
+    variances = n / (n - 1) * ((gradients - gradients.mean(axis=0)) ** 2).sum(axis=0)
     expected = np.diagonal(there.hessians[used].sum(axis=0))
     informative = expected > 1.0  # others have too few terms to tell
-    return max(1.0, float(found[informative].sum() / expected[informative].sum())) if informative.any() else 1.0
+    return max(1.0, float(variances[informative].sum() / expected[informative].sum())) if informative.any() else 1.0
 
 
 def _positive(matrix: Floats) -> Floats:

@@ -47,8 +47,8 @@ def add_moments(
         hessian[0, first + h] -= across
         hessian[first + h, 0] -= across
         hessian[first + h, first + h] += sign * shares[h]
-        for other in range(n_kinds):
-            hessian[first + h, first + other] -= sign * shares[h] * shares[other]
+        for k in range(n_kinds):
+            hessian[first + h, first + k] -= sign * shares[h] * shares[k]
 
 
 @kernel
@@ -121,20 +121,22 @@ def likelihood_derivatives(
                 shares[1, h] /= gold_total
                 weighted[1, h] /= gold_total
             loss += (largest + math.log(total)) - (largest_gold + math.log(gold_total))
-            place = 1 + kind * n_kinds
-            add_moments(shares[0], weighted[0], squares / total, 1.0, place, gradients[d], hessians[d])
+            first_offset = 1 + kind * n_kinds
+            add_moments(shares[0], weighted[0], squares / total, 1.0, first_offset, gradients[d], hessians[d])
             if golds[i] == HAS_ANTECEDENT:
-                add_moments(shares[1], weighted[1], gold_squares / gold_total, -1.0, place, gradients[d], hessians[d])
+                add_moments(
+                    shares[1], weighted[1], gold_squares / gold_total, -1.0, first_offset, gradients[d], hessians[d]
+                )
         losses[d] = loss
 
 
 @sums_inner_kernel
-def passed_on(own: Floats, p: float, row: Floats, other: Floats, size: int) -> float:
-    """Add p * own to the adjoint of a candidate, and return the derivative in p."""
+def passed_on(adjoint: Floats, p: float, row: Floats, candidate_adjoint: Floats, size: int) -> float:
+    """Add p * adjoint to the adjoint of a candidate, and return the derivative in p."""
     slope = 0.0
     for i in range(size):
-        slope += own[i] * row[i]
-        other[i] += p * own[i]
+        slope += adjoint[i] * row[i]
+        candidate_adjoint[i] += p * adjoint[i]
     return slope
 
 
@@ -161,13 +163,13 @@ def link_slopes(
         widest = max(widest, indptr[j + 1] - indptr[j])
     by_prob = np.empty(widest)
     for j in range(kinds.shape[0] - 1, 0, -1):
-        own, start = adjoint[j], indptr[j]
+        mention_adjoint, start = adjoint[j], indptr[j]
         for i in range(j):  # what later mentions passed on to Q[i, j], which is Q[j, i]
-            own[i] += adjoint[i, j]
+            mention_adjoint[i] += adjoint[i, j]
         mean = 0.0
         for c in range(start, indptr[j + 1]):
             k, p = antecedents[c], probs[c]
-            slope = passed_on(own, p, marginals[k], adjoint[k], j)
+            slope = passed_on(mention_adjoint, p, marginals[k], adjoint[k], j)
             adjoint[k, k] = 0.0  # Q[k, k] is 1
             by_prob[c - start] = slope
             mean += p * slope

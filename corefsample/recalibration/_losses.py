@@ -234,8 +234,11 @@ class Likelihood(Losses):
 
         rows = gold.indptr, self._antecedents, gold.scores, gold.kinds, gold.candidates, self._kinds
 
-        def fill(part: slice) -> None:
-            bounds, filled = gold.bounds[part.start : part.stop + 1], (losses[part], gradients[part], hessians[part])
+        def fill(stretch: slice) -> None:
+            bounds, filled = (
+                gold.bounds[stretch.start : stretch.stop + 1],
+                (losses[stretch], gradients[stretch], hessians[stretch]),
+            )
             _kernels.likelihood_derivatives(bounds, *rows, recalibration.temperature, offsets, *filled)
 
         n_threads = min(processors(), n)
@@ -336,24 +339,24 @@ class CalledLosses(Losses):
 class JointLosses(Losses):
     """The likelihood plus the losses of an objective; means are per term of the likelihood."""
 
-    def __init__(self, likelihood: Losses, other: Losses) -> None:
-        self._likelihood, self._other = likelihood, other
-        self.name, self.sampled, self.n_terms = other.name, other.sampled, likelihood.n_terms
+    def __init__(self, likelihood: Losses, objective: Losses) -> None:
+        self._likelihood, self._objective = likelihood, objective
+        self.name, self.sampled, self.n_terms = objective.name, objective.sampled, likelihood.n_terms
 
     def at(self, recalibration: Recalibration) -> Floats:
         """Losses of the documents."""
-        return self._likelihood.at(recalibration) + self._other.at(recalibration)
+        return self._likelihood.at(recalibration) + self._objective.at(recalibration)
 
     def derivatives(self, recalibration: Recalibration) -> Derivatives:
         """Losses with derivatives."""
-        first, second = self._likelihood.derivatives(recalibration), self._other.derivatives(recalibration)
+        first, second = self._likelihood.derivatives(recalibration), self._objective.derivatives(recalibration)
         return Derivatives(
             first.losses + second.losses, first.gradients + second.gradients, first.hessians + second.hessians
         )
 
     def around(self, point: Floats, n_samples: int) -> Losses:
         """The exact likelihood, and the other losses as they are around a point."""
-        return JointLosses(self._likelihood, self._other.around(point, n_samples))
+        return JointLosses(self._likelihood, self._objective.around(point, n_samples))
 
 
 class Quadratics(Losses):

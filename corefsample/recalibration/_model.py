@@ -74,9 +74,9 @@ class KindOffsets:
         return {"new": _by_kind(self.new), "links": _by_kind(map(_by_kind, self.links))}
 
     @classmethod
-    def from_json(cls, content: Any) -> Self:
+    def from_json(cls, record: Any) -> Self:
         """Build from the result of `to_json`; raise ParameterError if a kind is missing or unknown."""
-        new, links = json_fields("offsets", content, ("new", "links"))
+        new, links = json_fields("offsets", record, ("new", "links"))
         rows = json_fields("links", links, MENTION_KINDS)
         return cls(json_fields("new", new, MENTION_KINDS), tuple(json_fields("links", r, MENTION_KINDS) for r in rows))
 
@@ -92,12 +92,12 @@ def _by_kind(values: Iterable[Any]) -> dict[str, Any]:
     return dict(zip(MENTION_KINDS, values, strict=True))
 
 
-def json_fields(parameter: str, content: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
+def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
     """Values of the fields of a JSON object in this order; raise if one is missing, or there are others."""
-    if not isinstance(content, Mapping) or set(content) - set(optional) != set(names):
-        fields = ", ".join(map(str, content)) if isinstance(content, Mapping) else type(content).__name__
+    if not isinstance(record, Mapping) or set(record) - set(optional) != set(names):
+        fields = ", ".join(map(str, record)) if isinstance(record, Mapping) else type(record).__name__
         raise ParameterError(f"must have the fields {', '.join(names)}, got {fields or 'none'}", parameter=parameter)
-    return tuple(content[name] for name in names)
+    return tuple(record[name] for name in names)
 
 
 def changes_by_parameters(*, by_kind: bool) -> Floats:
@@ -313,16 +313,16 @@ class Recalibration(HtmlTable):
         return fields if self.offsets is None else {**fields, "offsets": self.offsets.to_json()}
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Build from `content`, the result of `to_json`.
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Build from `record`, the result of `to_json`.
 
         Raises
         ------
         ParameterError
             If a number is missing or outside its range, or there is another field.
         """
-        temperature, new_bias = json_fields("recalibration", content, ("temperature", "new_bias"), ("offsets",))
-        offsets = KindOffsets.from_json(content["offsets"]) if "offsets" in content else None
+        temperature, new_bias = json_fields("recalibration", record, ("temperature", "new_bias"), ("offsets",))
+        offsets = KindOffsets.from_json(record["offsets"]) if "offsets" in record else None
         return cls(temperature, new_bias, offsets)
 
 

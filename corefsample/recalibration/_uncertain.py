@@ -156,23 +156,23 @@ class UncertainRecalibration:
         return {**record, "base": self.base} if self.base else record
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Build from `content`, the result of `to_json`; other fields are ignored.
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Build from `record`, the result of `to_json`; other fields are ignored.
 
         Raises
         ------
         ParameterError
             If a field is missing, or has a value of another type or outside its range.
         """
-        if not isinstance(content, Mapping) or "recalibration" not in content:
+        if not isinstance(record, Mapping) or "recalibration" not in record:
             raise ParameterError("must be the record of a recalibration, got another", parameter="file")
-        recalibration = Recalibration.from_json(content["recalibration"])
-        draws, effect = content.get("draws"), content.get("domain_effect")
-        texts = {"base": content.get("base", ""), "domain_field": content.get("domain_field", DOMAIN_FIELD)}
+        recalibration = Recalibration.from_json(record["recalibration"])
+        draws, effect = record.get("draws"), record.get("domain_effect")
+        texts = {"base": record.get("base", ""), "domain_field": record.get("domain_field", DOMAIN_FIELD)}
         for name, text in texts.items():
             if not isinstance(text, str):
                 raise ParameterError(f"must be a text, got {text!r}", parameter=name)
-        language = content.get("language")
+        language = record.get("language")
         if language is not None and not isinstance(language, str):
             raise ParameterError(f"must be a text, got {language!r}", parameter="language")
         draws = None if draws is None else _draws(draws, by_kind=recalibration.offsets is not None)
@@ -180,21 +180,21 @@ class UncertainRecalibration:
         return cls(recalibration, draws, domains, language=language, **texts)
 
 
-def _draws(content: Any, *, by_kind: bool) -> RecalibrationDraws:
+def _draws(record: Any, *, by_kind: bool) -> RecalibrationDraws:
     offsets = {"offsets": (_model.N_PARAMETERS - _model.N_GLOBAL,)} if by_kind else {}
     widths = {"temperature": (), "new_bias": (), **offsets}
-    every = content if isinstance(content, Mapping) else ()
-    _model.json_fields("draws", content, tuple(widths), set(every) - set(widths))
+    every = record if isinstance(record, Mapping) else ()
+    _model.json_fields("draws", record, tuple(widths), set(every) - set(widths))
     columns: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
-            values = np.asarray(content[name])
+            values = np.asarray(record[name])
         except ValueError:  # lists of different lengths
             values = np.empty(0, object)
         shape = (*columns.get("temperature", values).shape[:1], *width)
         if values.shape != shape or not values.size or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
             rule = f"must be finite numbers in the shape {shape}"
-            raise ParameterError(f"{rule}, got {_checks.shown(content[name])}", parameter=f"draws.{name}")
+            raise ParameterError(f"{rule}, got {_checks.shown(record[name])}", parameter=f"draws.{name}")
         columns[name] = values.astype(np.float64)
     if not (columns["temperature"] > 0).all():
         raise ParameterError(f"must be above 0, got {columns['temperature'].min()}", parameter="draws.temperature")
@@ -230,7 +230,7 @@ class MixedRecalibrations:
     def __len__(self) -> int:
         return len(self.temperatures)
 
-    def scores(self, chosen: Ints, scores: Floats, places: Ints | None) -> Floats:
+    def scores(self, rows: Ints, scores: Floats, places: Ints | None) -> Floats:
         """Scores under the chosen recalibrations: float64 (n_chosen, n_candidates).
 
         Raises
@@ -238,8 +238,8 @@ class MixedRecalibrations:
         ParameterError
             If a score would overflow.
         """
-        offsets = None if self.tables is None else self.tables[chosen][:, places]
-        return _model.recalibrated_scores(scores, self.temperatures[chosen, None], self.biases[chosen, None], offsets)
+        offsets = None if self.tables is None else self.tables[rows][:, places]
+        return _model.recalibrated_scores(scores, self.temperatures[rows, None], self.biases[rows, None], offsets)
 
 
 def mixture_labels(

@@ -149,8 +149,9 @@ def score_documents(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
             )
         else:
-            rest = (document.date, document.tokens, gold, metadata)
-            yield ScoredDocument(document.doc_id, spans, scored.distribution, *rest)
+            yield ScoredDocument(
+                document.doc_id, spans, scored.distribution, document.date, document.tokens, gold, metadata
+            )
 
 
 def document_scheme(document: MentionDocument) -> str | None:
@@ -267,19 +268,19 @@ def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
     return None if document.gold is None else list(document.gold)
 
 
-def gold_of_found(spans: npt.NDArray[Any], gold: Gold, found: npt.NDArray[Any]) -> Gold:
-    """Entity of each found mention: of the first annotated mention of the same span, or else of the same head.
+def gold_of_found(spans: npt.NDArray[Any], gold: Gold, parse_spans: npt.NDArray[Any]) -> Gold:
+    """Entity of each mention of a parse: of the first annotated mention of the same span, or else of the same head.
 
-    An annotated mention whose span is found is not taken for another of the same head.
+    An annotated mention whose span the parse has is not taken for another of the same head.
     """
     by_span: dict[tuple[int, int], int | str | None] = {}
     by_head: dict[int, int | str | None] = {}
-    places = set(map(tuple, found[:, :2].tolist()))
+    parse_bounds = set(map(tuple, parse_spans[:, :2].tolist()))
     for (start, end, head), entity in zip(spans.tolist(), gold, strict=True):
         by_span.setdefault((start, end), entity)
-        if (start, end) not in places:
+        if (start, end) not in parse_bounds:
             by_head.setdefault(head, entity)
     return [
         by_span[start, end] if (start, end) in by_span else by_head.pop(head, None)
-        for start, end, head in found.tolist()
+        for start, end, head in parse_spans.tolist()
     ]

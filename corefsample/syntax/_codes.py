@@ -28,6 +28,14 @@ def numbered(names: str, start: int = 0) -> Codes:
     return cast("Codes", codes)
 
 
+def bits(names: str) -> Codes:
+    """Named tuple of powers of two, one for each name."""
+    fields = names.split()
+    powers: Any = (1 << place for place in range(len(fields)))
+    codes: Any = namedtuple("Codes", fields)(*powers)
+    return cast("Codes", codes)
+
+
 # Role of a token towards its head, the same in every scheme.
 Role = numbered(
     "OTHER SUBJECT PASSIVE_SUBJECT OBJECT INDIRECT_OBJECT OBLIQUE NOUN_MODIFIER POSSESSOR COMPOUND APPOSITION CONJUNCT "
@@ -57,8 +65,12 @@ Meaning = numbered(
     "UNKNOWN PERSON GROUP PLACE TIME BODY ANIMAL PLANT SUBSTANCE OBJECT WORK EVENT ABSTRACT GIVEN_NAME YEAR NUMERAL "
     "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
 )
+# Classes of what a description can mean: bits, because "the group" may mean a band or a company.
+Naming = bits("PERSON OFFICER POLITICIAN ARMED COMPANY PARTY SCHOOL MEDIA BODY COUNTRY CITY AREA TEAM MEMBERS")
+OCCUPATIONS = Naming.OFFICER | Naming.POLITICIAN
+ORGANISATIONS = Naming.ARMED | Naming.COMPANY | Naming.PARTY | Naming.SCHOOL | Naming.MEDIA | Naming.BODY | Naming.TEAM
 # Columns of a word table.
-Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING QUOTE QUESTION")
+Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING NAMING QUOTE QUESTION")
 
 STEM_LETTERS = 5  # lemmas of one family are taken to share these (attack, attacker)
 ENDING_LETTERS = 3
@@ -75,5 +87,5 @@ def syntax_codes() -> str:
 
 def word_codes() -> dict[str, Any]:
     """Codes and limits of words by name, for hashes."""
-    limits = "STEM_LETTERS ENDING_LETTERS ACRONYM_LETTERS YEAR_LETTERS DJB2_START DJB2_FACTOR"
-    return {name: globals()[name] for name in f"Kind Number Gender Meaning Column {limits}".split()}
+    limits = "OCCUPATIONS ORGANISATIONS STEM_LETTERS ENDING_LETTERS ACRONYM_LETTERS YEAR_LETTERS DJB2_START DJB2_FACTOR"
+    return {name: globals()[name] for name in f"Kind Number Gender Meaning Naming Column {limits}".split()}

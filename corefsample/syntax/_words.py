@@ -43,7 +43,8 @@ def word_hash(text: str) -> int:
 
 def language_hash(language: Language) -> int:
     """CRC-32 of all words and endings that decide a word's row."""
-    tables = (sorted(_QUOTES), sorted(_GENDER_OF_CLASS.items()))
+    countries = sorted(name for name, codes_of_name in language.countries.items() if codes_of_name)
+    tables = (sorted(_QUOTES), sorted(_GENDER_OF_CLASS.items()), countries)
     return zlib.crc32(repr(tables).encode(), language.checksum)
 
 
@@ -82,6 +83,34 @@ def _meaning(form: str, lemma: str, upos: str, language: Language) -> int:
             if lemma.endswith(endings):
                 return _MEANINGS[meaning.upper()]
     return Meaning.UNKNOWN
+
+
+@lru_cache(maxsize=64)
+def _namings(language: Language) -> Mapping[str, int]:
+    """Classes of what each listed noun can describe, as bits."""
+    namings: dict[str, int] = {}
+    for label, words in language.descriptions.items():
+        for word in words:
+            namings[word] = namings.get(word, 0) | getattr(codes.Naming, label.upper())
+    return namings
+
+
+def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
+    """Bits of what a noun can describe, or of what a name with this word or after it means; 0 if nothing is known."""
+    form = text.lower()
+    if not language.descriptions:
+        return 0
+    if upos not in ("NOUN", "PROPN"):
+        return _namings(language).get(form, 0) if upos == "ADP" else 0
+    naming = _namings(language).get(lemma) or _namings(language).get(form, 0)
+    meaning = _meaning(form, lemma, upos, language)
+    if meaning in (Meaning.PERSON, Meaning.GIVEN_NAME) or (upos == "NOUN" and meaning == Meaning.PERHAPS_PERSON):
+        naming |= codes.Naming.PERSON
+    if upos == "PROPN" and language.countries.get(form):
+        naming |= codes.Naming.COUNTRY
+    if naming == 0 and (meaning == Meaning.GROUP or (upos == "PROPN" and _acronym(text))):
+        naming = codes.ORGANISATIONS
+    return naming
 
 
 def _gender(form: str, lemma: str, upos: str, language: Language) -> int:
@@ -175,6 +204,7 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
         _UPOS_CODES.get(upos, 0),
         *_grammar(form, base, upos, xpos, feats, language),
         _meaning(form, base, upos, language),
+        _naming(text, base, upos, language),
         int(form in _QUOTES),
         int("?" in form),
     ]

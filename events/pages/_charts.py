@@ -37,7 +37,7 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     parameters, x, middle, y = _axes(small=small)
     counts = alt.Chart(alt.NamedData("counts"))
     marked = counts.transform_filter("datum.i === cursor")
-    other = alt.Chart(alt.NamedData("other"))
+    second = alt.Chart(alt.NamedData("other"))
     layers = [
         counts.mark_area(color=_RULE_BAND, opacity=0.18, **_STEPS).encode(x, y("lower_rule"), alt.Y2("upper_rule")),
         counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
@@ -50,8 +50,8 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
         marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(middle, y("mean")),
     ]
     if not small:
-        band = other.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper"))
-        line = other.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean"))
+        band = second.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper"))
+        line = second.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean"))
         layers += [band, line]
     return _vega(alt.layer(*layers), parameters, small=small)
 

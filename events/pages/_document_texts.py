@@ -92,10 +92,10 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
     return packed, numbers
 
 
-def _content(document: ScoredDocument, places: Places, place: str) -> dict[str, Any]:
+def _content(document: ScoredDocument, places: Places, location: str) -> dict[str, Any]:
     tokens, antecedents = document.tokens, document.antecedents
     if tokens is None:
-        raise InputError("tokens are missing", place=place)
+        raise InputError("tokens are missing", place=location)
     spans = document.mentions[:, :2].tolist()
     entities = _entities(map_clustering(antecedents).tolist())
     estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
@@ -128,7 +128,7 @@ def named_places(text: str) -> dict[str, Any]:
     Its numbers are those of tokens and mentions, of which -1 stands for a role that nothing fills.
     """
     places = json.loads(text)
-    content: dict[str, list[dict[str, Any]]] = {
+    fields: dict[str, list[dict[str, Any]]] = {
         "instances": [
             {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
             for trigger, mentions, p in places["instances"]
@@ -143,11 +143,11 @@ def named_places(text: str) -> dict[str, Any]:
         ],
     }
     if places.get("parses") is not None:
-        content["parses"] = [
+        fields["parses"] = [
             {"trigger": trigger, "text": text, "share": _thousandths(share), "p": _thousandths(p)}
             for trigger, text, share, p in places["parses"]
         ]
-    return content
+    return fields
 
 
 def _entities(labels: Sequence[int]) -> list[int]:
@@ -256,8 +256,8 @@ class Marker:
         """Kind of each token, and a number that differs between adjacent marks."""
         marks = [(PLAIN, -1)] * len(tokens)
         if self.lexicon is not None:
-            found = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
-            for number, (start, end) in enumerate(found.spans.values()):
+            matches = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
+            for number, (start, end) in enumerate(matches.spans.values()):
                 marks[start:end] = [(NAME, number)] * (end - start)
         lemmas = [lemma.lower() for lemma in tokens.lemma]
         for frame in [frame for rule in self.rules for frame in rule.frames]:
@@ -298,7 +298,7 @@ def spaced(tokens: Tokens) -> list[str]:
     return words
 
 
-def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
+def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
     """Yield doc_id and text of documents of a run, from those of its inputs that still exist.
 
     Triggers and names are marked if the rule and the lexicon of the run can still be read.
@@ -307,12 +307,12 @@ def run_texts(record: Mapping[str, Any], chosen: Collection[str] | None = None) 
     ----------
     record
         Content of run.json of the run.
-    chosen
+    doc_ids
         doc_ids of the documents to yield; by default, all documents.
     """
     definitions = run_definitions(record["arguments"])
     marker = Marker() if definitions is None else Marker(definitions.rules, definitions.lexicon)
-    left = None if chosen is None else set(chosen)
+    left = None if doc_ids is None else set(doc_ids)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
         for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
             if left is not None and left.isdisjoint(batch.doc_ids):

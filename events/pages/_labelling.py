@@ -65,7 +65,7 @@ def rendered_sheet(
     values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}
     key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
     kind = plan.frame.label_kind
-    content = {
+    sheet_values = {
         "plan": plan.identity,
         "key": key,
         "file": file_name,
@@ -76,11 +76,11 @@ def rendered_sheet(
         "same": {},
         "perPart": PER_PART,
     }
-    parts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}))
+    packed_texts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}))
     asked = question or Question(default_question(plan.frame))
     title = f"{asked.text} {len(doc_ids):,} documents"
     about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
-    return rendered(LABEL_SOURCES, {**about, "sheet": content, "parts": parts})
+    return rendered(LABEL_SOURCES, {**about, "sheet": sheet_values, "parts": packed_texts})
 
 
 def chosen_sheet(report: Report) -> dict[str, Any]:
@@ -88,11 +88,11 @@ def chosen_sheet(report: Report) -> dict[str, Any]:
 
     Such documents have no inclusion probability: their round is "chosen".
     """
-    documents, others = report.counts["documents"], report.counts.get("others", {})
+    documents, other_documents = report.counts["documents"], report.counts.get("others", {})
     about = report.about or LabelTargets("")
     rows = [d for d, place in enumerate(documents["text"]) if place >= 0 and report.about]
-    known = others if report.about else {}
-    doc_ids, dates = ([documents[name][d] for d in rows] + known.get(name, []) for name in ("id", "date"))
+    without_evidence = other_documents if report.about else {}
+    doc_ids, dates = ([documents[name][d] for d in rows] + without_evidence.get(name, []) for name in ("id", "date"))
     names = report.record["names"]
     return {
         "plan": about.plan,
@@ -114,8 +114,8 @@ def _contents(
     row_of = {str(frame.doc_ids[row]): row for row in plan.sample.tolist()}
     wanted = {row_of[doc_id] for doc_id in doc_ids}
     probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
-    chosen = np.isin(frame.rows, list(wanted))
-    columns = (each[chosen].tolist() for each in (frame.rows, frame.columns, frame.values))
+    is_drawn = np.isin(frame.rows, list(wanted))
+    columns = (each[is_drawn].tolist() for each in (frame.rows, frame.columns, frame.values))
     for row, target, p in zip(*columns, strict=True):
         probabilities[row].append([target, p])
     contents = []

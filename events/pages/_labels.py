@@ -49,8 +49,8 @@ class LabelTargets:
     @classmethod
     def of_run(cls, plan: str, keys: Iterable[Key], record: Mapping[str, Any]) -> LabelTargets:
         """Targets of a run, whose actors are named with their event where it has several events."""
-        several = RULES in run_event(record)
-        names = {key: (f"{key[0]}: {key[1]}" if several else key[1]) if key[1] else key[0] for key in keys}
+        has_rules = RULES in run_event(record)
+        names = {key: (f"{key[0]}: {key[1]}" if has_rules else key[1]) if key[1] else key[0] for key in keys}
         return cls(plan, names)
 
     @property
@@ -79,12 +79,12 @@ class LabelTargets:
             for name in self.names.values()
         }
 
-    def joined(self, parts: Mapping[str, str]) -> str:
+    def joined(self, answers: Mapping[str, str]) -> str:
         """The label of a document as in a sheet, from what it says about each target."""
         if self.kind == "yes-no":
-            return next(iter(parts.values()))
+            return next(iter(answers.values()))
         ends = {"yes": "", "unsure": "?"}
-        return ";".join(f"{name}{ends[value]}" for name, value in parts.items() if value in ends) or "none"
+        return ";".join(f"{name}{ends[value]}" for name, value in answers.items() if value in ends) or "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,10 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     if stranger is not None:
         rule = "labels must be of documents of this run"
         raise InputError(f"{rule}, got {stranger!r}", place=str(root / "labels.csv"))
-    targets = sorted(_targets(counts, record, _OF_AUDIT), key=lambda each: -each["total"]["estimate"])
+    targets = sorted(_targets(counts, record, _OF_AUDIT), key=lambda target: -target["total"]["estimate"])
     if not targets:
         raise InputError("audit must have a total, got none", place=str(root / "audited.csv"))
-    about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
+    about = LabelTargets.of_run(plan, [target["key"] for target in targets], record)
     labels = {doc_id: about.parts(label) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
     first = targets[0]["total"]
     return LabelContent(about, labels, targets, first["level"], int(first["n_docs"]), assumption)
@@ -216,25 +216,25 @@ def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     return values
 
 
-def _folder_with(folder: PathLike, what: str, names: Sequence[str], command: str) -> Path:
+def _folder_with(folder: PathLike, kind: str, names: Sequence[str], command: str) -> Path:
     """A folder; raise InputError unless it has the files that a command writes."""
     path = Path(folder)
     for name in names:
         if not (path / name).is_file():
             hint = f"`corefsample {command}` makes one"
-            raise InputError(f"{what} must have {', '.join(names)}, got no {name}", place=str(folder), hint=hint)
+            raise InputError(f"{kind} must have {', '.join(names)}, got no {name}", place=str(folder), hint=hint)
     return path
 
 
 def _targets(counts: pd.DataFrame, record: Mapping[str, Any], numbers: Sequence[str]) -> list[dict[str, Any]]:
     """Key, name, total, and rows by period of everything that has a total, as JSON values."""
-    several = RULES in run_event(record)
+    has_rules = RULES in run_event(record)
     targets = []
     for (event, actor), table in counts.groupby(["event", "actor"], sort=False):
         rows: list[Any] = table[["period", *numbers]].to_dict("records")
         name = f"{event}, any actor"
         if actor:
-            name = shown_name(f"{event}: {actor}" if several else str(actor), record["names"])
+            name = shown_name(f"{event}: {actor}" if has_rules else str(actor), record["names"])
         by_period = [row for row in rows if row["period"] != TOTAL]
         totals = [{"key": (event, actor), "name": name, "total": row, "rows": by_period} for row in rows]
         targets += [each for each in totals if each["total"]["period"] == TOTAL]

@@ -87,11 +87,11 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
     if not asked:
         return Question(default_question(frame))
     as_fact = _as_fact(rule for rule, _ in asked)
-    (rule, codes), *others = asked
-    several = len(frame.targets) > 1
-    if others or (several and not codes):
+    (rule, codes), *further = asked
+    has_targets = len(frame.targets) > 1
+    if further or (has_targets and not codes):
         text = f"Which of these does the article say{as_fact}?"
-    elif several:
+    elif has_targets:
         who = "actors" if len(rule.event) == 1 else "pairs"
         they = ("they",) if len(rule.event) == 1 else ("the first", "the second")
         text = f"Of which of these {who} does the article say that {wording.clause(rule, they)}{as_fact}?"
@@ -100,7 +100,7 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
     paragraphs = [
         paragraph
         for rule, codes in asked
-        for paragraph in ([f"{rule.name}: {wording.asked(rule, ())}."] * bool(others) + [*wording.about(rule, codes)])
+        for paragraph in ([f"{rule.name}: {wording.asked(rule, ())}."] * bool(further) + [*wording.about(rule, codes)])
     ]
     return Question(text, tuple(dict.fromkeys(paragraphs)))
 
@@ -118,14 +118,14 @@ def _of_unions(
     """The question about outcomes, and perhaps events of rules beside them; what each of these is, in the codebook."""
     by_name = {rule.name: rule for rule in rules}
     clauses = {rule.name: wording.asked(rule, codes) for rule, codes in asked}
-    for each in unions:
-        clause = each.question or _either(wording.alternatives(each, by_name))
-        name = each.title or each.name
+    for union in unions:
+        clause = union.question or _either(wording.alternatives(union, by_name))
+        name = union.title or union.name
         clauses[name] = f"{clauses[name]} or {clause}" if name in clauses and clause != clauses[name] else clause
-    names = dict.fromkeys([*(rule.name for rule, _ in asked), *(name for each in unions for name in each.events)])
-    parts = [by_name[name] for name in names]
-    as_fact = _as_fact(parts)
-    paragraphs = [paragraph for rule in parts for paragraph in wording.about(rule, ())]
+    names = dict.fromkeys([*(rule.name for rule, _ in asked), *(name for union in unions for name in union.events)])
+    rules_of_unions = [by_name[name] for name in names]
+    as_fact = _as_fact(rules_of_unions)
+    paragraphs = [paragraph for rule in rules_of_unions for paragraph in wording.about(rule, ())]
     if len(clauses) == 1:
         (clause,) = clauses.values()
         return Question(f"Does the article say that {clause}{as_fact}?", tuple(dict.fromkeys(paragraphs)))
@@ -165,8 +165,8 @@ class _Wording:
 
     def clause(self, rule: Rule, actors: Sequence[str]) -> str:
         """A clause that completes "the article says that", about actors in words."""
-        own = rule.question.actor or f"there is the event “{rule.name}” by {{actor}}"
-        return own.format(**dict(zip(("actor", "target"), actors, strict=False)))
+        template = rule.question.actor or f"there is the event “{rule.name}” by {{actor}}"
+        return template.format(**dict(zip(("actor", "target"), actors, strict=False)))
 
     def asked(self, rule: Rule, codes: Sequence[str]) -> str:
         """Clause about the event of one target: by the first of `codes`, or by any actor if `codes` is empty."""
@@ -226,7 +226,7 @@ class _Wording:
             yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{_sentence(example)}”"
         left_out = [example for example, actors in examples if not actors]
         # One that other presets count shows best what this one leaves out.
-        for example in sorted(left_out, key=lambda each: -sum(map(bool, each.expect.values())))[:1]:
+        for example in sorted(left_out, key=lambda candidate: -sum(map(bool, candidate.expect.values())))[:1]:
             yield f"Does not count: “{_sentence(example)}”"
 
     def _shown(self, code: str) -> str:
@@ -237,7 +237,7 @@ def _sentence(example: Example) -> str:
     return "".join(spaced(example_tokens(example)))
 
 
-def _either(parts: Sequence[str]) -> str:
+def _either(clauses: Sequence[str]) -> str:
     """Parts of a sentence joined by commas and "or"."""
-    *first, last = parts
+    *first, last = clauses
     return f"{', '.join(first)} or {last}" if first else last

@@ -87,7 +87,7 @@ def _file(folder: str, name: str) -> str:
     return resources.files("events.pages").joinpath(folder, name).read_text(encoding="utf-8")
 
 
-def embedded_json(content: object) -> Markup:
+def embedded_json(value: object) -> Markup:
     r"""Return JSON that is safe inside a script element of HTML.
 
     It cannot end the element or begin a comment: <, > and & are written as \u003c, \u003e, \u0026, and so are the two
@@ -98,14 +98,14 @@ def embedded_json(content: object) -> Markup:
     >>> print(embedded_json("</script>&\u2028"))
     "\u003c/script\u003e\u0026\u2028"
     """
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Markup(text.translate({ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}))
 
 
-def packed(content: object) -> str:
+def packed(value: object) -> str:
     """JSON, deflated without a header, in base64; `inflated` of static/elements.js unpacks it."""
     compressor = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    plain = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(compressor.compress(plain) + compressor.flush()).decode("ascii")
 
 

@@ -134,13 +134,13 @@ def write_report(
         raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
     require_free(path, overwrite=overwrite)
     report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit, learned=learned)
-    content = rendered_page(report, title=title).encode("utf-8")
+    page = rendered_page(report, title=title).encode("utf-8")
     if not is_url(path):
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unwritable(path, error) from None
-    write_bytes(path, content, overwrite=overwrite)
+    write_bytes(path, page, overwrite=overwrite)
     return ReportResult(
         path,
         len(report.counts["actors"]),
@@ -148,7 +148,7 @@ def write_report(
         report.n_documents,
         report.n_texts,
         report.others.n_shown if report.others else 0,
-        len(content),
+        len(page),
     )
 
 

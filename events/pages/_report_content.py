@@ -76,8 +76,8 @@ class Report:
     @property
     def about(self) -> LabelTargets | None:
         """What the labels are about; None of a report without labels."""
-        content = self.audit or self.learned
-        return None if content is None else content.about
+        labelled = self.audit or self.learned
+        return None if labelled is None else labelled.about
 
     @property
     def notices(self) -> list[str]:
@@ -156,8 +156,8 @@ def read_report(
         TypeError,
         ValueError,
     ) as error:
-        found = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"the files of a run must fit together, got: {found}", place=str(folder)) from None
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"the files of a run must fit together, got: {reason}", place=str(folder)) from None
 
 
 def _content(run: FinishedRun, n_documents: int) -> Report:
@@ -220,12 +220,12 @@ def _with_all_documents(
     if audited and taught and audited.about.plan != taught.about.plan:
         rule = "learned must be of the plan of the audit"
         raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
-    contents = [content for content in (taught, audited) if content is not None]
+    contents = [labelled for labelled in (taught, audited) if labelled is not None]
     evidence, columns = report.counts["evidence"], (run.evidence[name] for name in ("doc_id", "event", "name"))
     rows = [(doc_id, event, name.removeprefix(f"{event}: ")) for doc_id, event, name in zip(*columns, strict=True)]
     labels: dict[str, str] = {}
-    for content in reversed(contents):
-        labels |= content.whole_labels
+    for labelled in reversed(contents):
+        labels |= labelled.whole_labels
     if contents:
         evidence["label"] = [next(filter(None, (each.row_label(*row) for each in contents)), "") for row in rows]
         report.counts["audit"] = _targets(audited, taught)
@@ -234,9 +234,9 @@ def _with_all_documents(
     if taught is not None:
         evidence["learned"] = [taught.row_probability(*row) for row in rows]
         report.counts["chosen"] = sorted(taught.chosen)
-    others = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
-    report.counts["others"] = others.content
-    return dataclasses.replace(report, others=others, audit=audited, learned=taught)
+    without_evidence = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
+    report.counts["others"] = without_evidence.content
+    return dataclasses.replace(report, others=without_evidence, audit=audited, learned=taught)
 
 
 def _put_audited_ends(counts: dict[str, Any], audited: LabelContent) -> None:
@@ -253,8 +253,8 @@ def _put_audited_ends(counts: dict[str, Any], audited: LabelContent) -> None:
 def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list[dict[str, Any]]:
     """Counts from labels by target: those of the sample's design, those of learned P, or both."""
     targets: dict[tuple[str, str], dict[str, Any]] = {}
-    for kind, content in (("audited", audited), ("learned", learned)):
-        for target in () if content is None else content.targets:
+    for kind, labelled in (("audited", audited), ("learned", learned)):
+        for target in () if labelled is None else labelled.targets:
             targets.setdefault(target["key"], {"name": target["name"]})[kind] = target
     return list(targets.values())
 
@@ -374,8 +374,11 @@ def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Map
     for period, rows in sorted(by_period.items()):
         present = sorted(actor for actor in rows if actor < compared)
         for first, second in [*((actor, -1) for actor in present), *combinations(present, 2)]:
-            one, other = counts[rows[first]], 0 if second < 0 else counts[rows[second]]
-            shares = np.count_nonzero(one > other) / len(one), np.count_nonzero(one < other) / len(one)
+            first_counts, second_counts = counts[rows[first]], 0 if second < 0 else counts[rows[second]]
+            shares = (
+                np.count_nonzero(first_counts > second_counts) / len(first_counts),
+                np.count_nonzero(first_counts < second_counts) / len(first_counts),
+            )
             for column, value in zip(columns.values(), (period, first, second, *shares), strict=True):
                 column.append(value)
     return {"compared": compared, **columns}

@@ -62,29 +62,31 @@ def read_run(folder: PathLike) -> FinishedRun:
     InputError
         If the folder is not that of a finished run, or if a file in it is missing or damaged.
     """
-    path, place = Path(folder), str(folder)
+    path, location = Path(folder), str(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's
     hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
     if not path.is_dir():
         kind = "a file" if path.exists() else "none"
-        raise InputError(f"input must be the folder of a finished events run, got {kind}", place=place, hint=hint)
+        raise InputError(f"input must be the folder of a finished events run, got {kind}", place=location, hint=hint)
     for name in _FILES:
         if not (path / name).is_file():
             files = ", ".join(_FILES)
-            raise InputError(f"a finished events run must have {files}, got no {name}", place=place, hint=hint)
+            raise InputError(f"a finished events run must have {files}, got no {name}", place=location, hint=hint)
     record = verified_record(path)
     verify_table(path / "documents.parquet")
     counts = run_table(path, "counts")
     named = ("event", *Columns.of_roles(counts.columns))
     readers = () if record["summary"].get("rule_error") is None else READER
     evidence = run_table(path, "evidence", (*named, *_EVIDENCE, *readers))
-    several = len(counts["event"].unique()) > 1
+    has_events = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
-        return table.assign(name=row_names(table[[*named, "period"]], full=several, like=counts))
+        return table.assign(name=row_names(table[[*named, "period"]], full=has_events, like=counts))
 
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
         sampled = with_names(run_table(path, SAMPLES))
-    return FinishedRun(path, record, counts.assign(name=row_names(counts, full=several)), with_names(evidence), sampled)
+    return FinishedRun(
+        path, record, counts.assign(name=row_names(counts, full=has_events)), with_names(evidence), sampled
+    )

@@ -66,11 +66,11 @@ def audit_bands(
     for ax, (_, total) in zip(axes, totals.iterrows(), strict=True):
         of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
         rows = table[of_target & (table["period"] != "total")]
-        known = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
+        true_counts = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
         name = str(total["actor"] or total["event"])
         if total["actor"] and table["event"].nunique() > 1:
             name = f"{total['event']}: {name}"
-        _draw(ax, rows, total, name, known, covers)
+        _draw(ax, rows, total, name, true_counts, covers)
         if learned is not None:
             of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
             _draw_interval(
@@ -130,19 +130,19 @@ def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, name: str, truth: pd.S
     if assumed:
         line.lines[0].set_markerfacecolor("white")
     if truth is not None:
-        known = truth.reindex(rows["period"]).to_numpy(dtype=np.float64)
-        ax.plot(x, known, "x", color="0.1", markersize=4, label="truth")
+        true_counts = truth.reindex(rows["period"]).to_numpy(dtype=np.float64)
+        ax.plot(x, true_counts, "x", color="0.1", markersize=4, label="truth")
     ax.set_ylim(bottom=0.0)
     date_axis(ax, rows)
     bare_spines(ax)
 
 
 def _draw_interval(
-    ax: Axes, rows: pd.DataFrame, name: str, colour: str, label: str, place: float = 0.5
+    ax: Axes, rows: pd.DataFrame, name: str, colour: str, label: str, share: float = 0.5
 ) -> ErrorbarContainer:
     """Draw the estimates of a column with their intervals, at a share of each period."""
     ends, estimate = ends_of(rows), rows[name].to_numpy()
-    days = (ends[1:] - ends[:-1]).astype(np.float64) * place
+    days = (ends[1:] - ends[:-1]).astype(np.float64) * share
     below = np.maximum(estimate - rows["lower"].to_numpy(), 0.0)
     above = np.maximum(rows["upper"].to_numpy() - estimate, 0.0)
     x = ends[:-1] + days.astype(np.int64)

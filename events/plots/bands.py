@@ -296,35 +296,35 @@ def event_bands(
     counts = of_shown_periods(counts)
     counts = counts.assign(**{ACTOR_NAME: row_names(counts)})
     columns = _checks.whole("columns", columns, 1)
-    chosen, left_out = _chosen(counts, actors, most, page)
+    shown_actors, left_out = _chosen(counts, actors, most, page)
     labels = labels or {}
     _require_actors("labels", labels, counts)
-    titles = [labels.get(actor, actor_title(actor, names)) for actor in chosen]
+    titles = [labels.get(actor, actor_title(actor, names)) for actor in shown_actors]
     if size is not None:
         size = (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
-    if panels == "one" and chosen:
+    if panels == "one" and shown_actors:
         figure = figure_of(fig, size or (7.2, 3.6))
         ax = figure.subplots()
-        draw_actors(ax, counts, chosen, [legible(title) for title in titles])
+        draw_actors(ax, counts, shown_actors, [legible(title) for title in titles])
         ax.set_ylabel(legible(y_label))
         ax.margins(x=0.01)
-        date_axis(ax, counts[counts[ACTOR_NAME] == chosen[0]])
+        date_axis(ax, counts[counts[ACTOR_NAME] == shown_actors[0]])
         return figure
-    columns = min(columns, max(1, len(chosen)))
-    rows = max(1, -(-len(chosen) // columns))
+    columns = min(columns, max(1, len(shown_actors)))
+    rows = max(1, -(-len(shown_actors) // columns))
     figure = figure_of(fig, size or (5.2 * columns, 1.9 * rows + 0.8))
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=share_y).ravel()
-    if not chosen:
+    if not shown_actors:
         say_instead(axes[0], NO_EVENT)
         return figure
-    tables = [counts[counts[ACTOR_NAME] == actor] for actor in chosen]
+    tables = [counts[counts[ACTOR_NAME] == actor] for actor in shown_actors]
     for ax, table, title in zip(axes, tables, titles, strict=False):
         event_band(ax, table, title)
     if share_y:
         scale_counts(axes[0], tables)
-    for ax in axes[len(chosen) :]:
+    for ax in axes[len(shown_actors) :]:
         ax.set_visible(False)
-    for ax in axes[max(0, len(chosen) - columns) : len(chosen)]:  # the lowest panel of each column
+    for ax in axes[max(0, len(shown_actors) - columns) : len(shown_actors)]:  # the lowest panel of each column
         ax.xaxis.set_tick_params(labelbottom=True)
     handles, labels = axes[0].get_legend_handles_labels()
     n_columns = 2 if len(labels) > 3 else 3
@@ -354,10 +354,10 @@ def bands_by_event(
     rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables]
     heights = [1.9 * n + 1.1 for n in rows]
     figure = figure_of(None, (10.4, sum(heights)))
-    parts: list[SubFigure] = list(np.ravel(figure.subfigures(len(events), 1, height_ratios=heights)))  # type: ignore[arg-type]
-    for part, event, table in zip(parts, events, tables, strict=True):
-        event_bands(table, names=names, most=most, fig=part)
-        part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(len(events), 1, height_ratios=heights)))  # type: ignore[arg-type]
+    for subfigure, event, table in zip(subfigures, events, tables, strict=True):
+        event_bands(table, names=names, most=most, fig=subfigure)
+        subfigure.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
@@ -371,10 +371,13 @@ def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page:
     n_pages = max(1, -(-len(totals) // most))
     _checks.at_most("page", page, n_pages)
     first = most * (page - 1)
-    chosen = [str(actor) for actor in totals.index[first : first + most]]
+    actors_of_page = [str(actor) for actor in totals.index[first : first + most]]
     if n_pages == 1:
-        return chosen, ""
-    return chosen, f"actors {first + 1} to {first + len(chosen)} of {len(totals)}, by documents with an event"
+        return actors_of_page, ""
+    return (
+        actors_of_page,
+        f"actors {first + 1} to {first + len(actors_of_page)} of {len(totals)}, by documents with an event",
+    )
 
 
 def _require_actors(name: str, actors: Iterable[str], counts: pd.DataFrame) -> None:

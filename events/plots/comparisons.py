@@ -105,10 +105,10 @@ def comparisons_by_event(
     columns = min(2, len(events))
     rows = -(-len(events) // columns)
     figure = figure_of(None, (7.2 * columns, 5.3 * rows))
-    parts: list[SubFigure] = list(np.ravel(figure.subfigures(rows, columns)))  # type: ignore[arg-type]
-    for part, event in zip(parts, events, strict=False):
-        actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=part)
-        part.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(rows, columns)))  # type: ignore[arg-type]
+    for subfigure, event in zip(subfigures, events, strict=False):
+        actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=subfigure)
+        subfigure.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 

@@ -133,13 +133,12 @@ def pair_bucket(mention: int, candidate: int, first: int, second: int, n_buckets
 
 
 def adagrad(
-    weights: Sequence[float], gradients: Sequence[Sequence[float]], rate: float, l2: float
+    weights: Sequence[float], gradients: Sequence[Sequence[float]], rate: float
 ) -> tuple[list[float], list[float]]:
     """Weights and sums of squares after steps with these gradients."""
     moved, squares = list(weights), [0.0] * len(weights)
     for gradient in gradients:
         for b, slope in enumerate(gradient):
-            full = slope + l2 * moved[b]
-            squares[b] += full * full
-            moved[b] -= rate * full / (1e-4 + math.sqrt(squares[b])) if slope or moved[b] else 0.0
+            squares[b] += slope * slope
+            moved[b] -= rate * slope / (1e-4 + math.sqrt(squares[b])) if slope else 0.0
     return moved, squares

@@ -54,10 +54,12 @@ def score_row(
     pair: Words32,
     between: Ints32,
     best: Ints32,
+    with_bonus: bool,
 ) -> float:
     """Fill the scores of i's candidates and, into best (2,), its best match and how far that is; return NEW's score.
 
     pair (N_PAIR_ATOMS,), zeros before the first row, and between (3,) are for `compare`.
+    with_bonus : add `DESCRIPTION_BONUSES`, which training does not.
     """
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
@@ -70,6 +72,8 @@ def score_row(
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
         fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
         row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        if with_bonus:
+            row[k] += codes.DESCRIPTION_BONUSES[pair[PairAtom.DESCRIBED]]
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])
@@ -87,7 +91,7 @@ def score_all(
     for i in range(n):
         start = i * (i - 1) // 2
         row = scores[start : start + i]
-        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i])
+        new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i], False)
 
 
 @inner_kernel
@@ -145,7 +149,7 @@ def score_kept(
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
             return i
-        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best)
+        new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best, True)
         n_kept = keep_row(i, new, min_prob, row, n_kept, dropped, candidates, scores)
         indptr[i + 1] = n_kept
     return n
@@ -300,20 +304,33 @@ def link_loss(probs: Floats, entities: Ints, weight: float, slack: float, slopes
 
 @kernel
 def adagrad_step(
-    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, l2: float, averages: Floats, averaging: bool
+    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, number: int, late_moves: Floats
 ) -> None:
-    """Move the weights by the summed gradients (buffers, buckets) and the penalty's, and clear the gradients.
+    """Move the weights by the summed gradients (buffers, buckets), and clear the gradients.
 
-    averages : sums of the weights, which grow if `averaging`.
+    number : steps whose averages lack this move; late_moves : sums of the moves times these numbers.
     """
     for b in range(weights.shape[0]):
         slope = 0.0
         for buffer in range(gradients.shape[0]):
-            slope += float(gradients[buffer, b])
-            gradients[buffer, b] = 0.0
-        if slope != 0.0 or weights[b] != 0.0:
-            slope += l2 * float(weights[b])
+            if gradients[buffer, b] != 0.0:
+                slope += float(gradients[buffer, b])
+                gradients[buffer, b] = 0.0
+        if slope != 0.0:
             squares[b] += slope * slope
-            weights[b] = float(weights[b]) - rate * slope / (1e-4 + math.sqrt(squares[b]))
-        if averaging:
-            averages[b] += weights[b]
+            moved = np.float32(float(weights[b]) - rate * slope / (1e-4 + math.sqrt(squares[b])))
+            late_moves[b] += number * (float(moved) - float(weights[b]))
+            weights[b] = moved
+
+
+@kernel
+def shrink(weights: Floats32, squares: Floats, strength: float, number: int, late_moves: Floats) -> None:
+    """Move the weights as an L2 penalty does in several steps; `strength` is rate * penalty * steps.
+
+    The penalty's slopes are left out of the squares, so that each weight decays exponentially.
+    """
+    for b in range(weights.shape[0]):
+        if weights[b] != 0.0:
+            moved = np.float32(float(weights[b]) * math.exp(-strength / (1e-4 + math.sqrt(squares[b]))))
+            late_moves[b] += number * (float(moved) - float(weights[b]))
+            weights[b] = moved

@@ -144,10 +144,10 @@ class AntecedentModel:
         doc = Encoder(self.vocabulary, self.language).encode(tokens, mentions, scheme=scheme)
         n = len(doc.mentions)
         indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        given = doc, self.templates.hashed(doc), self.weights, float(min_prob)
+        inputs = doc, self.templates.hashed(doc), self.weights, float(min_prob)
         candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
         first = 0
-        while (first := _kernels.score_kept(*given, first, indptr, dropped, candidates, scores)) < n:
+        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
             candidates = np.concatenate((candidates, np.empty_like(candidates)))
             scores = np.concatenate((scores, np.empty_like(scores)))
         candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
@@ -287,11 +287,11 @@ def load_model(path: PathLike) -> AntecedentModel:
         raise error.as_input_error(os.fspath(path)) from None
 
 
-def _header(content: bytes) -> tuple[dict[str, Any], Language]:
+def _header(text: bytes) -> tuple[dict[str, Any], Language]:
     def fail(field: str, rule: str) -> NoReturn:
         raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
 
-    header = parsed_json(content, "header.json")
+    header = parsed_json(text, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:

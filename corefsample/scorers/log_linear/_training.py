@@ -28,6 +28,7 @@ from corefsample.scorers._scoring import document_checksum, document_scheme, gol
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
+from corefsample.scorers.log_linear.features._codes import Atom
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
@@ -37,6 +38,7 @@ from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
+PENALTY_STEPS = 16  # the penalty moves the weights after so many steps at once, because it moves all of them
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
@@ -46,16 +48,41 @@ NO_COSTS = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Example:
-    """An encoded document with its entities: int64 (n_mentions,), -1 where not annotated."""
+    """An encoded document with its entities: int64 (n_mentions,), -1 where not annotated; and weight of its losses."""
 
     doc: Encoded
     hashed: Hashed
     entities: Ints
+    weight: float = 1.0
 
     @property
     def n_annotated(self) -> int:
         """Number of annotated mentions."""
         return int((self.entities >= 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherTexts:
+    """Documents to train on beside the main corpus.
+
+    Attributes
+    ----------
+    documents
+        Documents with tokens, mentions and annotated entities.
+    weight
+        Weight of their losses, above 0; those of the main corpus have 1.
+    mentions, windows
+        See `train`.
+    partial
+        True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
+        of the losses, and NEW has weights of its own for these documents.
+    """
+
+    documents: Sequence[MentionDocument]
+    weight: float = 1.0
+    mentions: TrainingMentions = "annotated"
+    windows: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +107,12 @@ def examples_of(
     mentions: TrainingMentions = "annotated",
     window_seed: int | None = None,
     language: Language | None = None,
+    weight: float = 1.0,
+    partial: bool = False,
 ) -> list[Example]:
     """Encode documents, as `readings` says; documents without annotated entities are left out.
+
+    See `FurtherTexts` for `weight` and `partial`.
 
     Raises
     ------
@@ -96,12 +127,13 @@ def examples_of(
             continue
         try:
             own_scheme = scheme or document_scheme(document)
-            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language)
+            annotated = Reading(required_tokens(document), document.mentions, gold, own_scheme, language, partial)
             for reading in readings(annotated, mentions=mentions, window_seed=window_seed, doc_id=document.doc_id):
                 doc = encoder.encode(reading.tokens, reading.mentions, scheme=reading.scheme)
+                doc.atoms[:, Atom.PARTIAL] = partial
                 codes: dict[int | str, int] = {}
                 entities = [-1 if entity is None else codes.setdefault(entity, len(codes)) for entity in reading.gold]
-                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64)))
+                examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
         log_step("encoded document %d", len(examples) + 1)
@@ -119,17 +151,19 @@ class _Descent:
         if start is not None:  # what another language taught is not forgotten at the first slope
             self._weights[:], self._squares[:] = start, 1.0
         self._gradients = np.zeros((BATCH, options.n_buckets), np.float32)
-        self._sums, self._n_summed = np.zeros(options.n_buckets), 0
+        # An average is the last weights less the moves, each times the share of the averaged steps before it.
+        self._late_moves, self._n_averaged = np.zeros(options.n_buckets), 0
         # The first order is that of the seed alone; each further one has a stream of its own.
         self._generator = np.random.Generator(np.random.Philox(options.seed).jumped(number))
 
     def run(self, epoch: int, threads: Executor) -> float:
         """Go through the documents once; return the loss of the likelihood."""
-        if epoch % 2 == 0:  # the average is over the last pass or two, never over the first
-            self._sums[:], self._n_summed = 0.0, 0
-        averaging = epoch > 1 or self._options.epochs == 1
+        if (
+            epoch == 1 or epoch % 2 == 0
+        ):  # the average is over the last pass or two, and of several never over the first
+            self._late_moves[:], self._n_averaged = 0.0, 0
         order = self._generator.permutation(len(self._examples))
-        loss = 0.0
+        loss, waiting = 0.0, 0
         for start in range(0, len(order), BATCH):
             jobs = [
                 threads.submit(
@@ -139,14 +173,20 @@ class _Descent:
             ]
             loss += sum(job.result() for job in jobs)
             _kernels.adagrad_step(
-                self._weights, self._gradients, self._squares, self._options.rate, self._l2, self._sums, averaging
+                self._weights, self._gradients, self._squares, self._options.rate, self._n_averaged, self._late_moves
             )
-            self._n_summed += averaging
+            waiting += 1
+            if waiting == PENALTY_STEPS or start + BATCH >= len(order):
+                strength = self._options.rate * self._l2 * waiting
+                _kernels.shrink(self._weights, self._squares, strength, self._n_averaged, self._late_moves)
+                waiting = 0
+            self._n_averaged += 1
         return loss
 
     def average(self) -> Floats:
         """Average of the weights over the last pass or two."""
-        return self._sums / self._n_summed if self._n_summed else self._weights.astype(np.float64)
+        average: Floats = self._weights - self._late_moves / max(self._n_averaged, 1)
+        return average
 
 
 def fit(
@@ -232,6 +272,9 @@ def _add_slopes(example: Example, weights: Floats32, gradient: Floats32, options
     scored = _Pass(example, weights, options.costs)
     if links and options.link_weight > 0:
         scored.link_loss(example.entities, options.link_weight / len(example.entities))
+    if example.weight != 1.0:
+        scored.slopes *= example.weight
+        scored.new_slopes *= example.weight
     _kernels.add_to_weights(
         example.doc, example.hashed, scored.slopes, scored.new_slopes, scored.best, NEGLIGIBLE, gradient
     )
@@ -273,6 +316,7 @@ def train(
     windows: bool = False,
     language: str | Language = ENGLISH,
     start: Start | None = None,
+    further: Sequence[FurtherTexts] = (),
     provenance: Mapping[str, Any] | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
 ) -> AntecedentModel:
@@ -330,6 +374,8 @@ def train(
         "english": begin with the weights of the English model, whose features other languages share; "none": with
         zeros. By default, "english" for other languages, unless `bits` or `templates` differ from those of that
         model, or it was trained on one of the documents.
+    further
+        Documents to train on too, each set with a weight and readings of its own.
     provenance
         Further entries of the model's provenance, in addition to options and held-out figures.
     on_epoch
@@ -362,7 +408,8 @@ def train(
     n_workers = min(_checks.whole("n_threads", n_threads, 1), BATCH)
     resources = language if isinstance(language, Language) else load_language(language)
     corpus = list(documents)
-    vocabulary = _vocabulary(corpus, resources, _checks.whole("min_count", min_count, 1))
+    every_document = [*corpus, *(document for texts in further for document in texts.documents)]
+    vocabulary = _vocabulary(every_document, resources, _checks.whole("min_count", min_count, 1))
     read: dict[str, Any] = {
         "mentions": _checks.choice("mentions", mentions, TRAINING_MENTIONS),
         "window_seed": options.seed if windows else None,
@@ -374,7 +421,19 @@ def train(
     held_out_examples = None if held_out is None else examples_of(held_out, vocabulary, templates, scheme, **read)
     if held_out_examples is not None and not held_out_examples:
         raise ParameterError("must have annotated entities, got none", parameter="held_out")
-    checksums = {document_checksum(document.tokens) for document in corpus}
+    for texts in further:
+        examples += examples_of(
+            texts.documents,
+            vocabulary,
+            templates,
+            scheme,
+            mentions=texts.mentions,
+            window_seed=options.seed if texts.windows else None,
+            language=resources,
+            weight=texts.weight,
+            partial=texts.partial,
+        )
+    checksums = {document_checksum(document.tokens) for document in every_document}
     begun = _start(start, checksums, templates, bits, resources)
     weights_of_start = None if begun is None else begun.weights
     with ThreadPoolExecutor(n_workers) as threads:

@@ -25,7 +25,7 @@ from corefsample.scorers.log_linear.features._encoding_kernels import (
     n_reached,
     text_style,
 )
-from corefsample.syntax._codes import Column, Gender, Number, Upos
+from corefsample.syntax._codes import ORGANISATIONS, Column, Gender, Meaning, Naming, Number, Role, Upos
 
 
 @inner_kernel
@@ -63,6 +63,52 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
     facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+    naming = text.words[last, Column.NAMING]
+    if group == codes.CLASS_NAME:
+        naming = name_naming(text, i, last, gender, facts)
+    atoms[i, Atom.NAMING] = facts[i, Fact.NAMING] = naming
+
+
+@inner_kernel
+def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32) -> np.uint32:
+    """What a name means, in bits of `Naming`.
+
+    The text says it before the name ("President Ruiz", "carmaker Fiat"), in an apposition, or by a noun that the name
+    modifies ("FMLN rebels"); else the words of the name do, an earlier name with its last word, or the word before it
+    ("in").
+    """
+    h, g = text.mentions[i, 2], text.governor[text.mentions[i, 2]]
+    naming = U32(0)
+    for t in range(text.mentions[i, 0], last):
+        if t == h or (text.head[t] == h and text.link[t] != Role.POSSESSOR):
+            title = text.words[t, Column.UPOS] == Upos.NOUN or text.words[t, Column.MEANING] == Meaning.PERSON
+            naming |= text.words[t, Column.NAMING] if title else text.words[t, Column.NAMING] & U32(Naming.PERSON)
+    if naming == 0 and (gender == Gender.MALE or gender == Gender.FEMALE):
+        naming = U32(Naming.PERSON)
+    if naming == 0:
+        naming = text.words[last, Column.NAMING]
+    if naming == 0 or naming == ORGANISATIONS:
+        by_context = U32(0)
+        if g >= 0:
+            of_members = text.words[g, Column.NAMING] & U32(Naming.MEMBERS) != 0
+            if text.link[h] == Role.APPOSITION or (text.link[h] == Role.COMPOUND and of_members):
+                by_context = text.words[g, Column.NAMING]
+        for t in range(h + 1, text.head.shape[0]):
+            if t > h + codes.APPOSITION_WORDS:
+                break
+            if text.head[t] == h and text.link[t] == Role.APPOSITION:
+                by_context |= text.words[t, Column.NAMING]
+        if by_context != 0:
+            naming = by_context
+    if naming == 0:
+        for k in range(i - 1, -1, -1):
+            if facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.NAMING] != 0:
+                for t in range(text.mentions[k, 0], text.mentions[k, 1]):
+                    if text.words[t, Column.LEMMA] == text.words[last, Column.LEMMA]:
+                        return U32(facts[k, Fact.NAMING])
+    if naming == 0 and text.marker[h] >= 0:
+        naming = text.words[text.marker[h], Column.NAMING]
+    return U32(naming)
 
 
 @inner_kernel
@@ -111,9 +157,9 @@ def name_gender(text: Text, i: int, gender: np.uint32) -> np.uint32:
     for t in range(s, e):
         upos = text.words[t, Column.UPOS]
         if (text.head[t] == h or t == h) and (upos == Upos.PROPN or upos == Upos.NOUN):
-            own = text.words[t, Column.GENDER]
-            if own == Gender.MALE or own == Gender.FEMALE:
-                return U32(own)
+            word_gender = text.words[t, Column.GENDER]
+            if word_gender == Gender.MALE or word_gender == Gender.FEMALE:
+                return U32(word_gender)
     return gender
 
 
@@ -160,10 +206,10 @@ def fill_nesting(mentions: Ints32, open_mentions: Ints32, atoms: Words32) -> Non
         while n_open > 0 and mentions[open_mentions[n_open - 1], 1] <= mentions[i, 0]:
             n_open -= 1
         depth, outer = 0, -1
-        for place in range(n_open):
-            if mentions[open_mentions[place], 1] >= mentions[i, 1]:
+        for depth_open in range(n_open):
+            if mentions[open_mentions[depth_open], 1] >= mentions[i, 1]:
                 depth += 1
-                outer = open_mentions[place]
+                outer = open_mentions[depth_open]
         atoms[i, Atom.NESTING] = depth if depth < codes.MOST_NESTED else codes.MOST_NESTED
         if outer >= 0:
             atoms[i, Atom.OUTER] = atoms[outer, Atom.ROLE] + U32(codes.OUTER_FACTOR) * atoms[outer, Atom.CLASS]
@@ -182,16 +228,16 @@ def fill_history(facts: Words32, atoms: Words32) -> None:
         same, head, everywhere = 0, 0, 0
         pronoun = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
         for k in range(n):
-            other = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
+            earlier_pronoun = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
             alike = (
                 facts[k, Fact.FORM] == facts[i, Fact.FORM] if pronoun else facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]
             )
-            if other == pronoun and alike:
+            if earlier_pronoun == pronoun and alike:
                 everywhere += 1
             if k < i:
-                if other == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
+                if earlier_pronoun == pronoun and facts[k, Fact.CORE] == facts[i, Fact.CORE]:
                     same += 1
-                elif not other and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
+                elif not earlier_pronoun and facts[k, Fact.LEMMA] == facts[i, Fact.LEMMA]:
                     head += 1
         atoms[i, Atom.SAME_BEFORE] = same if same < codes.MOST_BEFORE else codes.MOST_BEFORE
         atoms[i, Atom.HEAD_BEFORE] = head if head < codes.MOST_BEFORE else codes.MOST_BEFORE
@@ -252,7 +298,7 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     fill_quoted(text.words, text.sent, quoted)
     fill_sentence_flags(text.words, text.sent, flags)
     style, dialogue = text_style(text.words, n_sentences)
-    sentence, place = -1, 0
+    sentence, n_before = -1, 0
     first_persons, second_persons = 0, 0
     for i in range(n):
         s, h = text.mentions[i, 0], text.mentions[i, 2]
@@ -261,10 +307,11 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
         fill_head(text, i, last, mention_kind(text, i, determiner, by_pronoun, by_noun), atoms, facts)
         fill_surroundings(text, i, last, atoms)
         if text.sent[h] != sentence:
-            sentence, place = text.sent[h], 0
+            sentence, n_before = text.sent[h], 0
         begun = s > 0 and text.sent[s - 1] == text.sent[s]
-        atoms[i, Atom.PLACE] = (place if place < codes.MOST_PLACES else codes.MOST_PLACES) + codes.PLACE_FACTOR * begun
-        place += 1
+        n_counted = n_before if n_before < codes.MOST_PLACES else codes.MOST_PLACES
+        atoms[i, Atom.PLACE] = n_counted + codes.PLACE_FACTOR * begun
+        n_before += 1
         atoms[i, Atom.POSITION] = bucket(i)
         atoms[i, Atom.QUOTED], atoms[i, Atom.STYLE], atoms[i, Atom.DIALOGUE] = quoted[h], style, dialogue
         before = flags[sentence - 1] if sentence > 0 else codes.NO_SENTENCE

@@ -17,12 +17,12 @@ Atom = numbered(
     "ANY KIND CLASS SORT PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
     "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
     "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
-    "SENTENCE"
+    "SENTENCE NAMING PARTIAL"
 )
 ATOMS = tuple(name.lower() for name in Atom._fields)
 Fact = numbered(
     "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
-    "AGREEMENT QUANTITY"
+    "AGREEMENT QUANTITY NAMING"
 )
 NOTHING = 1  # hash of a word that is missing
 
@@ -53,6 +53,7 @@ MODIFIER_TOKENS = 12  # first tokens of a mention, whose content words are compa
 INITIALS_AFTER_HEAD = 4
 FEWEST_INITIALS = 2
 QUOTATION_SENTENCES = 6
+APPOSITION_WORDS = 8
 SHORT_SENTENCE = 4
 # Flags of what hangs on a head behind it, and of sentences.
 AFTER_RELATIVE, AFTER_CLAUSE, AFTER_NOUN, AFTER_APPOSITION, AFTER_CONJUNCT, AFTER_DETERMINED = 1, 2, 4, 8, 16, 32
@@ -82,20 +83,20 @@ MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
 
 PairAtom = numbered(
     "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
-    "OTHERS_BETWEEN CLASH"
+    "OTHERS_BETWEEN CLASH DESCRIBED"
 )
 PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
 # How two phrases match; each is divided by their numerals (none, the same, others).
 (
     M_NONE, M_FULL, M_CORE_BARE, M_CORE_NESTED, M_CORE, M_HEAD_BARE, M_HEAD_SAME, M_HEAD_LESS, M_HEAD_MORE,
     M_HEAD_SOME, M_HEAD_OTHER, M_BOTH_WITHIN, M_WITHIN_BARE, M_WITHIN, M_HOLDS_BARE, M_HOLDS, M_ONE_WORD, M_WORDS,
-    M_ACRONYM, M_STEM,
-) = range(20)  # fmt: skip
+    M_ACRONYM, M_STEM, M_DESCRIBES, M_MAY_DESCRIBE, M_DESCRIBES_UNKNOWN, M_DESCRIBES_OTHER,
+) = range(24)  # fmt: skip
 MATCH_FACTOR, SAME_NUMERALS, OTHER_NUMERALS = 3, 1, 2
-M_SAME_PRONOUN, M_LIKE_PRONOUN, M_OTHER_PRONOUN, M_PRONOUN_AND_PHRASE = 60, 61, 62, 63
+M_SAME_PRONOUN, M_LIKE_PRONOUN, M_OTHER_PRONOUN, M_PRONOUN_AND_PHRASE = 90, 91, 92, 93
 # How good a match is, for the best one that a mention has among those before it; lower with other numerals.
-MATCH_LEVELS = (0, 9, 8, 7, 6, 9, 8, 5, 6, 4, 3, 2, 2, 1, 2, 1, 1, 1, 7, 3)
-OTHER_NUMERALS_LEVEL = 2
+MATCH_LEVELS = (0, 18, 16, 14, 12, 18, 16, 10, 12, 8, 6, 4, 4, 2, 4, 2, 2, 2, 14, 6, 9, 7, 5, 0)
+OTHER_NUMERALS_LEVEL = 4
 O_APART, O_WITHIN, O_AROUND, O_SAME_SPAN, O_CROSSING, O_ADJACENT, O_ONE_BETWEEN = range(7)
 # How the heads hang together: where each code begins, to which a role is added.
 S_GOVERNED, S_GOVERNS, S_HANGS_ON, S_GOVERNOR_HANGS_ON, S_BELOW_SIBLING, S_GOVERNS_GOVERNOR, S_ABOVE_SIBLING = (
@@ -110,6 +111,11 @@ MOST_NAMES, MOST_OTHERS = 8, 7
 # Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.
 CLASH_PENALTY = 5.0
+# Added to the score of a bare description and a name close by that it can mean: a name of its class, perhaps of its
+# class, or of which nothing is known. They are not added in training, whose texts have 60 such descriptions, and would
+# teach that a third of them mean the name; in news most do.
+DESCRIPTION_BONUSES = (0.0, 5.0, 5.5, 4.0)
+DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 
 # --- hash functions ----------------------------------------------------------------------------------------
@@ -129,5 +135,5 @@ BLOOM_BITS = 32
 
 def feature_codes() -> dict[str, Any]:
     """Every code, place and limit of this module and of words by name, for hashes."""
-    own = {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
-    return own | word_codes()
+    numbers = {name: value for name, value in globals().items() if isinstance(value, (int, float, tuple))}
+    return numbers | word_codes()

@@ -316,8 +316,8 @@ def mention_kind(text: Text, i: int, determiner: int, by_pronoun: int, by_noun: 
 @inner_kernel
 def kind_class(kind: int, person: int) -> int:
     """Class of a kind of mention; possessive and reflexive pronouns of the speaker count as the speaker."""
-    own = codes.POSSESSIVE_PRONOUN <= kind <= codes.REFLEXIVE_PRONOUN and (person == 1 or person == 2)
-    if kind <= codes.SECOND or own:
+    of_speaker = codes.POSSESSIVE_PRONOUN <= kind <= codes.REFLEXIVE_PRONOUN and (person == 1 or person == 2)
+    if kind <= codes.SECOND or of_speaker:
         return codes.CLASS_SPEAKER
     if kind <= codes.REFLEXIVE_PRONOUN:
         return codes.CLASS_THIRD

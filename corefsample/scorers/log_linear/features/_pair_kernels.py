@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import Gender
+from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Naming, Number
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -108,12 +108,34 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
         return codes.M_ACRONYM
     if facts[i, Fact.STEM] == facts[k, Fact.STEM]:
         return codes.M_STEM
+    if shared == 0 and facts[i, Fact.CLASS] == codes.CLASS_DEFINITE and facts[k, Fact.CLASS] == codes.CLASS_NAME:
+        return description_match(facts[i, Fact.NAMING], facts[k, Fact.NAMING])
     return codes.M_NONE if shared == 0 else codes.M_ONE_WORD if shared == 1 else codes.M_WORDS
 
 
 @inner_kernel
+def description_match(description: int, name: int) -> int:
+    """How a description fits what a name means: a class in common; perhaps; the name's meaning is unknown; not at all.
+
+    "The general" is perhaps Mr. Smith, and not President Smith; "the rebels" are perhaps an acronym.
+    """
+    if description == 0:
+        return codes.M_NONE
+    if name == 0:
+        return codes.M_DESCRIBES_UNKNOWN
+    common = description & name
+    if common == 0:
+        return codes.M_DESCRIBES_OTHER
+    if name == ORGANISATIONS:
+        return codes.M_MAY_DESCRIBE
+    if common == Naming.PERSON and description & OCCUPATIONS != 0:
+        return codes.M_DESCRIBES_OTHER if name & OCCUPATIONS != 0 else codes.M_MAY_DESCRIBE
+    return codes.M_DESCRIBES
+
+
+@inner_kernel
 def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
-    """Code of how two mentions match, and how good that is (0 to 9, for phrases)."""
+    """Code of how two mentions match, and how good that is (0 to 18, for phrases)."""
     facts = doc.facts
     pronoun_i = facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
     pronoun_k = facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
@@ -175,11 +197,21 @@ def syntax(doc: Encoded, i: int, k: int) -> int:
 
 
 @inner_kernel
-def alike(one: int, other: int) -> bool:
+def alike(gender: int, second_gender: int) -> bool:
     """Whether two genders fit: a person of either gender and one of them; a group and a thing, or persons."""
-    if one == Gender.ANIMATE:
-        return other <= Gender.FEMALE or other == Gender.COLLECTIVE
-    return one == Gender.COLLECTIVE and other == Gender.NEUTER
+    if gender == Gender.ANIMATE:
+        return second_gender <= Gender.FEMALE or second_gender == Gender.COLLECTIVE
+    return gender == Gender.COLLECTIVE and second_gender == Gender.NEUTER
+
+
+@inner_kernel
+def is_of_members(doc: Encoded, i: int, k: int) -> bool:
+    """Whether i is a description of a group by its members, and k a name that is not of a person."""
+    facts = doc.facts
+    if facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or facts[k, Fact.CLASS] != codes.CLASS_NAME:
+        return False
+    of_members: bool = facts[i, Fact.NAMING] & Naming.MEMBERS != 0
+    return of_members and facts[k, Fact.NAMING] & Naming.PERSON == 0
 
 
 @inner_kernel
@@ -190,6 +222,8 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     number = 0 if number_i == 0 or number_k == 0 else codes.AGREES if number_i == number_k else codes.DIFFERS
     if gender_i == Gender.COLLECTIVE or gender_k == Gender.COLLECTIVE:
         number = 0  # the team they are
+    if is_of_members(doc, i, k) or is_of_members(doc, k, i):
+        number = 0  # the Front: the rebels
     if gender_i == 0 or gender_k == 0:
         gender = 0
     elif gender_i == gender_k:
@@ -201,6 +235,24 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
     by_gender, by_person = codes.AGREE_FACTORS
     agrees = number != codes.DIFFERS and gender != codes.GENDER_DIFFERS and person == codes.AGREES
     return 1 + number + by_gender * gender + by_person * person, agrees
+
+
+@inner_kernel
+def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
+    """Place in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers, and a name close by.
+
+    A description of persons is of one, or of a group by its members; of an unknown name it says too little.
+    """
+    how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
+    if how < 0 or how > 2 or sentences > codes.DESCRIBED_WITHIN:
+        return 0
+    atoms, naming = doc.atoms, doc.facts[i, Fact.NAMING]
+    if atoms[i, Atom.MODIFIERS] + atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE] != 0:
+        return 0
+    of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
+    if of_person and (how == 2 or doc.facts[i, Fact.NUMBER] != Number.SINGULAR):
+        return 0
+    return how + 1
 
 
 @inner_kernel
@@ -231,14 +283,15 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     else:
         together = codes.QUOTED_TOGETHER if apart == 0 else codes.QUOTED_APART
         pair[PairAtom.QUOTES] = U32(0 if quoted_i == 0 else together)
-    others = 0
+    n_others = 0
     if facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
         of = Fact.SECOND_PERSONS if facts[i, Fact.PERSON] == 1 else Fact.FIRST_PERSONS
-        others = 0 + facts[i, of] - facts[k, of]
-    others = bucket(others)
-    pair[PairAtom.OTHERS_BETWEEN] = others if others < codes.MOST_OTHERS else codes.MOST_OTHERS
-    one, other = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
-    pair[PairAtom.CLASH] = one != 0 and other != 0 and one != other
+        n_others = 0 + facts[i, of] - facts[k, of]
+    n_others = bucket(n_others)
+    pair[PairAtom.OTHERS_BETWEEN] = n_others if n_others < codes.MOST_OTHERS else codes.MOST_OTHERS
+    quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
+    pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
+    pair[PairAtom.DESCRIBED] = described(doc, i, code, pair[PairAtom.SENTENCES])
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (

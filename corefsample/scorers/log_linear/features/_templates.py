@@ -20,13 +20,17 @@ Atoms of a mention
     those), inner (mentions within); place (in its sentence), position (in the document), quoted; same_before,
     head_before (how often string and head came before), frequency (of the head in the document), rank (of a name among
     names), share (of a pronoun among pronouns); style, dialogue (of the document: sentence length, interjections, first
-    and second persons), sentence (interjection first, question, short; and the sentence before).
+    and second persons), sentence (interjection first, question, short; and the sentence before); naming (what a
+    description can mean, and what a name means, by the lists `descriptions` of the language and by the text around the
+    name), partial (1 in training texts in which only some kinds of entities are annotated).
     A head, lemma or word that is not in the model's vocabulary is replaced by its ending.
 Atoms of a pair
-    sentences, mentions (distance); match (of strings, heads, modifiers and numerals); overlap (nested, adjacent);
+    sentences, mentions (distance); match (of strings, heads, modifiers and numerals; of a description with what a name
+    means); overlap (nested, adjacent);
     syntax (how the heads hang together in one sentence); agree; agreeing_between, names_between, pronouns_between
     (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
-    whose score is reduced by `CLASH_PENALTY` whatever the weights are).
+    whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a description without modifiers and
+    a name close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`).
 """
 
 from __future__ import annotations
@@ -168,13 +172,13 @@ class TemplateSet:
         return CompiledTemplates(mention, candidate, pair, best, seeds[by_factor])
 
 
-def _factor(text: str, place: str, name: str) -> int:
+def _factor(text: str, location: str, name: str) -> int:
     """Factor at the beginning of a template."""
     if name == "new":
-        raise ParameterError(f"{place} must have no factor, got {text!r}")
+        raise ParameterError(f"{location} must have no factor, got {text!r}")
     number = text[:-1]
     if not (number.isascii() and number.isdigit() and 1 <= int(number) <= _LARGEST_FACTOR):
-        raise ParameterError(f"{place} must have a whole factor from 1 to {_LARGEST_FACTOR}, got {text!r}")
+        raise ParameterError(f"{location} must have a whole factor from 1 to {_LARGEST_FACTOR}, got {text!r}")
     return int(number)
 
 

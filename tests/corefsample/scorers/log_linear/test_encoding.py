@@ -25,14 +25,14 @@ from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.syntax import _codes as syntax_codes
 from corefsample.syntax import _words
-from corefsample.syntax._codes import Gender
+from corefsample.syntax._codes import Gender, Naming
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import word_hash
 
 # --- any document ------------------------------------------------------------------------------------------
 
 # Of all atoms below: another number means that features have changed, which VERSION in `_encoding` must say.
-ATOMS_OF_DRAWN_TEXTS = 3929747792
+ATOMS_OF_DRAWN_TEXTS = 1339780505
 
 
 @pytest.mark.kernels
@@ -113,41 +113,87 @@ def phrases(*texts: str) -> Encoded:
 @pytest.mark.parametrize(
     ("first", "second", "how", "numerals", "level"),
     [
-        ("the/DET dog/NOUN", "The/DET dog/NOUN", "M_FULL", 0, 9),
-        ("the/DET dog/NOUN", "a/DET dog/NOUN ,/PUNCT", "M_FULL", 0, 9),
-        ("dog/NOUN", "dog/NOUN here/ADV", "M_CORE_BARE", 0, 8),
-        ("big/ADJ dog/NOUN", "big/ADJ dog/NOUN here/ADV", "M_CORE_NESTED", 0, 7),
-        ("old/ADJ dog/NOUN run/VERB", "old/ADJ dog/NOUN walk/VERB", "M_CORE", 0, 6),
-        ("this/DET dog/NOUN", "not/PART dog/NOUN", "M_HEAD_BARE", 0, 9),
-        ("big/ADJ old/ADJ dog/NOUN", "old/ADJ big/ADJ dog/NOUN", "M_HEAD_SAME", 0, 8),
-        ("big/ADJ dog/NOUN", "dog/NOUN", "M_HEAD_LESS", 0, 5),
-        ("dog/NOUN", "big/ADJ dog/NOUN", "M_HEAD_MORE", 0, 6),
-        ("big/ADJ red/ADJ dog/NOUN", "big/ADJ old/ADJ dog/NOUN", "M_HEAD_SOME", 0, 4),
-        ("red/ADJ dog/NOUN", "old/ADJ dog/NOUN", "M_HEAD_OTHER", 0, 3),
-        ("dog/NOUN house/NOUN", "house/NOUN dog/NOUN", "M_BOTH_WITHIN", 0, 2),
-        ("dog/NOUN house/NOUN", "dog/NOUN", "M_WITHIN_BARE", 0, 2),
-        ("dog/NOUN house/NOUN", "red/ADJ dog/NOUN", "M_WITHIN", 0, 1),
-        ("dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS_BARE", 0, 2),
-        ("red/ADJ dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS", 0, 1),
-        ("red/ADJ cat/NOUN", "red/ADJ dog/NOUN", "M_ONE_WORD", 0, 1),
-        ("big/ADJ red/ADJ cat/NOUN", "big/ADJ red/ADJ dog/NOUN", "M_WORDS", 0, 1),
-        ("the/DET European/PROPN Union/PROPN", "EU/PROPN", "M_ACRONYM", 0, 7),
-        ("E.U./PROPN", "the/DET European/PROPN Union/PROPN", "M_ACRONYM", 0, 7),
+        ("the/DET dog/NOUN", "The/DET dog/NOUN", "M_FULL", 0, 18),
+        ("the/DET dog/NOUN", "a/DET dog/NOUN ,/PUNCT", "M_FULL", 0, 18),
+        ("dog/NOUN", "dog/NOUN here/ADV", "M_CORE_BARE", 0, 16),
+        ("big/ADJ dog/NOUN", "big/ADJ dog/NOUN here/ADV", "M_CORE_NESTED", 0, 14),
+        ("old/ADJ dog/NOUN run/VERB", "old/ADJ dog/NOUN walk/VERB", "M_CORE", 0, 12),
+        ("this/DET dog/NOUN", "not/PART dog/NOUN", "M_HEAD_BARE", 0, 18),
+        ("big/ADJ old/ADJ dog/NOUN", "old/ADJ big/ADJ dog/NOUN", "M_HEAD_SAME", 0, 16),
+        ("big/ADJ dog/NOUN", "dog/NOUN", "M_HEAD_LESS", 0, 10),
+        ("dog/NOUN", "big/ADJ dog/NOUN", "M_HEAD_MORE", 0, 12),
+        ("big/ADJ red/ADJ dog/NOUN", "big/ADJ old/ADJ dog/NOUN", "M_HEAD_SOME", 0, 8),
+        ("red/ADJ dog/NOUN", "old/ADJ dog/NOUN", "M_HEAD_OTHER", 0, 6),
+        ("dog/NOUN house/NOUN", "house/NOUN dog/NOUN", "M_BOTH_WITHIN", 0, 4),
+        ("dog/NOUN house/NOUN", "dog/NOUN", "M_WITHIN_BARE", 0, 4),
+        ("dog/NOUN house/NOUN", "red/ADJ dog/NOUN", "M_WITHIN", 0, 2),
+        ("dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS_BARE", 0, 4),
+        ("red/ADJ dog/NOUN", "dog/NOUN house/NOUN", "M_HOLDS", 0, 2),
+        ("red/ADJ cat/NOUN", "red/ADJ dog/NOUN", "M_ONE_WORD", 0, 2),
+        ("big/ADJ red/ADJ cat/NOUN", "big/ADJ red/ADJ dog/NOUN", "M_WORDS", 0, 2),
+        ("the/DET European/PROPN Union/PROPN", "EU/PROPN", "M_ACRONYM", 0, 14),
+        ("E.U./PROPN", "the/DET European/PROPN Union/PROPN", "M_ACRONYM", 0, 14),
         # Initials are read up to three words past the head, and not of a determiner.
-        ("United/ADJ States/NOUN Of/ADP The/DET America/ADV", "USOA/PROPN", "M_ACRONYM", 0, 7),
+        ("United/ADJ States/NOUN Of/ADP The/DET America/ADV", "USOA/PROPN", "M_ACRONYM", 0, 14),
         ("United/ADJ States/NOUN Of/ADP The/DET x/ADV America/ADV", "USOA/PROPN", "M_NONE", 0, 0),
         ("United/ADJ States/NOUN", "old/ADJ US/PROPN", "M_NONE", 0, 0),
         ("Union/NOUN", "U/PROPN", "M_NONE", 0, 0),
-        ("attacker/NOUN", "attack/NOUN", "M_STEM", 0, 3),
+        ("attacker/NOUN", "attack/NOUN", "M_STEM", 0, 6),
         ("cat/NOUN", "dog/NOUN", "M_NONE", 0, 0),
-        ("two/NUM dogs/NOUN", "two/NUM dogs/NOUN", "M_FULL", 1, 9),
-        ("two/NUM dogs/NOUN", "three/NUM dogs/NOUN", "M_HEAD_OTHER", 2, 2),
-        ("two/NUM dogs/NOUN", "dogs/NOUN", "M_HEAD_LESS", 0, 5),
+        # A description may mean a name of its class, an organisation of any class, or a name of which nothing is known.
+        ("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", "M_DESCRIBES", 0, 9),
+        ("Acme/PROPN Corp/PROPN", "the/DET company/NOUN", "M_DESCRIBES", 0, 9),
+        ("Mrs./PROPN Zyx/PROPN", "the/DET president/NOUN", "M_MAY_DESCRIBE", 0, 7),
+        ("President/PROPN Zyx/PROPN", "the/DET politician/NOUN", "M_DESCRIBES", 0, 9),
+        ("President/PROPN Zyx/PROPN", "the/DET general/NOUN", "M_DESCRIBES_OTHER", 0, 0),
+        ("Chile/PROPN", "the/DET country/NOUN", "M_DESCRIBES", 0, 9),
+        ("ZYX/PROPN", "the/DET rebel/NOUN", "M_MAY_DESCRIBE", 0, 7),
+        ("Zyx/PROPN", "the/DET rebel/NOUN", "M_DESCRIBES_UNKNOWN", 0, 5),
+        ("Mrs./PROPN Zyx/PROPN", "the/DET company/NOUN", "M_DESCRIBES_OTHER", 0, 0),
+        ("Acme/PROPN Corp/PROPN", "the/DET dog/NOUN", "M_NONE", 0, 0),
+        ("Liberation/PROPN Front/PROPN", "rebel/NOUN", "M_NONE", 0, 0),
+        ("two/NUM dogs/NOUN", "two/NUM dogs/NOUN", "M_FULL", 1, 18),
+        ("two/NUM dogs/NOUN", "three/NUM dogs/NOUN", "M_HEAD_OTHER", 2, 4),
+        ("two/NUM dogs/NOUN", "dogs/NOUN", "M_HEAD_LESS", 0, 10),
     ],
 )
 def test_phrases_match_in_one_way(first: str, second: str, how: str, numerals: int, level: int) -> None:
     pair = pairs_of(phrases(first, second))[1, 0]
     assert (pair["match"], pair["level"]) == (1 + 3 * getattr(codes, how) + numerals, level)
+
+
+@pytest.mark.kernels
+def test_a_bare_description_is_near_a_name_that_it_can_mean() -> None:
+    doc = phrases("Acme/PROPN Corp/PROPN", "ZYX/PROPN", "Mrs./PROPN Zyx/PROPN", "the/DET company/NOUN")
+    assert [pairs_of(doc)[3, k]["described"] for k in range(3)] == [0, 2, 0]  # Acme is three sentences before
+    doc = phrases("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", "the/DET old/ADJ rebel/NOUN")
+    assert (pairs_of(doc)[1, 0]["described"], pairs_of(doc)[2, 0]["described"]) == (1, 0)
+    # Not again, not of an unknown name where it is a person, and of no several persons.
+    doc = phrases("Zyx/PROPN", "the/DET company/NOUN", "the/DET company/NOUN", "the/DET teacher/NOUN")
+    assert [pairs_of(doc)[i, 0]["described"] for i in (1, 2, 3)] == [3, 0, 0]
+    doc = phrases("Mrs./PROPN Zyx/PROPN", "the/DET teacher/NOUN")
+    assert pairs_of(doc)[1, 0]["described"] == 1
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("text", "naming"),
+    [
+        # In the text: before the name, as an apposition, by what the name modifies.
+        ("President President PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON POLITICIAN"),
+        ("Zyx Zyx PROPN 0 root\n, , PUNCT 4 punct\na a DET 4 det\nuniversity university NOUN 1 appos", "SCHOOL"),
+        ("Zyx Zyx PROPN 0 root", ""),
+        # By its words: of a country, with a given name, after "in".
+        ("Chile Chile PROPN 0 root", "COUNTRY"),
+        ("Mary Mary PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON"),
+        ("lived live VERB 0 root\nin in ADP 3 case\nZyx Zyx PROPN 1 obl:arg", "COUNTRY CITY AREA"),
+    ],
+)
+def test_what_a_name_means_is_in_its_words_and_around_it(text: str, naming: str) -> None:
+    tokens = ranking_references.parsed(text)
+    head = tokens.text.index("Zyx") if "Zyx" in tokens.text else 0
+    first = atoms(encoded(tokens, [(0 if tokens.dep[head] == "root" else head, head + 1, head)]))[0]
+    assert first["naming"] == sum(getattr(Naming, name) for name in naming.split())
 
 
 @pytest.mark.kernels
@@ -397,6 +443,9 @@ def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone(
     alone = [entity for _, entity in names[1:3]]
     assert len(set(alone)) == 2
     assert not set(alone) & set(gold)
+    partly = Reading(given.tokens, mentions[kept], [gold[i] for i in kept], "ud2", partial=True)
+    (found,) = readings(partly, mentions="parse", window_seed=None, doc_id="a")
+    assert words(found) == [*names[:1], (names[1][0], None), (names[2][0], None), *names[3:]]
 
 
 def test_an_entity_that_is_not_annotated_stays_so() -> None:

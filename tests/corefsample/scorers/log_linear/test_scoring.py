@@ -336,8 +336,8 @@ def test_mentions_from_the_parse_have_the_entity_of_the_same_span() -> None:
 
 def test_a_tally_adds_up_what_was_left_out() -> None:
     tally, documents = ScoringTally(), [scored(), scored(doc_id="b", gold=[None, 1, 1])]
-    list(score_documents(model(), documents, min_prob=0.3, tally=tally))
-    each = [score_mentions(model(), [d.tokens], [d.mentions], 0.3, None)[0] for d in documents]
+    list(score_documents(model(), documents, min_prob=0.5, tally=tally))
+    each = [score_mentions(model(), [d.tokens], [d.mentions], 0.5, None)[0] for d in documents]
     assert tally.n_dropped == sum(pruned.n_dropped for pruned in each) > 0
     assert tally.n_candidates == sum(pruned.distribution.n_candidates for pruned in each)
     assert tally.dropped_mass == pytest.approx(sum(pruned.dropped_mass.sum() for pruned in each))

@@ -24,6 +24,7 @@ from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import COSTS, held_out_figures, train
+from corefsample.scorers.log_linear.features._codes import Atom
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.scorers.protocol import EpochReport, HeldOutFigures
 from corefsample.syntax._words import word_hash
@@ -92,6 +93,35 @@ def test_the_likelihood_rises_with_each_pass() -> None:
     assert [(report.epoch, report.n_epochs, report.l2, report.held_out) for report in reports] == [
         (epoch, 4, 0.1, None) for epoch in (1, 2, 3, 4)
     ]
+
+
+def test_further_texts_count_by_their_weight_and_have_a_flag_of_their_own() -> None:
+    def trained(**options: Any) -> AntecedentModel:
+        further = [module.FurtherTexts(tales(6, first=30), **options)]
+        return train(tales(6), further=further, **{**QUICK, "orders": 2})
+
+    alone = train(tales(6), **{**QUICK, "orders": 2})
+    light, heavy = trained(weight=1e-3), trained(weight=1.0)
+    distances = [np.abs(model.weights - alone.weights).sum() for model in (light, heavy)]
+    assert heavy.seen == {*alone.seen, *train(tales(6, first=30), **QUICK).seen}
+    assert 0 < distances[0] < distances[1]
+    (full,) = module.examples_of(tales(1), heavy.vocabulary, SMALL, weight=0.25)
+    (partial,) = module.examples_of(tales(1), heavy.vocabulary, SMALL, partial=True)
+    assert (full.weight, full.doc.atoms[:, Atom.PARTIAL].any()) == (0.25, False)
+    assert (partial.weight, partial.doc.atoms[:, Atom.PARTIAL].all()) == (1.0, True)
+
+
+def test_the_weight_of_a_text_multiplies_its_slopes() -> None:
+    weights = np.random.default_rng(0).normal(size=1024).astype(np.float32)
+    options = module.FitOptions(n_buckets=1024, epochs=1, rate=0.1, costs=(0.0, 0.0, 0.0), link_weight=3.0, seed=0)
+    gradients = []
+    for weight in (1.0, 0.25):
+        (example,) = module.examples_of(tales(1), train(tales(1), **QUICK).vocabulary, SMALL, weight=weight)
+        gradient = np.zeros(1024, np.float32)
+        module._add_slopes(example, weights, gradient, options, links=True)
+        gradients.append(gradient)
+    np.testing.assert_allclose(gradients[1], 0.25 * gradients[0], atol=2e-4)  # small slopes are left out
+    assert np.abs(gradients[0]).max() > 0.1
 
 
 def test_costs_of_a_false_new_make_links_likelier() -> None:
