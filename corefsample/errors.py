@@ -9,14 +9,14 @@ __all__ = ["CorefsampleError", "DamagedFileError", "InputError", "OutputError", 
 
 
 class ParameterHint(NamedTuple):
-    """A next step that is another value of a parameter: "overwrite" and "replaces it".
+    """The next step after an error, if it is another value of a parameter: "overwrite" with the effect "replaces it".
 
     Attributes
     ----------
     parameter
         Name of the parameter.
     effect
-        Words that follow the name, and say what the other value does.
+        Words that follow the name of the parameter in the message, and say what another value of it does.
     """
 
     parameter: str
@@ -35,7 +35,7 @@ class CorefsampleError(Exception):
     message
         The rule and the value found: "must be at least 1, got 0". With `parameter` its name comes before it.
     parameter
-        Name of the parameter of the Python function that breaks its rule; the command line shows its option instead.
+        Name of the invalid parameter of the Python function; the command line shows the name of its option instead.
     place
         File and place in it: "scored.jsonl: line 12: doc_id 'a1'". It comes before the message.
     hint
@@ -99,16 +99,16 @@ class CorefsampleError(Exception):
 
 
 class ParameterError(CorefsampleError, ValueError):
-    """A parameter breaks its rule."""
+    """Raised if a parameter has an invalid type or value."""
 
 
 class InputError(CorefsampleError, ValueError):
-    """A file breaks its format, or cannot be read."""
+    """Raised if a file or a document is invalid, or if a file cannot be read."""
 
 
 class OutputError(CorefsampleError, OSError):
-    """Results cannot be written."""
+    """Raised if results cannot be written."""
 
 
 class DamagedFileError(InputError):
-    """A file ends too early, or its bytes are not those that were written."""
+    """Raised if a file ends too early, or its bytes are not those that were written."""

@@ -65,7 +65,7 @@ class LexiconOption(Options):
 
 @declared
 class Unannotated(Options):
-    """How mentions that are not annotated are treated.
+    """Option that sets the treatment of mentions that are not annotated.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class EntityFields(Options):
 
 @declared
 class Where(Options):
-    """Which documents are used.
+    """Options that select the documents that are used.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Where(Options):
 
 @declared
 class OutFolder(Options):
-    """Where results are written.
+    """Options of the place where results are written.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class OutFolder(Options):
 
 @declared
 class Overwrite(Options):
-    """Whether earlier results may be replaced.
+    """Option that allows earlier results to be replaced.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Overwrite(Options):
 
 @declared
 class Pictures(Options):
-    """Whether pictures are drawn.
+    """Option that determines whether pictures are drawn.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Pictures(Options):
 
 @declared
 class OnError(Options):
-    """What happens with bad documents.
+    """Option that sets the treatment of bad documents.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class OnError(Options):
 
 @declared
 class Quarantine(OnError):  # noqa: N818, no exception
-    """What happens with bad documents, and the number of them that is accepted.
+    """Options that set the treatment of bad documents, and the largest number of them.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Quarantine(OnError):  # noqa: N818, no exception
 
 @declared
 class Undated(Options):
-    """What happens with documents without a date.
+    """Option that sets the treatment of documents without a date.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class EngineOptions(Options):
 
 @declared
 class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa: N818, no exception
-    """How recalibrations are fitted and judged.
+    """Options that determine how recalibrations are fitted and judged.
 
     Attributes
     ----------

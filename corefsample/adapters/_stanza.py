@@ -123,7 +123,8 @@ def from_stanza(
     document
         The Stanza ``Document``; its words and parse become the document's tokens.
     scores
-        A record of `recorded_stanza_scores`, or a pair of arrays: ``coref_scores`` and the antecedents.
+        A record of `recorded_stanza_scores`, or a pair of arrays of the shapes of `StanzaScores`: ``coref_scores``,
+        (n_words, k + 1) or (n_words, k + 2), and the antecedents, (n_words, k).
     doc_id
         Id of the document, not empty.
     spans
@@ -142,7 +143,8 @@ def from_stanza(
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or a span does not contain its head.
+        If an array has another shape than described, a value is neither finite nor a mask, or a span does not contain
+        its head.
     """
     if not hasattr(document, "sentences"):
         raise ParameterError(f"must be a Stanza Document, got {type(document).__name__}", parameter="document")

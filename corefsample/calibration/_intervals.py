@@ -191,7 +191,7 @@ def calibration_test(
     bins
         Pairs summed by bin, or by block and bin (at least 2 blocks have pairs).
     norm
-        Norm of the error: "rms", "mse", "l1" or "max". "rms" and "mse" give the same p-value.
+        Norm of the error: "rms" (the default), "mse", "l1" or "max". "rms" and "mse" give the same p-value.
     n_resamples
         Number of errors drawn under perfect calibration, at least 2. The p-value is (1 + number of drawn errors that
         are at least as large as the observed one) / (1 + n_resamples).

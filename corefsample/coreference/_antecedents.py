@@ -78,7 +78,7 @@ class AntecedentDistribution(ByValue, Result):
 
     @staticmethod
     def require(value: object) -> None:
-        """Raise unless `value` is an AntecedentDistribution (a document is often passed by mistake)."""
+        """Raise ParameterError unless `value` is an AntecedentDistribution (a document is often passed by mistake)."""
         if not isinstance(value, AntecedentDistribution):
             hint = None
             if isinstance(getattr(value, "antecedents", None), AntecedentDistribution):
@@ -237,7 +237,7 @@ class AntecedentDistribution(ByValue, Result):
         return cls(indptr, antecedents, scores, *probabilities(indptr, scores))
 
     def row(self, mention: int) -> tuple[Ints32, Floats]:
-        """Candidate antecedents of one mention and their probabilities, ascending by candidate."""
+        """Candidate antecedents of one mention in ascending order, without NEW, and the probability of each."""
         rows = slice(self.indptr[mention], self.indptr[mention + 1])
         return self.antecedents[rows], self.probs[rows]
 
@@ -287,6 +287,11 @@ class AntecedentDistribution(ByValue, Result):
         -------
         Pruned
             The smaller distribution and, for each mention, the probability that was removed.
+
+        Raises
+        ------
+        ParameterError
+            If `min_prob` is outside [0, 1).
         """
         _checks.probability("min_prob", min_prob, below_one=True)
         is_kept = self.probs >= min_prob

@@ -110,7 +110,7 @@ class Tokens(ByValue, HtmlTable):
         return pd.DataFrame({"token": np.arange(len(self)), **listed})
 
     def sentences(self) -> dict[int, tuple[int, int]]:
-        """Token bounds (start, end exclusive) of each sentence number that occurs."""
+        """Dict from each sentence number that occurs to the token bounds (start, end exclusive) of the sentence."""
         sent = self.sent
         if not len(sent):
             return {}

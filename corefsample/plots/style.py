@@ -112,7 +112,12 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     figure
         Figure to write, or a part of one.
     path
-        Path of the file; its ending, such as .png, .svg or .pdf, determines the format.
+        Path of the file; its ending, such as .png, .svg or .pdf, determines the format. An existing file is replaced.
+
+    Raises
+    ------
+    ParameterError
+        If `figure` is not a figure of Matplotlib, or `path` is not a path.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure, FigureBase

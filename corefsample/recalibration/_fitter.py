@@ -180,10 +180,10 @@ class RecalibrationFitter:
         return tuple(self._search.domain_effect(part.astype(np.float64), self._domains) for part in trained)
 
     def bootstrap(self, n_resamples: int = 200, *, seed: int = 0) -> RecalibrationDraws:
-        """Refit to bootstrapped documents: as many documents, drawn with replacement.
+        """Refit to bootstrapped documents: each resample has as many documents, drawn with replacement.
 
-        Losses near the fit are computed once and approximated: by polynomials, of which each refit is the minimum of a
-        weighted sum, or by kind by quadratics.
+        The losses of documents near the fit are computed once and approximated, by polynomials or, for the form
+        "kinds", by quadratics. Each refit is the minimum of a weighted sum of these approximations.
 
         Parameters
         ----------

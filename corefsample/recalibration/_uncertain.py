@@ -61,7 +61,7 @@ class UncertainRecalibration:
 
     @property
     def widest(self) -> Uncertainty:
-        """The largest uncertainty that can be drawn from: "domain", "fit" or "none"."""
+        """The largest uncertainty that `sampled` can include: "domain", "fit" or "none"."""
         if self.domain_effect is not None:
             return "domain"
         return "none" if self.draws is None else "fit"
@@ -72,17 +72,19 @@ class UncertainRecalibration:
         return "" if domain is None else str(domain)
 
     def is_in(self, applied: str) -> bool:
-        """True if this recalibration was applied to the scores already.
+        """True if scores have this recalibration already, False if it can be applied to them.
 
         Parameters
         ----------
         applied
-            Fingerprints of the recalibrations of the scores, as `Recalibration.applied_to` returns them; "" for none.
+            Fingerprints of the recalibrations that were applied to the scores, as `Recalibration.applied_to` returns
+            them; "" if none was applied.
 
         Raises
         ------
         ParameterError
-            If the scores have other recalibrations than the scores to which this recalibration was fitted.
+            If the scores cannot have this recalibration, because other recalibrations were applied to them than to the
+            scores to which this one was fitted.
         """
         if applied == self.base:
             return False
@@ -140,7 +142,7 @@ class UncertainRecalibration:
         return tuple(map(Recalibration.from_vector, vectors))
 
     def to_json(self) -> dict[str, Any]:
-        """The recalibration, its draws and its domain effect as JSON values."""
+        """Dict of JSON values: the recalibration, its draws, its domain effect and the other attributes."""
         record: dict[str, Any] = {"recalibration": self.recalibration.to_json()}
         if self.draws is not None:
             temperature, new_bias = self.draws.temperature.tolist(), self.draws.new_bias.tolist()

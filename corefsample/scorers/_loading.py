@@ -50,8 +50,8 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
     name
         Path of a file that `corefsample train` made, or "en" (the default) or "es" for a scorer of the package.
     mentions
-        Mentions that the scorer will score, "parse" or "annotated": the package has another Spanish scorer for
-        annotated ones. A file is for either.
+        Origin of the mentions that the scorer will score: "parse" (the default), found in a parse, or "annotated". The
+        package has one Spanish scorer for each origin. A file and "en" are for both.
 
     Raises
     ------

@@ -25,32 +25,32 @@ MIN_PROB = 1e-4
 class AntecedentScorer(Protocol):
     """A scorer of antecedents, trained for one language.
 
-    `corefsample.scorers.load_scorer` loads one by its name or path; nothing else knows which kind it is.
+    `corefsample.scorers.load_scorer` loads a scorer by its name or path. All other code treats every kind alike.
     """
 
     @property
     def kind(self) -> str:
-        """Name of its folder in `corefsample.scorers`."""
+        """Name of the kind of scorer: the folder of `corefsample.scorers` that has its code."""
 
     @property
     def language(self) -> Language:
-        """Resources of the language of its training."""
+        """Language of the texts on which the scorer was trained, with the word lists of this language."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """Columns of `Tokens` that it reads beside the words; "dep" stands for a parse."""
+        """Names of the columns of `Tokens` that the scorer reads beside the words; "dep" stands for the whole parse."""
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Data, options and held-out figures of its training; anything that JSON can represent."""
+        """Data, options and held-out figures of the training of the scorer, as JSON values."""
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """Options of its training, for records and for training it again; anything that JSON can represent."""
+        """Options of the training of the scorer, as JSON values: for records, and for training it again."""
 
     @property
     def seen(self) -> frozenset[str]:
-        """Checksums of the documents of its training, by `corefsample.scorers._scoring.document_checksum`."""
+        """Checksums of the documents on which the scorer was trained, which show whether a document was among them."""
 
     def score(
         self,
@@ -69,18 +69,27 @@ class AntecedentScorer(Protocol):
         mentions
             int (n_mentions, 3) for each text: start, end (exclusive) and head, sorted by start, then longest first.
         min_prob
-            Candidates of a lower probability are left out; in [0, 1).
+            Least probability of a candidate that is kept, in [0, 1).
         scheme
             Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
 
         Returns
         -------
         list of Pruned
-            One result per text: the distribution, with scores relative to NEW, and what was left out.
+            One result per text: the distribution, with scores relative to NEW, and the probability that was left out.
+
+        Raises
+        ------
+        ParameterError
+            If a text lacks a column that the scorer needs, mentions are invalid, `min_prob` is outside [0, 1), or the
+            labels of a parse fit no scheme.
         """
 
     def knows(self, words: Sequence[str]) -> Bools:
-        """True for each of `words`, in lower case, that the scorer knows; in texts of another language it knows few."""
+        """True for each of `words`, in lower case, that the scorer knows: bool (n_words,).
+
+        The scorer knows few words of another language.
+        """
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write a file that `corefsample.scorers.load_scorer` reads.
@@ -90,7 +99,14 @@ class AntecedentScorer(Protocol):
         path
             Path of the new file.
         overwrite
-            True if an existing file is replaced; by default it is an error.
+            True if an existing file may be replaced; by default it may not.
+
+        Raises
+        ------
+        ParameterError
+            If the file exists and `overwrite` is false.
+        OutputError
+            If the file cannot be written.
         """
 
 

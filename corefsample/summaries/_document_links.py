@@ -196,7 +196,7 @@ class EntityCountDistribution(Result):
 
 
 def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated = "skip") -> EntityCountDistribution:
-    """Distribution of the number of entities in a document, exactly, and the numbers of MAP and gold.
+    """Distribution of the number of entities in a document, exactly, and the counts in the MAP clustering and in gold.
 
     An entity is counted by its first mention, so the number is a sum of independent Bernoulli(P(a_i = NEW)).
 
@@ -205,8 +205,8 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
     document
         Document; the gold count needs its gold.
     unannotated
-        How to treat a mention without a gold entity: "skip", as unknown, and there is no gold count; or "single", as
-        an entity of its own.
+        Treatment of a mention without a gold entity: "skip" (the default) treats its entity as unknown, so that there
+        is no gold count; "single" treats it as an entity of its own.
 
     Raises
     ------

@@ -62,10 +62,10 @@ def expected_loss(
     labels
         int (n_mentions,): mentions with the same label form a cluster.
     loss
-        "binder": 2 / n_mentions**2 times the cost of the wrong pairs. "vi": variation of information, in nats.
-        "vi-bound": the lower bound of the expected VI from link marginals, without the term that is the same for all
-        clusterings; it can be negative. "b3", "lea": 1 - F1, singletons counted. "conll": 1 - mean F1 of MUC, B3 and
-        CEAFe.
+        Loss of a clustering, given the true one. "vi" (the default): variation of information, in nats. "binder":
+        2 / n_mentions**2 times the cost of the wrong pairs. "vi-bound": the lower bound of the expected VI from link
+        marginals, without the term that is the same for all clusterings; it can be negative. "b3", "lea": 1 - F1,
+        singletons counted. "conll": 1 - mean F1 of MUC, B3 and CEAFe.
     split_cost
         Cost of separating mentions that corefer, in [0, 2], for "binder", "vi" and "vi-bound"; that of joining others
         is 2 - split_cost. For VI, the two are the weights of H(clustering | sample) and H(sample | clustering).

@@ -310,8 +310,8 @@ def _stack(pairwise: Floats) -> Floats:
 def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:
     """Probability of each tag of each token of many sentences, with one matrix of transitions.
 
-    The fast way if marginals are all that is needed: no chain is kept, and the arrays that the passes work in are used
-    again. Results are those of `LinearChain.from_scores(unary, pairwise).marginals()`.
+    Results are those of `LinearChain.from_scores(unary, pairwise).marginals()`. This function is faster, because it
+    keeps no chain, and uses the arrays of the forward and backward passes again.
 
     Parameters
     ----------
@@ -324,12 +324,12 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     Returns
     -------
     list of arrays of shape (n, n_tags), float64 in [0, 1]
-        One for each sentence, read-only; rows sum to 1. Those of neighbouring sentences share memory.
+        One array for each sentence, read-only; rows sum to 1. Arrays of neighbouring sentences share memory.
 
     Raises
     ------
     ParameterError
-        If scores break a rule of `LinearChain.from_scores`.
+        If the scores of a sentence are invalid for `LinearChain.from_scores`.
 
     References
     ----------
@@ -367,8 +367,8 @@ def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
     Raises
     ------
     ParameterError
-        If scores break a rule of `LinearChain.from_scores`: shapes are validated at once, the scores of a sentence
-        before it is reached. Also if the pair marginals of the longest sentence do not fit into memory.
+        If scores are invalid for `LinearChain.from_scores`: the shapes of all sentences are validated first, the scores
+        of each sentence when it is reached. Also if the pair marginals of the longest sentence do not fit into memory.
 
     Examples
     --------

@@ -185,16 +185,21 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
 
     @property
     def weights(self) -> LinearWeights:
-        """Weights of attributes and transitions; raises ParameterError before `fit`."""
+        """Weights of attributes and transitions; raises ParameterError if the model is not fitted."""
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
         """Sum of the weights of the attributes of `words`: float64 (n_words, n_tags).
 
+        Parameters
+        ----------
+        words
+            Words of one sentence, at least one.
+
         Raises
         ------
         ParameterError
-            Before `fit`, or if there is no word.
+            If the model is not fitted, `words` is empty, or a word is not text.
         """
         weights = self.weights
         attributes = FEATURES[self.features](_sentences.checked_words(words))
@@ -210,10 +215,15 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     def posterior(self, words: Sequence[str]) -> LinearChain:
         """Distribution of the tags of a sentence given its words.
 
+        Parameters
+        ----------
+        words
+            Words of one sentence, at least one.
+
         Raises
         ------
         ParameterError
-            Before `fit`, or if there is no word.
+            If the model is not fitted, `words` is empty, or a word is not text.
         """
         return LinearChain.from_scores(self.emission_scores(words), self.weights.transitions)
 

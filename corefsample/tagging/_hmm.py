@@ -82,15 +82,17 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
     - word w of tag t: (count + c) / (count of t + c (V + 1)).
 
     Unknown words share one place in the vocabulary, the V + 1st. A word of the training sentences is unknown too if it
-    occurs at most `rare_count` times there. With 0, the default, no word is, so an unknown word has the pseudocount
-    alone with every tag: it is as likely as a word that did not occur with that tag, and the neighbours decide.
+    occurs at most `rare_count` times there. With 0, the default, every word of the training sentences is known, and the
+    count of an unknown word is the pseudocount alone with every tag: the word is as likely as a word that did not occur
+    with that tag, and the neighbours decide.
 
     Parameters
     ----------
     pseudocount
-        Number c that is added to every count, above 0.
+        Number c that is added to every count, above 0. By default 1.
     rare_count
-        Largest number of occurrences of a word that counts as unknown, at least 0. By default 0: no word does.
+        Largest number of occurrences in training of a word that is treated as unknown, at least 0. By default 0:
+        every word of the training sentences is known.
 
     Raises
     ------
@@ -140,16 +142,21 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
 
     @property
     def counts(self) -> HmmCounts:
-        """Counts of tags, transitions and words in training; raises ParameterError before `fit`."""
+        """Counts of tags, transitions and words in training; raises ParameterError if the model is not fitted."""
         return self._fitted()
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
         """Natural log of P(word | tag) for `words`: float64 (n_words, n_tags).
 
+        Parameters
+        ----------
+        words
+            Words of one sentence, at least one.
+
         Raises
         ------
         ParameterError
-            Before `fit`, or if there is no word.
+            If the model is not fitted, `words` is empty, or a word is not text.
         """
         counts = self.counts
         rows = np.full((len(_sentences.checked_words(words)), len(counts.tags)), self.pseudocount)
@@ -162,10 +169,15 @@ class HiddenMarkovModel(TrainedModel[HmmCounts]):
     def posterior(self, words: Sequence[str]) -> LinearChain:
         """Distribution of the tags of a sentence given its words; its `log_partition` is log P(words).
 
+        Parameters
+        ----------
+        words
+            Words of one sentence, at least one.
+
         Raises
         ------
         ParameterError
-            Before `fit`, or if there is no word.
+            If the model is not fitted, `words` is empty, or a word is not text.
         """
         unary = self.emission_scores(words)
         unary[0] += self._starts

@@ -267,8 +267,9 @@ def labelled_posteriors(
     Raises
     ------
     ParameterError
-        If the model is not a tagger, or a sentence breaks a rule; the error names the number of the sentence (from 0)
-        and its document.
+        If `model` is not a tagger, an element of `sentences` has no words and tags, a sentence has no word or not one
+        tag for each word, or `unknown` is "raise" and the model does not have a gold tag. The error names the number of
+        the sentence (from 0) and its document.
     """
     _checks.choice("unknown", unknown, ("raise", "outside"))
     if not hasattr(model, "posterior"):

@@ -85,8 +85,8 @@ class ArcDistribution(HtmlTable):
     Attributes
     ----------
     scores
-        float64 (n, n + 1), read-only. Row i has the scores of the heads of token i: column 0 of the root, column k of
-        token k - 1; -inf for an arc that is not allowed, and for the token itself.
+        float64 (n, n + 1), read-only: natural-log scores. Row i has the scores of the heads of token i: column 0 is the
+        root, and column k is token k - 1. A score is -inf if the arc is not allowed, and for the token itself.
     """
 
     scores: Floats
@@ -96,19 +96,19 @@ class ArcDistribution(HtmlTable):
 
     @classmethod
     def from_scores(cls, scores: npt.ArrayLike) -> Self:
-        """Distribution from the scores of arcs.
+        """Build a distribution over trees from the scores of arcs.
 
         Parameters
         ----------
         scores
-            (n, n + 1), n at least 1: natural-log scores; row: dependent; column 0: root, column k: token k - 1 as the
-            head. -inf forbids an arc. Scores of a token as its own head are ignored. Adding a number to a row changes
-            no probability.
+            float (n, n + 1), n at least 1: natural-log scores of arcs. Row i is token i as the dependent; column 0 is
+            the root as its head, and column k is token k - 1 as its head. -inf forbids an arc. Scores of a token as its
+            own head are ignored. Adding a number to a row changes no probability.
 
         Raises
         ------
         ParameterError
-            If a score is NaN or +inf, the shape is another, or the scores allow no tree.
+            If a score is NaN or +inf, the shape is not (n, n + 1), or the scores allow no tree.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class ArcDistribution(HtmlTable):
         Parameters
         ----------
         heads
-            (n,): head of each token, -1 for the root.
+            int (n,): head of each token, -1 for the root.
 
         Returns
         -------

@@ -39,9 +39,10 @@ LabelKind = Literal["yes-no", "events", "actors"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditFrame:
-    """Every document of a corpus, with P of each target; the frame from which a sample is drawn.
+    """All documents of a corpus, from which an audit draws a sample, with the model's probability P of each target.
 
-    A target is what a label answers: whether an event of any actor is in the document, or of one of several actors.
+    A target is a question that a label answers: whether an event of any actor is in the document, or an event of one
+    particular actor.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class AuditFrame:
     event
         Name of the event, for tables and questions.
     period
-        Length of the periods of counts, such as "quarter": see `Calendar`.
+        Length of the periods of counts: year, quarter, month, week, day, or a pandas alias.
     source
         Source of the documents: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties
@@ -91,16 +92,16 @@ class AuditFrame:
         period: str = "quarter",
         properties: Mapping[str, Sequence[Any]] | None = None,
     ) -> AuditFrame:
-        """Make a frame for one target from arrays.
+        """Make a frame with one target from arrays.
 
         Parameters
         ----------
         doc_ids
             Identifiers of the documents, distinct.
         dates
-            Dates of the documents, (n_documents,).
+            Dates of the documents, (n_documents,), none missing.
         probabilities
-            P of every document from any model, (n_documents,) in [0, 1].
+            Probability by any model that each document has the event, (n_documents,) in [0, 1].
         event
             Name of the event, by default "event".
         period
@@ -111,7 +112,8 @@ class AuditFrame:
         Raises
         ------
         ParameterError
-            If lengths differ, a doc_id repeats, or P is outside [0, 1].
+            If lengths differ, there is no document, a doc_id repeats, P is outside [0, 1], a document has no date, or
+            the period is unknown.
         """
         names = np.array([str(each) for each in doc_ids], dtype=object)
         p = _checks.floats("probabilities", probabilities)
@@ -140,26 +142,26 @@ class AuditFrame:
 
     @property
     def label_kind(self) -> LabelKind:
-        """What a label is: yes or no of one target; or the set of events, or of actors, that are in the document."""
+        """Kind of the labels: "yes-no" for one target; "events" or "actors" if a label lists those in the document."""
         if len(self.targets) == 1:
             return "yes-no"
         return "events" if self.targets == tuple(self.event.split(RULES)) else "actors"
 
     def probability(self, target: int) -> Floats:
-        """P of one target in every document: float64 (n_documents,)."""
+        """Probability of one target, given by its index, in every document: float64 (n_documents,)."""
         p = np.zeros(len(self))
         is_target = self.columns == target
         p[self.rows[is_target]] = self.values[is_target]
         return p
 
     def highest(self) -> Floats:
-        """The highest P of any target in every document: float64 (n_documents,)."""
+        """Highest probability of any target in each document: float64 (n_documents,)."""
         p = np.zeros(len(self))
         np.maximum.at(p, self.rows, self.values)
         return p
 
     def period_numbers(self) -> Ints:
-        """Number of each document's period: int64 (n_documents,)."""
+        """Number of the period of each document, as the calendar counts periods: int64 (n_documents,)."""
         return Calendar(self.period).numbers(self.dates)
 
     def date_texts(self) -> Names:
@@ -167,10 +169,18 @@ class AuditFrame:
         return np.where(np.isnat(self.dates), "", self.dates.astype(str))
 
     def groups(self) -> tuple[list[tuple[str, datetime.date | None, Bools]], Ints]:
-        """Label, first day and documents of the total and of every period; and the period of each document.
+        """Groups of documents that are counted: the whole corpus and each period; and each document's period.
 
-        Periods are numbered from 0, from the first with documents to the last. Documents without a date have a period
-        of their own, which comes last.
+        The periods are numbered from 0, from the first with a document to the last. If there are documents without a
+        date, one more period after these has them.
+
+        Returns
+        -------
+        groups
+            Label, first day (None without dates) and documents, bool (n_documents,), of the whole corpus ("total"),
+            then of every period.
+        numbers
+            int64 (n_documents,): number of the period of each document.
         """
         numbers = self.period_numbers()
         is_dated = numbers != NO_PERIOD

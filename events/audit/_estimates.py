@@ -216,11 +216,11 @@ def estimate_counts(
     Parameters
     ----------
     plan
-        Plan of the audit.
+        Plan of the audit, from `plan_audit`.
     labels
         Labels of the plan's sample, from `read_sheets`.
     level
-        Level of the confidence intervals, in (0, 1); .95 with the method ``"mid-p"``.
+        Level of the confidence intervals, in (0, 1). The method ``"mid-p"`` accepts only .95, the default.
     method
         Method of the intervals, ``"mid-p"`` (the default) or ``"exact"``: see `estimate_total`.
     assume
@@ -229,15 +229,17 @@ def estimate_counts(
         period is that of its posterior, with the uncertainty of the recalibration (Jeffreys' prior for each share).
     learned
         P of every document by target, learned from the labels of other documents (`LearnResult.cross_fitted`). Totals
-        that use it are in `AuditEstimate.learned`, beside those that need no assumption.
+        that use it are in `AuditEstimate.learned`, beside those that need no assumption. By default, P is not learned.
     proxies
-        Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. With any, totals
-        from the weighted sum of P and proxies that fits the labels best are in `AuditEstimate.learned`.
+        Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. If there are
+        any, `AuditEstimate.learned` has totals from the weighted sum of P and proxies that fits the labels best. By
+        default, only those of the plan are used.
 
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule.
+        If `plan` or `labels` has another type, `level` and `method` are invalid for `estimate_total`, `assume` is
+        unknown, or a proxy has not one probability for each document.
     InputError
         If a stratum has no label.
     """

@@ -200,16 +200,16 @@ def plan_audit(
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
-    Strata are ranges of the highest P of any target: 0, and those between the bounds `cuts`; crossed with groups of the
-    user's and with periods, if there are any. Labels go where they are expected to narrow the interval most, and every
-    stratum gets some. P only guides the sample: estimates do not assume that it is right.
+    Strata are ranges of the highest probability P of any target: P = 0, and the ranges between the bounds `cuts`. These
+    are divided further by `groups` and by period, if requested. Labels go where they are expected to narrow the
+    interval most, and every stratum gets some. P only guides the sample: estimates do not assume that it is right.
 
     Parameters
     ----------
     frame
         All documents, from `read_run_documents`, `read_scores` or `AuditFrame.from_arrays`.
     n_labels
-        Number of documents to draw, at least one per stratum; 200 by default.
+        Number of documents to draw, enough for `floor` in each stratum; 200 by default.
     cuts
         Rising bounds of the ranges of P, in (0, 1]. By default, two bounds that make the estimate vary least, or one if
         the floors would take more than half of the labels.
@@ -223,8 +223,8 @@ def plan_audit(
         Seed of the sample, in [0, 2**64). The sample depends on it and the doc_ids, not on the order of the documents.
     proxies
         Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
-        0 and 1. Strata are then ranges of their mean with the highest P, and `estimate_counts` uses them. By default,
-        strata are ranges of P alone.
+        0 and 1. Strata are then ranges of the mean of these and the highest P, and `estimate_counts` uses the proxies.
+        By default, strata are ranges of P alone.
     clusters
         Story of each document, (n_documents,): documents of one story are copies, with the same label. Documents are
         drawn as without stories, but a story that is drawn again is labelled once. By default, there are no copies.
@@ -232,9 +232,11 @@ def plan_audit(
     Raises
     ------
     ParameterError
-        If a parameter breaks its rule, or the labels are too few for the floors.
+        If `frame` has another type, `n_labels` is too small for `floor` labels in each stratum or larger than the
+        corpus, `cuts` are not ascending in (0, 1], groups, proxies or clusters have not one valid value for each
+        document, or `by`, `floor` or `seed` is invalid.
     InputError
-        If a label could not tell the targets apart.
+        If the names of targets are so alike, or so like the words of a label, that a label would be ambiguous.
     """
     _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
     require_distinct(frame)

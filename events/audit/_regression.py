@@ -115,8 +115,9 @@ def regress_counts(
         One row for each unit. The columns `period` (such as "1999Q2"), `event`, `actor`, and those of the frame's
         properties say which documents belong to a unit; all other columns are covariates and must be numbers.
     outcome
-        What is explained: ``"count"``, the number of documents, and ``"share"``, their share of all documents of the
-        unit, by least squares; ``"log-rate"``, the logarithm of the expected share, by Poisson regression.
+        Dependent variable: ``"count"``, the number of documents with the target, or ``"share"``, their share of all
+        documents of the unit, by least squares; ``"log-rate"``, the logarithm of the expected share, by Poisson
+        regression.
     level
         Probability that each interval has, in (0, 1).
     learned
@@ -126,10 +127,13 @@ def regress_counts(
     Raises
     ------
     ParameterError
-        If an argument breaks its rule.
+        If `plan`, `labels` or `covariates` has another type, no column of the covariates says which documents belong to
+        a unit, neither `event` nor `actor` is a column although the plan has several targets, `outcome` is unknown, or
+        `level` is outside (0, 1).
     InputError
         If units repeat, a covariate is not a number, a unit has no documents but needs some, there are too few units
-        for the coefficients, covariates are collinear, or a stratum has no label.
+        for the coefficients, covariates are collinear, a stratum has no label, or too few labels are positive
+        for a logarithmic rate.
 
     References
     ----------

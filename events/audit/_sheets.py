@@ -81,7 +81,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     Parameters
     ----------
     plan
-        Plan of the audit.
+        Plan of the audit, from `plan_audit`.
     sheets
         Paths of one or more CSV files: of several rounds, of several labellers, or both.
 

@@ -75,8 +75,8 @@ def estimate_total(
     """Estimate how many documents are positive, from labels of a random sample of each stratum.
 
     The interval needs one assumption: within each stratum the labelled documents are a simple random sample without
-    replacement, and their labels are right. How good the model is that made the strata does not matter for coverage,
-    only for the width.
+    replacement, and their labels are right. The quality of the model whose probabilities divided the documents into
+    strata affects the width of the interval, but not its coverage.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def estimate_total(
         Whole numbers, (n_strata,): positive labels, labels, and documents of each stratum;
         0 <= n_positive <= n_labelled <= n_documents, and at least one label in a stratum with documents.
     level
-        Level of the confidence interval, in (0, 1); .95 with the method ``"mid-p"``.
+        Level of the confidence interval, in (0, 1). The method ``"mid-p"`` accepts only .95, the default.
     method
-        How the interval is made:
+        Method of the interval:
 
-        ``"mid-p"``
+        ``"mid-p"`` (the default)
             The hypergeometric interval of each stratum, with half of the probability of the observed number in each
             tail, joined by MOVER; the exact interval of Blaker's test if there is one stratum. The narrowest that holds
             its level in the study, at .95: docs/audit-details.md.
@@ -99,7 +99,8 @@ def estimate_total(
     Raises
     ------
     ParameterError
-        If an argument breaks its rule.
+        If lengths differ, there is no stratum, a number violates the inequalities above, `method` is unknown, or
+        `level` is outside (0, 1) or not .95 for ``"mid-p"``.
 
     References
     ----------

@@ -49,7 +49,7 @@ _TABLES = ("quality", "more", "agreement", "learned")  # of an estimate, in its 
 
 @declared
 class AuditEstimateOptions(shared.Pictures):
-    """How to estimate.
+    """Options of the estimation of totals from the labels of an audit.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @declared
 class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
-    """How to learn.
+    """Options of learning probabilities from the labels of an audit.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @declared
 class AuditPlanOptions(shared.Seed, shared.Overwrite):
-    """What to draw.
+    """Options of the plan of an audit: strata of the documents, and the sample to label.
 
     Attributes
     ----------

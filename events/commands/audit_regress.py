@@ -36,7 +36,7 @@ COEFFICIENTS, UNITS = "regression.csv", "regression-units.csv"
 
 @declared
 class AuditRegressOptions(Options):
-    """What to regress on what.
+    """Options of a regression of audited counts on covariates.
 
     Attributes
     ----------

@@ -202,7 +202,7 @@ class EventCounter(CountedEvents):
         return next(iter(self.add_to_each(document)), None)
 
     def add_to_each(self, document: ScoredDocument) -> tuple[DocumentEvents, ...]:
-        """Add one document to the counts of each rule; return its events by the rules that can have one in it.
+        """Add one document to the counts of each rule; return its events for each rule that can have one in it.
 
         Raises
         ------

@@ -60,7 +60,7 @@ class TrueEvents(HtmlTable):
     Raises
     ------
     ParameterError
-        If a parameter has an invalid type or value.
+        If a parameter has an invalid type or value, or `rule` is several rules.
 
     Examples
     --------
@@ -151,17 +151,17 @@ class TrueEvents(HtmlTable):
         return np.zeros((0, 2), np.int32) if matches.apart is None or not matches.possible else matches.apart
 
     def update(self, documents: Iterable[ScoredDocument]) -> None:
-        """Add documents, as `add` does; those before an invalid one stay."""
+        """Add documents one by one; raises as `add` does at the first invalid one, and keeps those before it."""
         for document in documents:
             self.add(document)
 
     @property
     def events(self) -> tuple[TrueEvent, ...]:
-        """Every document and actor with an event, in the order in which they were added."""
+        """Events of all documents, one for each document and actor, in the order in which documents were added."""
         return tuple(self._events)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each document and event: doc_id, date, period, event, columns of roles (actor)."""
+        """Tidy table, one row per document and event: doc_id, date, period, event, and one column per role (actor)."""
         columns = ["doc_id", "date", "period", "event", *self._columns]
         labels = self.calendar.periods(self.calendar.numbers([event.date for event in self._events]))
         rows = [
@@ -192,7 +192,8 @@ class TrueEvents(HtmlTable):
         Raises
         ------
         ParameterError
-            If a column of a role, period, lower or upper is missing, or the periods have another length.
+            If `counts` lacks the column of a role (such as actor), period, lower or upper, or its periods have another
+            length than the periods of the true events.
         """
         missing = [name for name in (*self._columns, "period", "lower", "upper") if name not in counts]
         if missing:

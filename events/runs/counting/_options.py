@@ -21,7 +21,7 @@ class CountOptions(
     shared.UncertainlyRecalibrated,
     shared.ThreadsOption,
 ):
-    """What is counted, and how.
+    """Options of counting events: rules, samples, intervals, and treatment of documents.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class CountOptions(
 
 @declared
 class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.EngineOptions):
-    """What is counted and how, and where the results are written.
+    """Options of counting events, and of the folder in which the results are written.
 
     Attributes
     ----------

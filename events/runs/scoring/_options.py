@@ -14,7 +14,7 @@ ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "d
 
 @declared
 class ReadingOptions(Options):
-    """How texts are read and parsed.
+    """Options of reading and parsing texts.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class ScoringOptions(
 
 @declared
 class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
-    """How documents are scored, and where the scores are written.
+    """Options of scoring documents, and of the file in which the scores are written.
 
     Attributes
     ----------
