@@ -100,12 +100,10 @@ def test_no_public_docstring_has_an_error_that_numpydoc_finds() -> None:
     assert found == []
 
 
-@pytest.mark.xfail(reason="some docstrings are still to be rewritten")
 def test_every_sentence_of_a_public_docstring_stands_alone() -> None:
     assert {name: found for name, value in OBJECTS.items() if (found := described(value))} == {}
 
 
-@pytest.mark.xfail(reason="some options of audits are still to be rewritten")
 def test_the_help_of_every_option_stands_alone() -> None:
     helps = {f"{name} {option.opts[0]}": option.help for name, command in LEAVES.items() for option in options(command)}
     assert {name: found for name, text in helps.items() if (found := faults(text or "", IN_DESCRIPTIONS))} == {}

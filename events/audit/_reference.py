@@ -70,7 +70,7 @@ def reference_totals(
     """
     totals = []
     for target, name in enumerate(plan.frame.targets):
-        cells = target_cells(plan, labels, target, plan.cuts).count()
+        cells = target_cells(plan, labels, target).count()
         n_labels = cells.n_labelled - cells.n_open
         strata = LabelledStrata(cells.n_documents, cells.expected / cells.n_documents, n_labels, cells.n_yes)
         draws = strata.yes.sum() + reference.unlabelled_yes(plan.frame, target, strata, seed).sum(axis=1)
@@ -131,7 +131,7 @@ def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str
     rows = []
     for target, name in enumerate(plan.frame.targets):
         event, actor = event_and_actor(plan.frame, name)
-        cells = target_cells(plan, labels, target, plan.cuts)
+        cells = target_cells(plan, labels, target)
         is_label = (cells.labels == YES) | (cells.labels == NO)
         documents, yes = cells.sample[is_label], cells.labels[is_label] == YES
         above = cells.p > 0.5

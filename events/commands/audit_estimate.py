@@ -58,13 +58,13 @@ class AuditEstimateOptions(shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     level
-        Level of the confidence intervals; .95 with mid-p.
+        Level of the confidence intervals; mid-p has .95 alone.
     method
         Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
     assume
-        Borrow labels across periods, as if the model's errors were the same in all. [default: no assumption]
+        Assumption by which periods share their labels: stable-errors, that P errs alike in all of them. [default: none]
     learned
-        Folder of `corefsample audit learn`: totals that use its P, beside the valid ones. [default: none]
+        Folder of `corefsample audit learn`, whose P is used for further totals, beside those by design. [default: none]
     proxies
         Column with the probability or the yes and no of another model or coder; may be repeated: totals that use it,
         beside the valid ones. [default: the columns of the plan]
@@ -324,8 +324,10 @@ def print_audit_estimate(summary: AuditEstimateResult) -> None:
         model = f"model {row['model_mean']:9,.1f}  {row['model_lower']:>7,} to {row['model_upper']:>7,}"
         click.echo(f"  {row['actor'] or row['event']:<{width}}  audited {audited}   {model}")
     for row in summary.learned:
-        learned = f"learned {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
-        rests = f"rests on {row['assumption']}: no guarantee"
+        learned = (
+            f"{row['assumption'].partition(' ')[0]} {row['estimate']:9,.1f}  {row['lower']:>7,} to {row['upper']:>7,}"
+        )
+        rests = f"approximate: rests on labels and {row['assumption']}"
         click.echo(f"  {row['actor'] or row['event']:<{width}}  {learned}   {rests}")
     click.echo()
     for row in summary.quality:

@@ -49,33 +49,34 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     out
         Folder for the plan and the sheets.
     n_labels
-        Documents to label.
+        Number of documents to label.
     width
-        As many labels as are expected to bring the widest interval of a total to this number of documents, by what is
-        known of other rules. [default: the number of labels]
+        Width of the widest interval of a total, in documents, that the labels should reach, in place of --labels: the
+        errors of other rules tell how many it takes. [default: --labels decides]
     more
-        Add a round of N documents to the plan in FOLDER. [default: a new plan]
+        Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
     learned
-        With --more: put labels where they are expected to differ most from the P of this folder of
-        `corefsample audit learn`. [default: as the plan divides them]
+        Folder of `corefsample audit learn`, for --more: the new labels go where its P is least sure. [default: they are
+        divided as those of the plan]
     actors
-        USA,GBR or all: ask which of these actors have an event. [default: whether there is an event]
+        Actors about which a label says whether they have the event: USA,GBR or all. [default: a label says whether
+        there is the event of anybody]
     period
-        Periods of a CSV file; a run has its own.
+        Length of the periods of a CSV file; a run has periods already.
     seed
-        Same seed, same sample.
+        Seed of the random draws: the same seed gives the same sample.
     with_texts
         Put the texts into the sheet.
     question
-        What a label answers. [default: what the rule counts]
+        Question that a label answers. [default: the question of the rule]
     codebook
-        What counts and what does not, for the labellers; '' for none. [default: the codebook of the rule]
+        Text that tells labellers what counts and what does not; '' for none. [default: the codebook of the rule]
     cuts
         Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
     keyword
         Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
     column
-        Column whose values divide strata. [default: none]
+        Column of --table, or of the CSV file with P, whose values divide strata. [default: none]
     proxies
         Column with the probability or the yes and no of another model or coder; may be repeated. Strata are ranges of
         the mean of P and these columns, and `audit estimate` weighs them by the labels. [default: P alone]
@@ -85,9 +86,10 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     table
         CSV file with doc_id and these columns. [default: the CSV file with P]
     by
-        Divide strata by year, quarter ..., and draw at least the floor from each. [default: none]
+        Length of periods (year, quarter ...) that divide strata, so that each has --floor labels at least. [default:
+        none]
     floor
-        Fewest labels of a stratum.
+        Least number of labels of a stratum.
     """
 
     out: str = option(metavar="FOLDER")

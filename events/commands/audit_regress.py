@@ -43,8 +43,8 @@ class AuditRegressOptions(Options):
     table
         CSV file of the covariates, with one row for each unit.
     outcome
-        count: documents with the event, or share: their share of the unit's documents, by least squares; log-rate:
-        logarithm of that share, by Poisson regression.
+        Quantity of a unit to explain: count, its documents with the event, or share, their share of its documents, by
+        least squares; log-rate, the logarithm of that share, by Poisson regression.
     level
         Confidence level of the intervals.
     plan
