@@ -278,7 +278,7 @@ class LearnedTarget:
     def missing(self, n_draws: int) -> Ints:
         """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known.
 
-        Where P is 0, labels of yes are few or none: the misses of other rules are the prior of their number.
+        Where P is 0 and few labels say yes, the misses of other rules are the prior of their number.
         """
         strata, rows = self._plan.stratum_of, self._sampled
         y = (self.labels[rows] == YES).astype(np.float64)
@@ -287,7 +287,8 @@ class LearnedTarget:
         labelled = LabelledStrata(size, sums_of_p / np.maximum(size, 1), n_labels, n_yes)
         drawn = self._reference.unlabelled_yes(self._plan.frame, self._target, labelled, self._seed)
         drawn = np.resize(drawn, (n_draws, len(size)))
-        missed = {h: drawn[:, h] for h in np.flatnonzero(sums_of_p == 0.0).tolist()}
+        few = (sums_of_p == 0.0) & (n_yes < ENOUGH_LABELS)
+        missed = {h: drawn[:, h] for h in np.flatnonzero(few).tolist()}
         totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng, missed)
         n_known_positive = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
         return np.where(totals < 0, -1, np.maximum(totals - n_known_positive, 0))
