@@ -74,7 +74,8 @@ class CorefsampleError(Exception):
         Parameters
         ----------
         name_of
-            How to call a parameter, such as by its option on the command line.
+            Function from the name of a parameter to how the text calls it, such as its option on the command line. By
+            default a parameter is called by its name.
         """
         text = self.message if self.parameter is None else f"{name_of(self.parameter)} {self.message}"
         if self.place is not None:

@@ -278,7 +278,7 @@ class Recalibration(HtmlTable):
         return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
 
     def relative_to(self, applied: Recalibration) -> Recalibration:
-        """Recalibration that turns scores to which `applied` was applied into scores of this one.
+        """Recalibration that turns scores to which another one, `applied`, was applied into scores of this one.
 
         With T and o of this one and T' and o' of the other, where o has bias and offsets: scores s / T' + o' become
         s / T + o by the temperature T / T' and the offsets o - o' T' / T.

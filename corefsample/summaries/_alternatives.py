@@ -232,11 +232,11 @@ def credible_ball(
     level
         Share of the samples in the ball, or with `calibrated` the probability that it contains gold, in (0, 1).
     distance
-        Distance of two clusterings: "vi", the variation of information in nats, or "binder".
+        Distance of two clusterings: "vi" (the default), the variation of information in nats, or "binder".
     calibrated
         The depth of gold (`CredibleBall.depth`) in balls of the same distance and without a given centre, of documents
         of the same scorer that it was not trained on: float (n_documents,). At least level / (1 - level) documents: 19
-        for .95.
+        for .95. By default, `level` is the share of the samples.
 
     Raises
     ------

@@ -99,12 +99,13 @@ def document_links(
     document
         Document; it needs gold if `by` is "gold", and tokens if the texts of mentions should be their words.
     by
-        Entities to sort by: "map", those of every mention's likeliest antecedent (`corefsample.map_clustering`),
-        "gold", or "binder" or "vi-bound", the point estimates under these losses (`point_estimate`).
+        Entities to sort by: "map" (the default), those of every mention's likeliest antecedent
+        (`corefsample.map_clustering`), "gold", or "binder" or "vi-bound", the point estimates under these losses
+        (`point_estimate`).
     smallest
-        Mentions whose entity has fewer mentions than this, at least 1, are left out.
+        Mentions whose entity has fewer mentions than this, at least 1, are left out; by default none are.
     unannotated
-        How to treat mentions without a gold entity: see `gold_codes`. Skipped ones are left out.
+        How to treat mentions without a gold entity: see `gold_codes`. By default they are left out.
 
     Returns
     -------

@@ -75,8 +75,8 @@ def point_estimate(
     losses, estimates under "vi" with several split costs are compared, too, and merges of clusters of the best one are
     kept where they lower the loss. `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
 
-    What probabilities that are not calibrated cost is the task calibration error: the mean loss, against gold, of these
-    estimates minus that of the estimates of the calibrated posterior.
+    The task calibration error is the cost of probabilities that are not calibrated: the mean loss, against gold, of
+    these estimates minus the mean loss of the estimates of the calibrated posterior.
 
     Parameters
     ----------

@@ -112,14 +112,16 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     Parameters
     ----------
     features
-        "basic": the word alone, so that with transitions the model knows what a hidden Markov model knows.
+        "basic" (the default): the word alone, so that with transitions the model knows what a hidden Markov model
+        knows.
         "advanced": also its neighbours up to two words away, shape, length, prefixes and suffixes.
     l2
-        Coefficient of the sum of squared weights, at least 0; CRFsuite's c2.
+        Coefficient of the sum of squared weights, at least 0, by default 1; CRFsuite's c2.
     max_iterations
         Maximum number of iterations of L-BFGS, at least 1. By default, training continues until it converges.
     min_count
-        Attributes that occur less often in training with a tag are left out; at least 0. CRFsuite's feature.minfreq.
+        Attributes that occur less often in training with a tag are left out; at least 0, the default, which
+        keeps all. CRFsuite's feature.minfreq.
 
     Raises
     ------

@@ -236,7 +236,8 @@ def plan_audit(
         corpus, `cuts` are not ascending in (0, 1], groups, proxies or clusters have not one valid value for each
         document, or `by`, `floor` or `seed` is invalid.
     InputError
-        If the names of targets are so alike, or so like the words of a label, that a label would be ambiguous.
+        If a label would be ambiguous: two names of targets differ only in case, or a name is a word of a label, has a
+        blank or "?" at its end, or has ";".
     """
     _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
     require_distinct(frame)

@@ -62,7 +62,8 @@ class AuditEstimateOptions(shared.Pictures):
     method
         Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
     assume
-        Assumption by which periods share their labels: stable-errors, that P errs alike in all of them. [default: none]
+        Assumption by which periods share their labels: stable-errors, that P has the same errors in all of them.
+        [default: none]
     learned
         Folder of `corefsample audit learn`, whose P is used for further totals, beside those by design. [default: none]
     proxies

@@ -57,7 +57,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
     learned
         Folder of `corefsample audit learn`, for --more: the new labels go where its P is least sure. [default: they are
-        divided as those of the plan]
+        divided among the strata as the plan divides them]
     actors
         Actors about which a label says whether they have the event: USA,GBR or all. [default: a label says whether
         there is the event of anybody]

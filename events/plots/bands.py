@@ -253,12 +253,12 @@ def event_bands(
     size: tuple[float, float] | None = None,
     fig: Figure | SubFigure | None = None,
 ) -> Figure | SubFigure:
-    """Draw counts by actor, in small multiples or in one panel; of the rows of one event.
+    """Draw the counts of one event by actor, in small multiples or in one panel.
 
     Parameters
     ----------
     counts
-        Table of counts: the result of `EventCounts.to_frame`, or counts.csv of a run.
+        Table of the counts of one event: the result of `EventCounts.to_frame`, or rows of counts.csv of a run.
     actors
         Codes of the actors to draw, in this order; by default one page of all, those with most documents first.
     names
