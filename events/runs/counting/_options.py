@@ -26,8 +26,9 @@ class CountOptions(
     Attributes
     ----------
     rule
-        Event to count: attack, attack_target, conflict, arrest, kill, force, protest, meet, or a YAML file of your own;
-        may be repeated.
+        Event to count: attack (the verb "attack" alone), conflict (attacks, bombs, strikes and other armed force by
+        countries), attack_target, violence, kill, bomb, kidnap, arson, arrest, force, protest, meet, police_action, or
+        a YAML file of your own; may be repeated.
     preset
         Version of the rules: paper, what the paper counts; extended, what a reader would; asserted, the same without
         what the text denies, plans or only fears; or one of your file. [default: asserted, or the file's only one]
