@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from command_line import LEAVES, Calls
 from events_audit_made import fill
@@ -77,6 +78,11 @@ def test_counting_auditing_and_reporting_fit(fits: Fits, news: Path, tmp_path: P
     learned = tmp_path / "learned"
     fits("audit learn", run, audit / "sheet.csv", "--out", learned, "--no-pictures")
     fits("audit estimate", run, audit / "sheet.csv", "--learned", learned, "--no-pictures")
+    units = sorted(set(pd.read_csv(run / "counts.csv")["period"]))
+    covariates = tmp_path / "covariates.csv"
+    pd.DataFrame({"period": units, "trend": range(len(units))}).to_csv(covariates, index=False)
+    regression = fits("audit regress", run, audit / "sheet.csv", "--table", covariates)
+    assert [row["term"] for row in regression["coefficients"]] == ["(intercept)", "trend"]
 
 
 def test_the_demo_fits(fits: Fits, tmp_path: Path) -> None:
