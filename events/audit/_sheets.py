@@ -103,7 +103,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     texts: dict[str, str] = {}
     hand_picked: dict[int, Ints8] = {}
     n_rounds = 0
-    for path in map(os.fspath, _checks.elements("sheets", sheets, str, os.PathLike)):
+    for path in [os.fspath(sheet) for sheet in _checks.elements("sheets", sheets, str, os.PathLike)]:
         seen: set[tuple[int, str]] = set()
         for location, doc_id, row in _rows(path, identity):
             if row["round"] == CHOSEN:
