@@ -38,7 +38,7 @@ from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
-PENALTY_STEPS = 16  # the penalty moves the weights after so many steps at once, because it moves all of them
+PENALTY_STEPS = 16  # number of steps whose penalty is applied at once, because it changes every weight
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
