@@ -194,7 +194,7 @@ def closeness(
     """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
     The role needs all codes in `needed`. If the entity has codes in `preferred`, only these count; one of several
-    counts only if `joint`. With a code in `opposing` (one of several counts only if `joint`) the entity is another actor.
+    counts only if `joint`. With a code in `opposing` (of several codes only if `joint`) it is another actor.
     """
     counted = codes & preferred
     if counted == ZERO:
