@@ -121,8 +121,8 @@ def regress_counts(
     level
         Probability that each interval has, in (0, 1).
     learned
-        P of every document by target, learned from the labels of other documents. By default, the weighted sum of P and
-        the plan's proxies that fits other labels best.
+        P of every document by target, learned from the labels of other documents. By default, and for targets without
+        it, the weighted sum of P and the plan's proxies that fits other labels best.
 
     Raises
     ------
@@ -132,8 +132,8 @@ def regress_counts(
         `level` is outside (0, 1).
     InputError
         If units repeat, a covariate is not a number, a unit has no documents but needs some, there are too few units
-        for the coefficients, covariates are collinear, a stratum has no label, or too few labels are positive
-        for a logarithmic rate.
+        for the coefficients, covariates are collinear, a stratum has no label of yes or no, or too few labels are
+        positive for a logarithmic rate.
 
     References
     ----------
@@ -152,7 +152,9 @@ def regress_counts(
     units, x = _design(plan, covariates)
     totals = np.zeros((len(units), 5))
     for target, name in enumerate(plan.frame.targets):
-        p = combined_probability(plan, labels, target, plan.proxies) if learned is None else learned[name]
+        p = (learned or {}).get(name)
+        if p is None:
+            p = combined_probability(plan, labels, target, plan.proxies)
         unit_of = _unit_of_documents(plan, units, target)
         values = np.column_stack([*_pseudo_outcomes(plan, labels, target, p), plan.frame.probability(target)])
         np.add.at(totals, unit_of[unit_of >= 0], np.insert(values, 0, 1.0, axis=1)[unit_of >= 0])
@@ -197,7 +199,8 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
         rule = f"{', '.join(keys)} must name each unit once"
         raise InputError(f"{rule}, got {', '.join(repeated.iloc[0])} again in row {repeated.index[0] + 1}")
     columns = [np.ones(len(units))]
-    for name in covariates.columns.difference(keys, sort=False):
+    terms = covariates.columns.difference(keys, sort=False)
+    for name in terms:
         values = pd.to_numeric(covariates[name], errors="coerce").to_numpy(np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
@@ -207,8 +210,10 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
     x = np.column_stack(columns)
     if len(x) <= x.shape[1] + 1:
         raise InputError(f"covariates must have more than {x.shape[1] + 1} rows, got {len(x)}")
-    if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-        raise InputError("covariates must not be collinear, nor constant, got some that are")
+    scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
+    for n_terms, name in enumerate(terms, start=2):
+        if np.linalg.matrix_rank(scaled[:, :n_terms]) < n_terms:
+            raise InputError(f"covariate {name} must not be constant, nor a sum of multiples of those before it")
     return units, x
 
 
@@ -233,8 +238,13 @@ def _pseudo_outcomes(plan: AuditPlan, labels: SheetLabels, target: int, p: Float
     rows, strata = plan.sample[answered], plan.stratum_of
     y = (labels.labels[answered, target] == YES).astype(np.float64)
     errors = StratumErrors(strata, rows, y, p, HALF_OF_PROXIES)
+    unlabelled = np.flatnonzero(errors.n == 0)
+    if unlabelled.size:
+        name = plan.strata[unlabelled[0]].name
+        rule = "every stratum must have a label of yes or no"
+        raise InputError(f"{rule}, got none in stratum {unlabelled[0] + 1} ({name})")
     outcomes = p.astype(np.float64)
-    outcomes[rows] += (y - p[rows]) * (errors.size / np.maximum(errors.n, 1))[strata[rows]]
+    outcomes[rows] += (y - p[rows]) * (errors.size / errors.n)[strata[rows]]
     return outcomes, (errors.variance / errors.size)[strata], (errors.added_variance / errors.size)[strata]
 
 
