@@ -138,7 +138,7 @@ class LabelsOfTotal:
 
 
 def _beta(shares: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Parameters of beta distributions with means `shares`, whose logits have about a standard deviation."""
+    """Parameters of beta distributions with means `shares`, whose logits have standard deviations of about `sd`."""
     shares = np.clip(shares, 1e-6, 1.0 - 1e-6)
     concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
     return shares * concentration, (1.0 - shares) * concentration

@@ -72,7 +72,7 @@ class FurtherTexts:
     weight
         Weight of their losses, above 0; those of the main corpus have 1.
     mentions, windows
-        See `train`.
+        Mentions and windows of the training examples: see `train`.
     partial
         True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
         of the losses, and NEW has weights of its own for these documents.
@@ -158,9 +158,8 @@ class _Descent:
 
     def run(self, epoch: int, threads: Executor) -> float:
         """Go through the documents once; return the loss of the likelihood."""
-        if (
-            epoch == 1 or epoch % 2 == 0
-        ):  # the average is over the last pass or two, and of several never over the first
+        # The average is over the last pass or two; if there are several passes, never over the first.
+        if epoch == 1 or epoch % 2 == 0:
             self._late_moves[:], self._n_averaged = 0.0, 0
         order = self._generator.permutation(len(self._examples))
         loss, waiting = 0.0, 0

@@ -170,8 +170,9 @@ def test_units_are_actors_in_periods() -> None:
     years = frame.dates.astype("datetime64[Y]").astype(str)
     column: dict[str, Ints] = {"USA": values[:, 0], "IRQ": values[:, 1]}
     assert units["estimate"].tolist() == pytest.approx([column[actor][years == year].sum() for year, actor in keys])
-    with error(ParameterError, "covariates"):
-        regress_counts(plan, labels, covariates.drop(columns="actor"))
+    for change in ({"event": "attack"}, {}):  # both actors are of one event
+        with error(ParameterError, "covariates"):
+            regress_counts(plan, labels, covariates.drop(columns="actor").assign(**change))
 
 
 @pytest.mark.parametrize(
@@ -180,6 +181,7 @@ def test_units_are_actors_in_periods() -> None:
         ({"period": "1990Q1"}, InputError),
         ({"z": "many"}, InputError),
         ({"z": 1.0}, InputError),
+        ({"z": [1.0] + 29 * [0.0]}, InputError),  # of one unit: its residual is 0
         ({"period": [f"18{k}Q1" for k in range(10, 40)]}, CorefsampleError),
     ],
 )
@@ -190,8 +192,9 @@ def test_tables_of_covariates_that_break_a_rule_are_rejected(change: dict[str, A
         regress_counts(plan, true_labels(plan, truth), covariates.assign(**change), outcome="share")
     with error(ParameterError, "covariates"):
         regress_counts(plan, true_labels(plan, truth), covariates[["z"]])
-    with pytest.raises(InputError):
-        regress_counts(plan, true_labels(plan, truth), covariates[:2])
+    for table in (covariates[:2], covariates.assign(period=[f"unit {k}" for k in range(30)])):
+        with pytest.raises(InputError):
+            regress_counts(plan, true_labels(plan, truth), table)
 
 
 def test_a_stratum_whose_labels_are_all_unsure_is_rejected() -> None:
