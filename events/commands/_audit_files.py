@@ -162,11 +162,10 @@ def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | Non
 def story_column(name: str, frame: AuditFrame, table: PathLike | None) -> list[str]:
     """Story of each document; a document without a row in the table, or with an empty value, is one of its own."""
     if table is None:
-        stories = dict(zip(frame.doc_ids, document_column(name, frame, None, parameter="cluster"), strict=True))
+        stories = document_column(name, frame, None, parameter="cluster")
     else:
-        rows = read_text_table(table, ("doc_id", name))
-        stories = dict(zip(rows["doc_id"], rows[name], strict=True))
-    return [stories.get(doc_id) or doc_id for doc_id in frame.doc_ids.tolist()]
+        stories = read_document_table(table, frame, (name,), partial=True)[name].tolist()
+    return [story or doc_id for doc_id, story in zip(frame.doc_ids.tolist(), stories, strict=True)]
 
 
 def run_question(frame: AuditFrame, source: PathLike) -> Question:

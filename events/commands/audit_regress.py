@@ -128,7 +128,7 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
             raise
         raise error.as_input_error(options.table) from None
     folder = plan_folder if options.out is None else Path(options.out)
-    of_units = covariates.drop(columns=result.units, errors="ignore").reset_index(drop=True)
+    of_units = covariates.drop(columns=list(result.units), errors="ignore").reset_index(drop=True)
     units = pd.concat([result.units, of_units], axis=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)
