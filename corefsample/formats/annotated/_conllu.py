@@ -13,7 +13,7 @@ import numpy as np
 from corefsample._checks import shown
 from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
-from corefsample.documents._tokens import EMPTY_COLUMN, STRING_COLUMNS, Tokens
+from corefsample.documents._tokens import EMPTY_COLUMN, SPEAKER, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
 from corefsample.formats.annotated._stream import Lines
@@ -117,12 +117,20 @@ class ConlluRows:
         self._add_heads(sentence)
         self.notes.append(SentenceNotes(comments, tuple(sentence.further)))
 
-    def tokens(self) -> Tokens:
-        """Return all tokens, with the further columns that `corefsample.formats.annotated._corefud` names."""
+    def tokens(self, speakers: Sequence[str] = ()) -> Tokens:
+        """Return all tokens, with the further columns that `corefsample.formats.annotated._corefud` names.
+
+        Parameters
+        ----------
+        speakers
+            Speaker of each sentence, "" where the file names none.
+        """
         columns: dict[str, Any] = {name: self._columns[name] for name in STRING_COLUMNS}
         extra = {name: self._columns[name] for name in ("xpos", "feats", "deps", "misc")}
         if any(self._empty):
             extra[EMPTY_COLUMN] = self._empty
+        if any(speakers):
+            extra[SPEAKER] = [speakers[sentence] for sentence in self._sent]
         return Tokens(
             **columns,
             head=np.array(self._heads, np.int32),

@@ -13,6 +13,7 @@ import numpy as np
 
 from corefsample._checks import iso_date, shown
 from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._tokens import SPEAKER
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.formats.annotated._brackets import (
     Bracket,
@@ -74,7 +75,7 @@ class _CorefudLines:
             rows.add(block, sentence_comments, name)
         fields = self._fields(comments, rows)
         mentions, skipped = _mentions(rows, fields, self.options.on_crossing) if fields else ([], {})
-        tokens = rows.tokens()
+        tokens = rows.tokens(comments.speakers)
         heads = tokens.head.tolist()
         mention_heads = [_head(mention, fields, rows, heads) for mention in mentions]
         # The span of a discontinuous mention is the part with the head.
@@ -161,12 +162,14 @@ class _Comments:
     declared_line: int = 0
     metadata: dict[str, str] = field(default_factory=dict)
     date: datetime.date | None = None
+    speakers: list[str] = field(default_factory=list)  # of each sentence
 
     def of_sentence(self, k: int, block: Lines) -> tuple[str, tuple[str, ...]]:
         """Read the comments of sentence `k`; return its name for messages, and the comments that belong to it."""
         comments: list[str] = []
         name = f"sentence {k + 1}"
         dates: dict[str, tuple[int, str]] = {}
+        self.speakers.append("")
         for number, text in block:
             if not text.startswith("#"):
                 break
@@ -180,6 +183,8 @@ class _Comments:
                 self.metadata[metadata_name(key)] = value
             elif not NEWDOC.fullmatch(text):
                 comments.append(text)
+            if key == SPEAKER:
+                self.speakers[-1] = value.strip()
             if k == 0 and key in DATE_KEYS:
                 dates.setdefault(key, (number, value.strip()))
         key = next((key for key in DATE_KEYS if key in dates), None)

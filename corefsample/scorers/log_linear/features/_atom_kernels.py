@@ -63,6 +63,7 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     facts[i, Fact.STEM], facts[i, Fact.SENT] = text.words[last, Column.STEM], text.sent[h]
     facts[i, Fact.NUMBER], facts[i, Fact.GENDER], facts[i, Fact.PERSON] = number, gender, person
     facts[i, Fact.CLASS], facts[i, Fact.AGREEMENT] = group, agreement
+    facts[i, Fact.SPEAKER], facts[i, Fact.TURN] = text.speaker[h], text.turn[h]
     naming = text.words[last, Column.NAMING]
     if group == codes.CLASS_NAME:
         naming = name_naming(text, i, last, gender, facts)
@@ -289,6 +290,22 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
         atoms[i, Atom.FREQUENCY] = bucket(0 + count)  # a sum is signed, so that `bucket` has one type of argument
 
 
+@inner_kernel
+def spoken_before(facts: Words32, i: int) -> int:
+    """Code of how often the speaker of i spoke of the same person and number, and whether others of the other one."""
+    same, others = 0, 0
+    for k in range(i):
+        plural_i, plural_k = facts[i, Fact.NUMBER] == Number.PLURAL, facts[k, Fact.NUMBER] == Number.PLURAL
+        if facts[k, Fact.CLASS] == codes.CLASS_SPEAKER and plural_i == plural_k:
+            same_speaker = facts[k, Fact.SPEAKER] == facts[i, Fact.SPEAKER]
+            same_person = facts[k, Fact.PERSON] == facts[i, Fact.PERSON]
+            same += same_speaker and same_person
+            others |= not same_speaker and not same_person
+    by_others, by_speakers = codes.SPOKEN_FACTORS
+    n_same = same if same < codes.MOST_SPOKEN else codes.MOST_SPOKEN
+    return 1 + n_same + by_others * others + by_speakers * (0 + facts[i, Fact.SPEAKERS])
+
+
 @kernel
 def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None:
     """Fill atoms (n, n_atoms) and facts (n, N_FACTS), zeros before."""
@@ -300,6 +317,9 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
     style, dialogue = text_style(text.words, n_sentences)
     sentence, n_before = -1, 0
     first_persons, second_persons = 0, 0
+    n_speakers = 0
+    for t in range(text.speaker.shape[0]):
+        n_speakers = max(n_speakers, text.speaker[t])
     for i in range(n):
         s, h = text.mentions[i, 0], text.mentions[i, 2]
         last = effective_head(text, i)
@@ -320,6 +340,9 @@ def encode(text: Text, n_sentences: int, atoms: Words32, facts: Words32) -> None
             first_persons += facts[i, Fact.PERSON] == 1 and facts[i, Fact.NUMBER] != Number.PLURAL
             second_persons += facts[i, Fact.PERSON] == 2
         facts[i, Fact.FIRST_PERSONS], facts[i, Fact.SECOND_PERSONS] = first_persons, second_persons
+        facts[i, Fact.SPEAKERS] = n_speakers if n_speakers < codes.MOST_SPEAKERS else codes.MOST_SPEAKERS
+        if facts[i, Fact.SPEAKER] != 0 and facts[i, Fact.CLASS] == codes.CLASS_SPEAKER:
+            atoms[i, Atom.SPOKEN] = spoken_before(facts, i)
     fill_nesting(text.mentions, open_mentions, atoms)
     fill_history(facts, atoms)
     fill_salience(facts, groups, atoms)

@@ -17,12 +17,12 @@ Atom = numbered(
     "ANY KIND CLASS SORT PRONOUN HEAD LEMMA ENDING MEANING UPOS FIRST LAST PREVIOUS BEFORE_PREVIOUS NEXT AFTER_NEXT "
     "BEFORE_HEAD AFTER_HEAD ROLE LINK GOVERNOR GOVERNOR_ROLE ADPOSITION LENGTH MODIFIERS AFTER NUMBER GENDER PERSON "
     "AGREEMENT NESTING OUTER INNER PLACE POSITION QUOTED SAME_BEFORE HEAD_BEFORE FREQUENCY RANK SHARE STYLE DIALOGUE "
-    "SENTENCE NAMING PARTIAL"
+    "SENTENCE NAMING PARTIAL SPOKEN"
 )
 ATOMS = tuple(name.lower() for name in Atom._fields)
 Fact = numbered(
     "CORE FULL LEMMA FORM STEM SENT NUMBER GENDER PERSON CLASS NUMERALS INITIALS ACRONYM FIRST_PERSONS SECOND_PERSONS "
-    "AGREEMENT QUANTITY NAMING"
+    "AGREEMENT QUANTITY NAMING SPEAKER TURN SPEAKERS"
 )
 NOTHING = 1  # hash of a word that is missing
 
@@ -83,7 +83,7 @@ MANY_SPEAKERS = 2  # steps of SPEAKER_SHARES
 
 PairAtom = numbered(
     "NOTHING SENTENCES MENTIONS MATCH OVERLAP SYNTAX AGREE AGREEING_BETWEEN NAMES_BETWEEN PRONOUNS_BETWEEN QUOTES "
-    "OTHERS_BETWEEN CLASH DESCRIBED"
+    "OTHERS_BETWEEN CLASH DESCRIBED SPEAKERS"
 )
 PAIR_ATOMS = tuple(name.lower() for name in PairAtom._fields)
 # How two phrases match; each is divided by their numerals (none, the same, others).
@@ -108,6 +108,10 @@ AGREES, DIFFERS, ALIKE, GENDER_DIFFERS = 1, 2, 2, 3
 AGREE_FACTORS = (3, 12)  # gender, person
 QUOTED_TOGETHER, QUOTED_APART = 3, 4
 MOST_NAMES, MOST_OTHERS = 8, 7
+# Who speaks: turns between two mentions, whether one speaker says both, and the number of speakers of the document.
+MOST_TURNS, SAME_SPEAKER, MOST_SPEAKERS, SPEAKERS_FACTOR = 3, 4, 3, 8
+# How often the speaker spoke of this person before, whether others of the other one, and the number of speakers.
+MOST_SPOKEN, SPOKEN_FACTORS = 2, (3, 6)
 # Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.
 CLASH_PENALTY = 5.0

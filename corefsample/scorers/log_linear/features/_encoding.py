@@ -12,9 +12,9 @@ from functools import cache, partial
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bools, Words32
+from corefsample._arrays import Bools, Ints32, Words32
 from corefsample.documents._faults import checked_mentions
-from corefsample.documents._tokens import Tokens
+from corefsample.documents._tokens import NO_SPEAKER, SPEAKER, Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear.features import _atom_kernels, _codes
 from corefsample.scorers.log_linear.features._encoding_kernels import Text
@@ -34,6 +34,14 @@ def features_hash(language: Language) -> int:
     """
     numbers = (VERSION, syntax_codes(), sorted(_codes.feature_codes().items()))
     return zlib.crc32(repr(numbers).encode(), language_hash(language))
+
+
+def speaker_numbers(tokens: Tokens) -> Ints32:
+    """Number of each token's speaker, from 1; 0 where the document names nobody."""
+    numbers: dict[str, int] = dict.fromkeys(NO_SPEAKER, 0)
+    names = tokens.extra.get(SPEAKER, [""] * len(tokens))
+    n_unnamed = len(numbers) - 1
+    return np.array([numbers.setdefault(name, len(numbers) - n_unnamed) for name in names], np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +92,7 @@ class Encoder:
         words = WordTable.of(tokens, language).rows
         endings = words[:, Column.ENDING]
         parse = NeutralParse.of(tokens, scheme)
+        speaker = speaker_numbers(tokens)
         text = Text(
             words=words,
             known_forms=self._named(words[:, Column.FORM], endings),
@@ -95,6 +104,8 @@ class Encoder:
             marker=parse.marker,
             # Only sentences with words count: the numbers in `tokens.sent` may have gaps.
             sent=np.unique(tokens.sent, return_inverse=True)[1].astype(np.int32),
+            speaker=speaker,
+            turn=np.cumsum(np.diff(speaker, prepend=speaker[:1]) != 0, dtype=np.int32),
             mentions=spans,
         )
         n = len(spans)

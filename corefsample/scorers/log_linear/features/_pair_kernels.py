@@ -256,6 +256,17 @@ def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
 
 
 @inner_kernel
+def speakers(facts: Words32, i: int, k: int) -> int:
+    """Code of the turns between two mentions, whether one speaker says both, and how many speakers there are."""
+    if facts[i, Fact.SPEAKER] == 0 or facts[k, Fact.SPEAKER] == 0:
+        return 0
+    turns = 0 + facts[i, Fact.TURN] - facts[k, Fact.TURN]
+    same = facts[i, Fact.SPEAKER] == facts[k, Fact.SPEAKER]
+    code = 1 + (turns if turns < codes.MOST_TURNS else codes.MOST_TURNS) + codes.SAME_SPEAKER * same
+    return code + codes.SPEAKERS_FACTOR * (0 + facts[i, Fact.SPEAKERS])
+
+
+@inner_kernel
 def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int:
     """Fill the atoms of a pair; return how well the phrases match.
 
@@ -292,6 +303,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
     pair[PairAtom.DESCRIBED] = described(doc, i, code, pair[PairAtom.SENTENCES])
+    pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (

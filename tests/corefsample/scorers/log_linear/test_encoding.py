@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import zlib
 from typing import Any
@@ -311,6 +312,51 @@ def test_speakers_count_the_other_ones_between() -> None:
     doc = phrases("I/PRON", "you/PRON", "we/PRON", "I/PRON", "my/PRON", "you/PRON", "he/PRON")
     others = {key: pair["others_between"] for key, pair in pairs_of(doc).items()}
     assert (others[3, 0], others[5, 1], others[5, 2], others[5, 4], others[6, 0]) == (1, 2, 2, 0, 0)
+
+
+def said(*lines: str) -> Encoded:
+    """Lines such as "Ann: I you", each word a pronoun and a mention; a line without a name has no speaker."""
+    names, blocks = [], []
+    for line in lines:
+        name, _, words = line.rpartition(":")
+        names += [name] * len(words.split())
+        blocks.append("\n".join(f"{word} {word} PRON {min(t, 1)} root" for t, word in enumerate(words.split())))
+    tokens = dataclasses.replace(ranking_references.parsed("\n\n".join(blocks)), extra={"speaker": names})
+    return encoded(tokens, [(t, t + 1, t) for t in range(len(names))])
+
+
+@pytest.mark.kernels
+def test_pairs_know_who_speaks_and_how_many_turns_lie_between() -> None:
+    doc = said("Ann: I you", "Bob: I", "Cid: I", "Ann: I", "me")
+    codes_of = {key: pair["speakers"] for key, pair in pairs_of(doc).items()}
+    # 1, + turns up to 3, + 4 for one speaker, + 8 for each speaker of the document up to 3
+    assert codes_of[1, 0] == 1 + 0 + 4 + 24
+    assert codes_of[2, 1] == codes_of[3, 2] == 1 + 1 + 24
+    assert codes_of[3, 0] == 1 + 2 + 24
+    assert codes_of[4, 0] == 1 + 3 + 4 + 24
+    assert codes_of[5, 4] == codes_of[5, 0] == 0  # nobody says "me"
+    assert pairs_of(said("Ann: I", "I"))[1, 0]["speakers"] == 0
+    assert pairs_of(said("Ann: I", "Bob: I"))[1, 0]["speakers"] == 1 + 1 + 16
+
+
+@pytest.mark.kernels
+def test_a_first_or_second_person_counts_what_its_speaker_and_others_said_before() -> None:
+    doc = said("Ann: I you", "Bob: I you", "Ann: I I we", "Bob: you they", "you")
+    # 1, + "I" (or "you") of the speaker before, up to 2, + 3 if others said "you" (or "I"), + 6 for each speaker
+    expected = [1, 1, 1 + 3, 1 + 3, 1 + 1 + 3, 1 + 2 + 3, 1, 1 + 1 + 3]
+    assert [found["spoken"] for found in atoms(doc)] == [*(12 + code for code in expected), 0, 0]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("unnamed", ["", "-", "_"])
+def test_speakers_matter_by_who_is_who_and_not_by_name(unnamed: str) -> None:
+    lines = ["{}: I you", "{}: you me", "{}: I", "{}: we you"]
+    first, second = (
+        said(*(line.format(name) for line, name in zip(lines, names, strict=True)))
+        for names in (("Ann", "Bob", "Ann", ""), ("speaker 2", "1", "speaker 2", unnamed))
+    )
+    assert atoms(first) == atoms(second)
+    assert pairs_of(first) == pairs_of(second)
 
 
 @pytest.mark.kernels
