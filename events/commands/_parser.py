@@ -308,7 +308,7 @@ def _option(field: Declared) -> click.Option:
         nargs=field.n_values or 1,
         multiple=not field.n_values,
         metavar=field.metavar or _METAVARS.get(field.type),
-        help=field.help,
+        help=field.help if field.n_values else f"{field.help}  [may be repeated]",
         **default_setting,
     )
 

@@ -67,10 +67,10 @@ class AuditEstimateOptions(shared.Pictures):
     learned
         Folder of `corefsample audit learn`, whose P is used for further totals, beside those by design. [default: none]
     proxies
-        Column with the probability or the yes and no of another model or coder; may be repeated: totals that use it,
-        beside the valid ones. [default: the columns of the plan]
+        Column of a table with another model's probability, or a coder's yes or no, for each document: totals that use
+        these columns are computed too, beside those by design. [default: the columns of the plan]
     table
-        CSV file with doc_id and these columns. [default: the CSV file with P]
+        CSV file with the column doc_id and these columns. [default: the CSV file with P]
     prior
         `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside those
         by design. They are shorter, and assume that the rule errs as others do. [default: none]
