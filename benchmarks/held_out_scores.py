@@ -28,7 +28,7 @@ from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum"
 SPLITS = ("train", "dev", "test")
 BLOCK = 3  # genres left out together
-# Likewise of the English model: genres that have little in common, so that none misses what is most like it.
+# Genres left out together for the English model: they differ, so that the genre most similar to each is trained on.
 ENGLISH_BLOCKS = (("academic", "vlog"), ("conversation", "news"), ("court", "textbook"), ("interview", "speech"))
 EPOCHS, ENGLISH_ORDERS = 3, 3
 

@@ -131,6 +131,7 @@ def main() -> None:
                     ]
     table = pd.DataFrame(rows, columns=["corpus", "labels", "method", "coverage", "width"])
     means = table.groupby(["corpus", "labels", "method"], sort=False)[["coverage", "width"]].mean().reset_index()
+    means["relative"] = means["width"] / means.groupby(["corpus", "labels"])["width"].transform("first")
     markdown(f"Totals, {options.draws} samples", means)
 
 

@@ -154,8 +154,8 @@ class _Pairs:
 
     @classmethod
     def of(cls, q: Floats, y: Floats, blocks: npt.NDArray[np.int32] | None) -> _Pairs:
-        points = np.rint(_log_odds(q) / _STEP).astype(np.int64)
-        _, cells = np.unique(points, return_inverse=True)
+        steps = np.rint(_log_odds(q) / _STEP).astype(np.int64)
+        _, cells = np.unique(steps, return_inverse=True)
         return cls(q, y, _log_odds(np.bincount(cells, q) / np.bincount(cells)), cells, blocks)
 
     def sums(self, rows: Ints | None = None, n_rows: int = 1) -> tuple[Floats, Floats]:
@@ -271,8 +271,8 @@ def _bin_scores(pairs: _Pairs, folds: Ints) -> dict[float, float]:
             # The bins of the fold are as many as those of all pairs.
             bins = bin_pairs(train_q, train_y, bin_size=max(round(size * (1.0 - 1.0 / _N_FOLDS)), 1))
             share = (bins.sum_y + 0.5) / (bins.n + 1.0)
-            points = np.minimum(np.searchsorted(bins.q_max, test_q), bins.n_bins - 1)
-            scores[size] += _log_score(*_counts(points, test_y, bins.n_bins), share) / total
+            bin_indices = np.minimum(np.searchsorted(bins.q_max, test_q), bins.n_bins - 1)
+            scores[size] += _log_score(*_counts(bin_indices, test_y, bins.n_bins), share) / total
     return scores
 
 

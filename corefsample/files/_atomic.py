@@ -8,10 +8,9 @@ import json
 import os
 import secrets
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 from corefsample import _checks
 from corefsample._log import logger
@@ -21,7 +20,6 @@ from corefsample.files._remote import is_url, remove, require_writable_url, uplo
 
 FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))  # of a disk, of a user's share of it
 PARTIAL_PREFIX = ".partial-"
-_HOUR = 3600.0  # seconds
 
 
 def link_target(path: PathLike) -> str:
@@ -66,43 +64,13 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
 def _new_partial(path: str, suffix: str) -> Iterator[str]:
     """Make an empty file beside `path`, or for a URL in the folder for temporary files; at the end it is removed."""
     folder = tempfile.gettempdir() if is_url(path) else os.path.dirname(path)
-    _remove_abandoned(folder or os.curdir)
     partial = os.path.join(folder, f"{PARTIAL_PREFIX}{secrets.token_hex(8)}{suffix}")
-    lock = open(partial, "xb")  # noqa: SIM115
-    if not _is_locked(lock):
-        lock.close()  # Windows renames no open file
+    open(partial, "xb").close()
     try:
         yield partial
     finally:
-        lock.close()
         with suppress(FileNotFoundError):
             os.unlink(partial)
-
-
-def _remove_abandoned(folder: str) -> None:
-    """Remove files that killed processes left: the lock of a process ends with it."""
-    with suppress(OSError):
-        for entry in os.scandir(folder):
-            # One that is new may not be locked yet; machines that share a folder may not see each other's locks.
-            if (
-                entry.name.startswith(PARTIAL_PREFIX)
-                and entry.is_file()
-                and time.time() - entry.stat().st_mtime > _HOUR
-            ):
-                with open(entry, "rb") as file:
-                    if _is_locked(file):
-                        os.unlink(entry)
-
-
-def _is_locked(file: BinaryIO) -> bool:
-    """Lock a file until it is closed, and return whether that succeeded."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):  # not on Windows, nor in file systems without locks
-        return False
-    return True
 
 
 def put_in_place(partial: str, path: PathLike) -> None:
@@ -121,8 +89,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     """Make a file under a temporary name beside `path`, and rename it if the context ends without an error.
 
     A symbolic link stays, and the file to which it leads is made or replaced. The file of a URL is made in the folder
-    for temporary files, and uploaded if the context ends. A process that is killed leaves the temporary file, which
-    the next file in its folder removes after an hour.
+    for temporary files, and uploaded if the context ends. A process that is killed leaves the temporary file.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ def opened(url: str, *, is_read_again: bool = False) -> Any:
 
 
 def _sends_parts(system: Any, path: str, about: Mapping[str, Any]) -> bool:
-    """True if a service sends a part of a file; many web servers that do not only show it when they are asked."""
+    """Whether a service sends parts of a file; a web server is asked for the last byte, because few report it."""
     size = about.get("size")
     if not size or not about.get("partial", True):
         return False

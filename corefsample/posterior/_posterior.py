@@ -87,7 +87,7 @@ class CorpusRecalibration:
     source
         Recalibration to apply, or, after the first document, the shipped recalibration that its scores already have.
         By default, there is no recalibration.
-    chosen
+    requested_uncertainty
         Uncertainty to draw from. By default, the largest uncertainty that the recalibration provides.
     seed
         Seed of the draws of the recalibration, in [0, 2**64).

@@ -235,11 +235,9 @@ class Likelihood(Losses):
 
         rows = gold.indptr, self._antecedents, gold.scores, gold.kinds, gold.candidates, self._kinds
 
-        def fill(stretch: slice) -> None:
-            bounds, filled = (
-                gold.bounds[stretch.start : stretch.stop + 1],
-                (losses[stretch], gradients[stretch], hessians[stretch]),
-            )
+        def fill(chunk: slice) -> None:
+            bounds = gold.bounds[chunk.start : chunk.stop + 1]
+            filled = losses[chunk], gradients[chunk], hessians[chunk]
             _kernels.likelihood_derivatives(bounds, *rows, recalibration.temperature, offsets, *filled)
 
         n_threads = min(processors(), n)

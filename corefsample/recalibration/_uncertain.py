@@ -233,7 +233,7 @@ class MixedRecalibrations:
         return len(self.temperatures)
 
     def scores(self, rows: Ints, scores: Floats, places: Ints | None) -> Floats:
-        """Scores under the chosen recalibrations: float64 (n_chosen, n_candidates).
+        """Scores under the recalibrations in some rows: float64 (n_rows, n_candidates).
 
         Raises
         ------

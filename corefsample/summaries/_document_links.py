@@ -145,7 +145,7 @@ def document_links(
 
 
 def require_document(value: object) -> None:
-    """Raise if `document` is not a ScoredDocument (its distribution is often passed by mistake)."""
+    """Raise if `value` is not a ScoredDocument (its distribution is often passed by mistake)."""
     has_distribution = isinstance(value, AntecedentDistribution)
     _checks.instance("document", value, ScoredDocument, "pass the document itself" if has_distribution else None)
 

@@ -19,6 +19,7 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
+from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.counting._periods import NO_PERIOD, Calendar
@@ -438,17 +439,22 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     return filled
 
 
-def read_document_table(path: PathLike, frame: AuditFrame, required: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV file as text, with these columns and one row for each document, in the order of a frame."""
-    rows = read_text_table(path, ("doc_id", *required)).set_index("doc_id")
+def read_document_table(
+    path: PathLike, frame: AuditFrame, required: Sequence[str] = (), *, partial: bool = False
+) -> pd.DataFrame:
+    """Read a CSV file as text, with these columns and one row for each document, in the order of a frame.
+
+    If `partial` is true, documents can be missing in the file, but not all; their values are empty.
+    """
+    rows = read_text_table(path, ("doc_id", *required)).map(unescaped).set_index("doc_id")
     repeated = rows.index[rows.index.duplicated()]
     if len(repeated):
         raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
-    missing = next((doc_id for doc_id in frame.doc_ids.tolist() if doc_id not in rows.index), None)
-    if missing is not None:
-        rule = "table must have a row for every document"
-        raise InputError(f"{rule}, got none for {missing!r}", place=os.fspath(path))
-    documents: pd.DataFrame = rows.loc[frame.doc_ids.tolist()]
+    is_missing = ~pd.Index(frame.doc_ids).isin(rows.index)
+    if is_missing.all() if partial else is_missing.any():
+        rule = f"table must have a row for {'one document' if partial else 'every document'}"
+        raise InputError(f"{rule}, got none for {frame.doc_ids[is_missing][0]!r}", place=os.fspath(path))
+    documents: pd.DataFrame = rows.reindex(frame.doc_ids.tolist(), fill_value="")
     return documents
 
 

@@ -227,7 +227,8 @@ def plan_audit(
         By default, strata are ranges of P alone.
     clusters
         Story of each document, (n_documents,): documents of one story are copies, with the same label. Documents are
-        drawn as without stories, but a story that is drawn again is labelled once. By default, there are no copies.
+        drawn as without stories, but a story that is drawn again is labelled once. A document whose value is missing or
+        "" is the story of its doc_id. By default, there are no copies.
 
     Raises
     ------
@@ -260,7 +261,10 @@ def plan_audit(
     )
     rounds = (tuple(counts.tolist()),)
     sample, round_of = draw(frame, stratum_of, rounds, seed)
-    stories = None if story_of is None else np.unique(story_of.astype(str), return_inverse=True)[1].astype(np.int64)
+    stories: Ints | None = None
+    if story_of is not None:
+        story_of = np.where(pd.isna(story_of) | (story_of == ""), frame.doc_ids, story_of).astype(str)
+        stories = np.unique(story_of, return_inverse=True)[1].astype(np.int64)
     drawn = sample, round_of, bounds, by, seed, floor
     return AuditPlan(frame, strata, stratum_of, rounds, *drawn, other_p, stories)
 

@@ -206,7 +206,7 @@ class Agreement:
     first, second
         Names of the labellers.
     n_documents, n_agreed
-        Number of documents that both labelled, and of those with the same label of all targets.
+        Number of labels of documents and targets that both gave, and number of those that are the same.
     kappa, lower, upper
         Cohen's kappa and its credible interval; NaN without a common label.
     level

@@ -27,14 +27,14 @@ _N_DRAWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ReferenceClass:
-    """Rules that readers have checked, as far as they say how the targets of an audit err.
+    """Error of the targets of an audit, predicted from rules that readers have checked.
 
     Attributes
     ----------
     model
         Error of rules.
     kinds
-        Kinds of the actors by code, as the lexicon of the run has them; empty if it is unknown.
+        Kinds of the actors by code, as the lexicon of the run has them; empty if the lexicon is unknown.
     """
 
     model: RuleErrorModel
@@ -48,7 +48,7 @@ class ReferenceClass:
         return self.model.draws(Cell(_kind(actor, self.kinds), event, actor, corpus), n_draws, rng), rng
 
     def unlabelled_yes(self, frame: AuditFrame, target: int, strata: LabelledStrata, seed: int) -> Ints:
-        """Draws of the documents without a label in which a reader sees a target: see `unlabelled_yes`."""
+        """Draws of the number of documents without a label in which a reader sees a target: see `unlabelled_yes`."""
         return unlabelled_yes(strata, *self.error(frame, target, _N_DRAWS, seed))
 
 

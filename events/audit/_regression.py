@@ -121,19 +121,19 @@ def regress_counts(
     level
         Probability that each interval has, in (0, 1).
     learned
-        P of every document by target, learned from the labels of other documents. By default, the weighted sum of P and
-        the plan's proxies that fits other labels best.
+        P of every document by target, learned from the labels of other documents. By default, and for targets without
+        it, the weighted sum of P and the plan's proxies that fits other labels best.
 
     Raises
     ------
     ParameterError
         If `plan`, `labels` or `covariates` has another type, no column of the covariates says which documents belong to
-        a unit, neither `event` nor `actor` is a column although the plan has several targets, `outcome` is unknown, or
+        a unit, the columns `event` and `actor` do not distinguish the targets of the plan, `outcome` is unknown, or
         `level` is outside (0, 1).
     InputError
-        If units repeat, a covariate is not a number, a unit has no documents but needs some, there are too few units
-        for the coefficients, covariates are collinear, a stratum has no label, or too few labels are positive
-        for a logarithmic rate.
+        If units repeat, a covariate is not a number, a unit has no documents but needs some, all units have none, there
+        are too few units for the coefficients, covariates are collinear, a coefficient depends on one unit alone, a
+        stratum has no label of yes or no, or too few labels are positive for a logarithmic rate.
 
     References
     ----------
@@ -150,15 +150,15 @@ def regress_counts(
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     require_labels(plan, labels)
     units, x = _design(plan, covariates)
-    totals = np.zeros((len(units), 5))
+    totals, learned = np.zeros((len(units), 5)), learned or {}
     for target, name in enumerate(plan.frame.targets):
-        p = combined_probability(plan, labels, target, plan.proxies) if learned is None else learned[name]
+        p = learned[name] if name in learned else combined_probability(plan, labels, target, plan.proxies)
         unit_of = _unit_of_documents(plan, units, target)
         values = np.column_stack([*_pseudo_outcomes(plan, labels, target, p), plan.frame.probability(target)])
         np.add.at(totals, unit_of[unit_of >= 0], np.insert(values, 0, 1.0, axis=1)[unit_of >= 0])
     n_docs, counts, label_variances, added_variances, run_counts = totals.T
     empty = np.flatnonzero(n_docs == 0.0)
-    if empty.size and outcome != "count":
+    if empty.size == len(units) or (empty.size and outcome != "count"):
         raise InputError(f"every unit must have documents, got none in row {empty[0] + 1} of the covariates")
     scale = n_docs if outcome == "share" else np.ones(len(x))
     exposure = n_docs if outcome == "log-rate" else None
@@ -188,7 +188,8 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
     if not keys:
         rule = f"must have a column that names the documents of a unit, one of {', '.join(names)}"
         raise ParameterError(f"{rule}, got {', '.join(map(str, covariates))}", parameter="covariates")
-    if len(plan.frame.targets) > 1 and not {"event", "actor"} & set(keys):
+    pairs = [event_and_actor(plan.frame, name) for name in plan.frame.targets]
+    if len({("event" in keys and event, "actor" in keys and actor) for event, actor in pairs}) < len(pairs):
         rule = "must have a column actor or event where the plan has several of them"
         raise ParameterError(f"{rule}, got {', '.join(keys)}", parameter="covariates")
     units = covariates[keys].astype(str).reset_index(drop=True)
@@ -197,7 +198,8 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
         rule = f"{', '.join(keys)} must name each unit once"
         raise InputError(f"{rule}, got {', '.join(repeated.iloc[0])} again in row {repeated.index[0] + 1}")
     columns = [np.ones(len(units))]
-    for name in covariates.columns.difference(keys, sort=False):
+    terms = covariates.columns.difference(keys, sort=False)
+    for name in terms:
         values = pd.to_numeric(covariates[name], errors="coerce").to_numpy(np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if wrong.size:
@@ -207,8 +209,10 @@ def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Fl
     x = np.column_stack(columns)
     if len(x) <= x.shape[1] + 1:
         raise InputError(f"covariates must have more than {x.shape[1] + 1} rows, got {len(x)}")
-    if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
-        raise InputError("covariates must not be collinear, nor constant, got some that are")
+    scaled = x / np.maximum(np.abs(x).max(axis=0), 1e-300)
+    for n_terms, name in enumerate(terms, start=2):
+        if np.linalg.matrix_rank(scaled[:, :n_terms]) < n_terms:
+            raise InputError(f"covariate {name} must not be constant, nor a sum of multiples of those before it")
     return units, x
 
 
@@ -233,8 +237,13 @@ def _pseudo_outcomes(plan: AuditPlan, labels: SheetLabels, target: int, p: Float
     rows, strata = plan.sample[answered], plan.stratum_of
     y = (labels.labels[answered, target] == YES).astype(np.float64)
     errors = StratumErrors(strata, rows, y, p, HALF_OF_PROXIES)
+    unlabelled = np.flatnonzero(errors.n == 0)
+    if unlabelled.size:
+        name = plan.strata[unlabelled[0]].name
+        rule = "every stratum must have a label of yes or no"
+        raise InputError(f"{rule}, got none in stratum {unlabelled[0] + 1} ({name})")
     outcomes = p.astype(np.float64)
-    outcomes[rows] += (y - p[rows]) * (errors.size / np.maximum(errors.n, 1))[strata[rows]]
+    outcomes[rows] += (y - p[rows]) * (errors.size / errors.n)[strata[rows]]
     return outcomes, (errors.variance / errors.size)[strata], (errors.added_variance / errors.size)[strata]
 
 
@@ -261,5 +270,7 @@ def _fit(x: Floats, y: Floats, exposure: Floats | None) -> tuple[Floats, Floats,
             beta = beta + step
         if not np.abs(step).max() < 1e-10:
             raise InputError("labels must have enough of yes for a logarithmic rate, got too few", hint=_FEW)
-    leverage = weight * ((x @ bread) * x).sum(axis=1)
-    return beta, bread, (y - fitted) / np.maximum(1.0 - leverage, 1e-9)
+    freedom = 1.0 - weight * ((x @ bread) * x).sum(axis=1)
+    if freedom.min() < 1e-9:
+        raise InputError(f"no coefficient must depend on one row alone, got row {freedom.argmin() + 1}")
+    return beta, bread, (y - fitted) / freedom

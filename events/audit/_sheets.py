@@ -94,7 +94,6 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
         labels of one labeller, an unknown label, or another stratum or inclusion probability than the plan.
     """
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
-    paths = [os.fspath(path) for path in _checks.elements("sheets", sheets, str, os.PathLike)]
     sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
     places, identity = _places(sampled), plan.identity
     shape = len(plan.sample), len(plan.frame.targets)
@@ -104,7 +103,7 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     texts: dict[str, str] = {}
     hand_picked: dict[int, Ints8] = {}
     n_rounds = 0
-    for path in paths:
+    for path in [os.fspath(sheet) for sheet in _checks.elements("sheets", sheets, str, os.PathLike)]:
         seen: set[tuple[int, str]] = set()
         for location, doc_id, row in _rows(path, identity):
             if row["round"] == CHOSEN:

@@ -27,7 +27,7 @@ class Stratum:
     Attributes
     ----------
     name
-        Range of P, and the user's group and the period, if there are any: "P < 0.5, keyword, 1999".
+        Range of P, and the user's group and the period, if there are any: "0 < P < 0.5, keyword, 1999".
     n_documents
         Size, at least 1.
     n_sampled
@@ -152,7 +152,7 @@ def allocate(
     size, spread = _checks.integers("sizes", sizes), _checks.floats("spreads", spreads)
     least = np.minimum(size, floor)
     if earlier_labels is not None:
-        least = np.maximum(least, _checks.integers("taken", earlier_labels))
+        least = np.maximum(least, _checks.integers("earlier_labels", earlier_labels))
     if n_labels > size.sum():
         raise ParameterError(
             f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"

@@ -11,7 +11,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, write_bytes
 from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._csv_cells import unescaped, write_csv
@@ -133,8 +133,8 @@ def document_column(name: str, frame: AuditFrame, table: PathLike | None, *, par
     if table is not None:
         return [str(value) for value in read_document_table(table, frame, (name,))[name]]
     if name not in frame.properties:
-        names = ", ".join(frame.properties) or "none"
-        raise ParameterError(f"must be a further column of the CSV file ({names}), got {name!r}", parameter=parameter)
+        rule = f"must be a further column of the CSV file ({', '.join(frame.properties) or 'none'}), got {name!r}"
+        raise ParameterError(rule, parameter=parameter, hint=ParameterHint("table", "reads it from another file"))
     return [str(value) for value in frame.properties[name]]
 
 
@@ -162,11 +162,10 @@ def proxy_columns(names: Sequence[str], frame: AuditFrame, table: PathLike | Non
 def story_column(name: str, frame: AuditFrame, table: PathLike | None) -> list[str]:
     """Story of each document; a document without a row in the table, or with an empty value, is one of its own."""
     if table is None:
-        stories = dict(zip(frame.doc_ids, document_column(name, frame, None, parameter="cluster"), strict=True))
+        stories = document_column(name, frame, None, parameter="cluster")
     else:
-        rows = read_text_table(table, ("doc_id", name))
-        stories = dict(zip(rows["doc_id"], rows[name], strict=True))
-    return [stories.get(doc_id) or doc_id for doc_id in frame.doc_ids.tolist()]
+        stories = read_document_table(table, frame, (name,), partial=True)[name].tolist()
+    return [story or doc_id for doc_id, story in zip(frame.doc_ids.tolist(), stories, strict=True)]
 
 
 def run_question(frame: AuditFrame, source: PathLike) -> Question:

@@ -241,7 +241,7 @@ def rule_text(
         by_upos.setdefault(draft.upos, []).append(draft)
     nobody = [draft for draft in examples if draft.actor < 0]
     event = "[]" if len(nobody) == len(examples) else "[agent]"
-    excluding = [draft for draft in load_rules("attack", "asserted").unless if draft in shipped_conditions()]
+    excluding = [key for key in load_rules("attack", "asserted").unless if key in shipped_conditions()]
     optional = ["optional: [agent]"] if nobody and event != "[]" else []
     lines = ["version: 1", f"name: {name}", f"event: {event}", *optional, "frames:"]
     for upos, drafts in by_upos.items():

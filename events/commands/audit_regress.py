@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from corefsample._lazy import pd
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from events import audit
 from events._options import CommandResult, Options, declared, option
 from events.commands._parser import Command
@@ -123,8 +123,12 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
         result = audit.regress_counts(plan, labels, covariates, learned=learned, **options.subset("outcome", "level"))
     except InputError as error:
         raise error.at(options.table) from None
+    except ParameterError as error:
+        if error.parameter != "covariates":
+            raise
+        raise error.as_input_error(options.table) from None
     folder = plan_folder if options.out is None else Path(options.out)
-    of_units = covariates.drop(columns=result.units, errors="ignore").reset_index(drop=True)
+    of_units = covariates.drop(columns=list(result.units), errors="ignore").reset_index(drop=True)
     units = pd.concat([result.units, of_units], axis=1)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -47,7 +47,7 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     ----------
     clustering
         Entities of scored documents. gold: the annotated ones; map: those of the likeliest antecedents; sample: one
-        sampled clustering; other names: those with the smallest expected loss of that name. conll has 2.4 points of
+        sampled clustering; other names: those with the smallest expected loss of that name. conll has 2.2 points of
         CoNLL more than map on GUM without singletons, and takes up to a second a document. [default: gold]
     seed
         Seed of the samples.

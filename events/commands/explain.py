@@ -182,7 +182,7 @@ def run_explain(
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
-    for batch, row in ((trigger, row) for trigger, _ in accepted for row in range(len(trigger))):
+    for batch, row in ((documents, row) for documents, _ in accepted for row in range(len(documents))):
         n_documents += 1
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue

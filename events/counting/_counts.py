@@ -194,7 +194,7 @@ class EventCounts:
         return pd.DataFrame(columns, index=range(n_rows), columns=list(named.types)).astype(named.pandas)
 
     def _cell_values(self, cell: CountCell) -> tuple[float, float, float, float, float, int, float]:
-        """Values of the columns `_OF_CELLS` for one actor and period."""
+        """Values of the columns `_CELL_COLUMNS` for one actor and period."""
         lower, upper = self._ends(cell)
         sd = float(np.std(cell.by_sample)) if self._is_shared else math.sqrt(cell.variance)
         return cell.mean, self._mean_error(cell), sd, lower, upper, cell.one_best, cell.mean_named

@@ -93,8 +93,8 @@ class DocumentEvents:
         default actor, 3 if both; 4 if it is true only because a class noun stands for an actor. None if every event is
         true with named actors or without an actor only.
     members
-        For an outcome, the events of rules of which each of its events is the union, and their rows in `keys` of these
-        rules; `parses` are then the parses of all these events. Empty for a rule and a predicate.
+        For an outcome, the events of rules that each of its events unites, with the indices of these events; `parses`
+        are then the parses of all these events. Empty for a rule and a predicate.
     numbers
         int64 (n_keys, n_samples): numbers that a predicate returned, which are above 0 where `hits` is 1; None if it
         returned booleans.

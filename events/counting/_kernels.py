@@ -193,8 +193,8 @@ def closeness(
 ) -> int:
     """How close an entity is to what a role needs: 3 has it, 2 with other codes too, 1 no code, 0 other codes.
 
-    The role needs all codes in `needed`. Those in `first` alone count, if there are any; one of several counts only if
-    `joint`. With a code in `other` (of several one counts only if `joint`) the entity is another actor.
+    The role needs all codes in `needed`. If the entity has codes in `preferred`, only these count; one of several
+    counts only if `joint`. With a code in `opposing` (of several codes only if `joint`) it is another actor.
     """
     counted = codes & preferred
     if counted == ZERO:
@@ -228,11 +228,11 @@ def reasons(
     counts: Ints,
     other_hits: Ints,
 ) -> None:
-    """Count in counts (3,) the samples without an event by how close they come to it; in others (d,) the other codes.
+    """Count in counts (3,) the samples without an event by `closeness`; in other_hits (d,) those with another code.
 
-    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; needed, first and other
-    (roles,) are as in `closeness`. The role that is farthest from the event decides about an instance, and the instance
-    that is closest about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
+    bits (roles, d) has the code of a description as one bit, none if the role cannot have it; needed, preferred
+    and opposing (roles,) are as in `closeness`. The role that is farthest from the event decides about an instance,
+    and the instance that is closest about a sample. codes (n_samples,) and state (4, n_samples) are space to work in.
     """
     n_samples, n_roles = hits.shape[0], bits.shape[0]
     worst, worst_place, best, best_place = state[0], state[1], state[2], state[3]
@@ -252,9 +252,9 @@ def reasons(
                     for s in range(n_samples):
                         codes[s] |= bit if filler[s] == row[s] else ZERO
             for s in range(n_samples):
-                distance = closeness(codes[s], needed[role], preferred[role], opposing[role], needs_actor[role], joint)
-                if distance < worst[s]:
-                    worst[s], worst_place[s] = distance, t * n_roles + role
+                nearness = closeness(codes[s], needed[role], preferred[role], opposing[role], needs_actor[role], joint)
+                if nearness < worst[s]:
+                    worst[s], worst_place[s] = nearness, t * n_roles + role
         for s in range(n_samples):
             if worst[s] > best[s]:
                 best[s], best_place[s] = worst[s], worst_place[s]

@@ -114,7 +114,7 @@ def _in_parse(
 
 
 def _bits(matches: MentionMatches, actor: str, codes: tuple[str, ...]) -> tuple[list[int], int, int, int]:
-    """Bit of each actor in a role, and the bits `needed`, `first` and `other` that the kernel `closeness` takes.
+    """Bit of each actor in a role, and the bits `needed`, `preferred` and `opposing` of the kernel `closeness`.
 
     The first bits are those of the actors that the event needs. An actor that cannot fill the role has no bit. If there
     are more than 63 actors, some share a bit.

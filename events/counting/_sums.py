@@ -235,7 +235,7 @@ class CountedEvents:
     settings
         Settings of the counter.
     folder
-        Path of an existing folder to which rows of evidence and documents are written, which bounds memory; by default
+        Path of an existing folder to which rows of evidence and documents are written, which bounds memory; with None,
         they stay in memory.
     compared
         Keys of the events that are compared later; by default any two events can be compared.

@@ -133,9 +133,8 @@ class Lexicon:
         codes_by_name |= {key.casefold(): key for key in self.names}
         similar_names = difflib.get_close_matches(str(code).casefold(), codes_by_name, cutoff=0.65)
         similar_codes = dict.fromkeys(codes_by_name[name] for name in similar_names)
-        suggestions = " or ".join(f"{similar} ({self.names[similar]})" for similar in similar_codes)
-        hint = f"did you mean {suggestions}?"
-        hint = hint if similar_codes else f"none of {len(self.names)} in {self.source} is similar"
+        choices = " or ".join(f"{similar} ({self.names[similar]})" for similar in similar_codes)
+        hint = f"did you mean {choices}?" if choices else f"none of {len(self.names)} in {self.source} is similar"
         article = "a country" if self.noun == "countries" else "a"
         raise ParameterError(f"must be {article} code of the lexicon, got {code!r}", parameter="code", hint=hint)
 

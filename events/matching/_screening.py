@@ -27,7 +27,7 @@ _MOST_FRAMES = 63  # bits of the flags of tokens
 
 @dataclass(slots=True)
 class _WordTable:
-    """Integer of each distinct string, which `value` computes once for each new vocabulary."""
+    """Cache of the integer of each distinct string; `value` computes the integers of new strings."""
 
     value: Callable[[Sequence[str]], Iterable[int]]
     values: dict[str, int]

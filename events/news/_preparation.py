@@ -568,7 +568,7 @@ def _is_inflected(word: str) -> bool:
 
 
 def _by_shape(word: str, previous: str, *, is_known: bool, has_point: bool) -> str:
-    """Form in which a sentence writes a capitalised word that is in no list of names, after the word `before`."""
+    """Form in which a sentence writes a capitalised word that is in no list of names, after the word `previous`."""
     lower = word.lower()
     if len(word) == 1:
         return "a" if lower == "a" and not has_point else word

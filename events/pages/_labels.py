@@ -49,8 +49,8 @@ class LabelTargets:
     @classmethod
     def of_run(cls, plan: str, keys: Iterable[Key], record: Mapping[str, Any]) -> LabelTargets:
         """Targets of a run, whose actors are named with their event where it has several events."""
-        has_rules = RULES in run_event(record)
-        names = {key: (f"{key[0]}: {key[1]}" if has_rules else key[1]) if key[1] else key[0] for key in keys}
+        has_several_rules = RULES in run_event(record)
+        names = {key: (f"{key[0]}: {key[1]}" if has_several_rules else key[1]) if key[1] else key[0] for key in keys}
         return cls(plan, names)
 
     @property
@@ -228,13 +228,13 @@ def _folder_with(folder: PathLike, kind: str, names: Sequence[str], command: str
 
 def _targets(counts: pd.DataFrame, record: Mapping[str, Any], numbers: Sequence[str]) -> list[dict[str, Any]]:
     """Key, name, total, and rows by period of everything that has a total, as JSON values."""
-    has_rules = RULES in run_event(record)
+    has_several_rules = RULES in run_event(record)
     targets = []
     for (event, actor), table in counts.groupby(["event", "actor"], sort=False):
         rows: list[Any] = table[["period", *numbers]].to_dict("records")
         name = f"{event}, any actor"
         if actor:
-            name = shown_name(f"{event}: {actor}" if has_rules else str(actor), record["names"])
+            name = shown_name(f"{event}: {actor}" if has_several_rules else str(actor), record["names"])
         by_period = [row for row in rows if row["period"] != TOTAL]
         totals = [{"key": (event, actor), "name": name, "total": row, "rows": by_period} for row in rows]
         targets += [each for each in totals if each["total"]["period"] == TOTAL]

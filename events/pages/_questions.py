@@ -88,10 +88,10 @@ def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
         return Question(default_question(frame))
     as_fact = _as_fact(rule for rule, _ in asked)
     (rule, codes), *further = asked
-    has_targets = len(frame.targets) > 1
-    if further or (has_targets and not codes):
+    has_several_targets = len(frame.targets) > 1
+    if further or (has_several_targets and not codes):
         text = f"Which of these does the article say{as_fact}?"
-    elif has_targets:
+    elif has_several_targets:
         who = "actors" if len(rule.event) == 1 else "pairs"
         they = ("they",) if len(rule.event) == 1 else ("the first", "the second")
         text = f"Of which of these {who} does the article say that {wording.clause(rule, they)}{as_fact}?"

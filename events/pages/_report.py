@@ -191,7 +191,7 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
 
 @functools.cache
 def _drawn_charts() -> dict[str, Any]:
-    """Specifications of the charts, and their library, from a process of their own.
+    """Specifications of the charts, and their library, from another process.
 
     vl-convert runs JavaScript in V8, which reserves many gigabytes of addresses, and ends its process where memory is
     limited.

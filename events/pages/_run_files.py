@@ -78,15 +78,15 @@ def read_run(folder: PathLike) -> FinishedRun:
     named = ("event", *Columns.of_roles(counts.columns))
     readers = () if record["summary"].get("rule_error") is None else READER
     evidence = run_table(path, "evidence", (*named, *_EVIDENCE, *readers))
-    has_events = len(counts["event"].unique()) > 1
+    has_several_events = len(counts["event"].unique()) > 1
 
     def with_names(table: pd.DataFrame) -> pd.DataFrame:
-        return table.assign(name=row_names(table[[*named, "period"]], full=has_events, like=counts))
+        return table.assign(name=row_names(table[[*named, "period"]], full=has_several_events, like=counts))
 
     sampled = None
     is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
     if is_shared and (path / _SAMPLES).is_file():
         sampled = with_names(run_table(path, SAMPLES))
     return FinishedRun(
-        path, record, counts.assign(name=row_names(counts, full=has_events)), with_names(evidence), sampled
+        path, record, counts.assign(name=row_names(counts, full=has_several_events)), with_names(evidence), sampled
     )

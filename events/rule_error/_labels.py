@@ -55,7 +55,7 @@ def unlabelled_yes(strata: LabelledStrata, error: RuleError, rng: np.random.Gene
     Returns
     -------
     int64 (n_draws, n_strata)
-        Draws of the strata together: their sums over the strata are draws of the total, but for the labels of yes.
+        Joint draws of all strata: the sum of a row and the number of labels of yes are a draw of the total.
     """
     from scipy.special import betaln
 
@@ -89,7 +89,7 @@ def yes_shares(sizes: npt.ArrayLike, mean_p: npt.ArrayLike, error: RuleError) ->
 def expected_width(
     sizes: npt.ArrayLike, mean_p: npt.ArrayLike, labels: npt.ArrayLike, error: RuleError, level: float = 0.95
 ) -> float:
-    """Expected width of the interval of a total by design, from labels in strata, before any label.
+    """Expected width of the interval of a total by design from labels in strata that are not drawn yet.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class LabelsOfTotal:
 
 
 def _beta(shares: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Parameters of beta distributions with means `shares`, whose logits have about a standard deviation."""
+    """Parameters of beta distributions with means `shares`, whose logits have standard deviations of about `sd`."""
     shares = np.clip(shares, 1e-6, 1.0 - 1e-6)
     concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
     return shares * concentration, (1.0 - shares) * concentration

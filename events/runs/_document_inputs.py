@@ -161,7 +161,7 @@ class ReadDocument:
 
 
 GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
-_FEWEST_WORDS = 20  # texts with fewer words are not compared, because they are equal by chance
+_FEWEST_WORDS = 20  # texts with fewer words are not compared, because they may be equal by chance
 
 
 class RepeatedTexts:

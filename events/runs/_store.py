@@ -58,11 +58,11 @@ class Source:
         if path == STANDARD_INPUT:
             return cls(path, path, 0, 0, secrets.token_hex(32))
         absolute_path, version = absolute(path), file_version(path)
-        *remembered_version, remembered_fingerprint = (remembered or {}).get(absolute_path, [None])
+        *remembered_version, fingerprint = (remembered or {}).get(absolute_path, [None])
         if remembered_version != [*version]:
             is_tagged = isinstance(version[1], str) and version[1]
-            remembered_fingerprint = version[1] if is_tagged else sha256(path)
-        return cls(path, absolute_path, *version, remembered_fingerprint)
+            fingerprint = version[1] if is_tagged else sha256(path)
+        return cls(path, absolute_path, *version, fingerprint)
 
     @property
     def current_path(self) -> str:

@@ -38,7 +38,7 @@ from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a gradient buffer of its own, so that threads change no sum
-PENALTY_STEPS = 16  # the penalty moves the weights after so many steps at once, because it moves all of them
+PENALTY_STEPS = 16  # number of steps whose penalty is applied at once, because it changes every weight
 NEGLIGIBLE = 1e-4  # slopes of candidates below this are left out
 LINK_FLOOR = 1e-4  # probabilities of antecedents below this count as 0 in link marginals
 LINK_SLACK = 0.005  # how far from 0 and 1 marginals are drawn
@@ -72,7 +72,7 @@ class FurtherTexts:
     weight
         Weight of their losses, above 0; those of the main corpus have 1.
     mentions, windows
-        See `train`.
+        Mentions and windows of the training examples: see `train`.
     partial
         True if only some kinds of entities are annotated. Phrases of the parse that are not annotated are then left out
         of the losses, and NEW has weights of its own for these documents.
@@ -158,9 +158,8 @@ class _Descent:
 
     def run(self, epoch: int, threads: Executor) -> float:
         """Go through the documents once; return the loss of the likelihood."""
-        if (
-            epoch == 1 or epoch % 2 == 0
-        ):  # the average is over the last pass or two, and of several never over the first
+        # The average is over the last pass or two; if there are several passes, never over the first.
+        if epoch == 1 or epoch % 2 == 0:
             self._late_moves[:], self._n_averaged = 0.0, 0
         order = self._generator.permutation(len(self._examples))
         loss, waiting = 0.0, 0

@@ -158,8 +158,8 @@ class ScoreResult(CommandResult):
     recalibration
         Name or path of the recalibration that was applied to the scores; None without a recalibration.
     clusters, left_out
-        Path of the file with the clustering of each document that `ScoringOptions.clusters` requested, and numbers of
-        mentions that the file lacks because brackets cannot represent them, by reason; None if none was requested.
+        Path of the file with the clustering of each document, None unless `ScoringOptions.clusters` requested one; and
+        numbers of mentions that the file lacks because brackets cannot represent them, by reason.
     workers
         Number of processes that scored; None if an existing scheduler had the workers.
     seconds

@@ -5,10 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import stat
-import subprocess
-import sys
 import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,24 +156,6 @@ def test_a_temporary_file_that_is_removed_makes_no_file(tmp_path: Path) -> None:
     with new_file(tmp_path / "a.txt", overwrite=False) as partial:
         os.unlink(partial)
     assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no locks of files that end with a process")
-def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
-    code = "import sys, time; from corefsample.files._atomic import new_file\n"
-    code += "with new_file(sys.argv[1], overwrite=False): print(flush=True); time.sleep(9)"
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        (partial,) = tmp_path.iterdir()
-        for is_alive, is_old in ((True, True), (False, False), (False, True)):
-            if not is_alive:
-                process.kill()
-                process.wait()
-            age = 4000 if is_old else 0
-            os.utime(partial, (time.time() - age,) * 2)
-            write_bytes(tmp_path / "b", b"", overwrite=True)
-            assert partial.exists() == (is_alive or not is_old)
 
 
 def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:

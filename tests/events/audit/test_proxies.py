@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,6 +156,15 @@ def test_documents_of_one_story_are_in_one_fold() -> None:
     copies = np.array([name == first for name in names])
     after = combined_probability(plan, true_labels(plan, truth ^ copies), 0, proxies)
     assert (after[copies] == before[copies]).all()
+
+
+def test_documents_without_a_story_are_no_copies() -> None:
+    plan = plan_audit(
+        frame_of(np.linspace(0.0, 0.9, 8)), 8, clusters=["", "", None, None, math.nan, math.nan, "a", "a"]
+    )
+    assert plan.clusters is not None
+    assert len(set(plan.clusters.tolist())) == 7
+    assert plan.clusters[6] == plan.clusters[7]
 
 
 # --- errors ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from events_audit_made import actor_frame
 from expected_errors import error
 from scipy.optimize import minimize
 from scipy.stats import norm
+from scipy.stats import t as student
 from tolerance import plausible_counts, plausible_means
 
 from corefsample import InputError, ParameterError
@@ -21,7 +22,7 @@ from corefsample.errors import CorefsampleError
 from events.audit import AuditFrame, plan_audit, regress_counts
 from events.audit._plan import AuditPlan
 from events.audit._regression import CountRegression, Outcome
-from events.audit._sheets import SheetLabels
+from events.audit._sheets import UNSURE, SheetLabels
 
 SLOPE = 0.5
 
@@ -69,8 +70,34 @@ def test_with_all_labels_it_is_least_squares_with_errors_from_refits_without_eac
     assert [c.term for c in result.coefficients] == ["(intercept)", "z", "square"]
     assert [c.estimate for c in result.coefficients] == pytest.approx(beta)
     assert [c.standard_error for c in result.coefficients] == pytest.approx(np.sqrt(np.diag(covariance)))
+    reach = student.ppf(0.975, len(y) - 3) * np.sqrt(np.diag(covariance))
+    assert [(c.lower, c.upper) for c in result.coefficients] == [
+        pytest.approx(ends) for ends in zip(beta - reach, beta + reach, strict=True)
+    ]
     assert [c.label_share for c in result.coefficients] == [0.0] * 3
     assert result.units["estimate"].tolist() == pytest.approx(counts.tolist())
+
+
+def test_errors_with_some_labels_are_those_of_pseudo_outcomes_and_of_a_quarter_label_of_either_kind() -> None:
+    """A plain loop over strata and documents, with a fixed P in place of learned weights."""
+    frame, truth, covariates = corpus(3)
+    plan = plan_audit(frame, 150)
+    p = np.random.default_rng(0).random(len(frame)).round(2)
+    result = regress_counts(plan, true_labels(plan, truth), covariates, learned={"event": p})
+    outcomes, added = p.copy(), np.zeros(len(frame))
+    for h, stratum in enumerate(plan.strata):
+        inside = plan.stratum_of == h
+        size, n, mean = stratum.n_documents, stratum.n_sampled, p[inside].mean()
+        spread = 0.25 * ((1.0 - mean) ** 2 + mean**2) / (n - 1 + 0.5)
+        added[inside] = size * (1.0 - n / size) * spread / n
+        for row in plan.sample[inside[plan.sample]]:
+            outcomes[row] += (float(truth[row]) - p[row]) * size / n
+    unit = frame.period_numbers() - frame.period_numbers().min()
+    y, x = np.bincount(unit, outcomes), np.column_stack([np.ones(len(covariates)), covariates["z"]])
+    bread = np.linalg.inv(x.T @ x)
+    residuals = (y - x @ (bread @ x.T @ y)) / (1.0 - np.einsum("ij,jk,ik->i", x, bread, x))
+    covariance = bread @ (x.T * (residuals**2 + np.bincount(unit, added))) @ x @ bread
+    assert [c.standard_error for c in result.coefficients] == pytest.approx(np.sqrt(np.diag(covariance)))
 
 
 def test_with_all_labels_a_rate_is_the_maximum_of_the_poisson_likelihood() -> None:
@@ -143,8 +170,9 @@ def test_units_are_actors_in_periods() -> None:
     years = frame.dates.astype("datetime64[Y]").astype(str)
     column: dict[str, Ints] = {"USA": values[:, 0], "IRQ": values[:, 1]}
     assert units["estimate"].tolist() == pytest.approx([column[actor][years == year].sum() for year, actor in keys])
-    with error(ParameterError, "covariates"):
-        regress_counts(plan, labels, covariates.drop(columns="actor"))
+    for change in ({"event": "attack"}, {}):  # both actors are of one event
+        with error(ParameterError, "covariates"):
+            regress_counts(plan, labels, covariates.drop(columns="actor").assign(**change))
 
 
 @pytest.mark.parametrize(
@@ -153,6 +181,7 @@ def test_units_are_actors_in_periods() -> None:
         ({"period": "1990Q1"}, InputError),
         ({"z": "many"}, InputError),
         ({"z": 1.0}, InputError),
+        ({"z": [1.0] + 29 * [0.0]}, InputError),  # of one unit: its residual is 0
         ({"period": [f"18{k}Q1" for k in range(10, 40)]}, CorefsampleError),
     ],
 )
@@ -163,5 +192,23 @@ def test_tables_of_covariates_that_break_a_rule_are_rejected(change: dict[str, A
         regress_counts(plan, true_labels(plan, truth), covariates.assign(**change), outcome="share")
     with error(ParameterError, "covariates"):
         regress_counts(plan, true_labels(plan, truth), covariates[["z"]])
+    for table in (covariates[:2], covariates.assign(period=[f"unit {k}" for k in range(30)])):
+        with pytest.raises(InputError):
+            regress_counts(plan, true_labels(plan, truth), table)
+
+
+def test_a_stratum_whose_labels_are_all_unsure_is_rejected() -> None:
+    """Without a label of yes or no its errors would not be corrected."""
+    frame, truth, covariates = corpus(0)
+    plan = plan_audit(frame, 100)
+    labels = true_labels(plan, truth)
+    labels.labels[plan.stratum_of[plan.sample] == 0] = UNSURE
     with pytest.raises(InputError):
-        regress_counts(plan, true_labels(plan, truth), covariates[:2])
+        regress_counts(plan, labels, covariates)
+
+
+def test_a_target_without_learned_p_has_that_of_the_plan() -> None:
+    frame, truth, covariates = corpus(0)
+    plan = plan_audit(frame, 100)
+    labels = true_labels(plan, truth)
+    assert repr(regress_counts(plan, labels, covariates, learned={})) == repr(regress_counts(plan, labels, covariates))

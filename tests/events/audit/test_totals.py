@@ -85,10 +85,28 @@ def test_joined_intervals_cover_populations(sizes: tuple[int, ...], labelled: tu
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
 @pytest.mark.parametrize(("sizes", "labelled"), [((9, 8), (4, 5)), ((14, 6), (5, 4)), ((5, 5, 5), (4, 4, 4))])
-def test_exact_holds_its_level_with_four_labels_in_a_stratum(
+def test_exact_holds_its_level_in_small_strata_with_four_labels(
     sizes: tuple[int, ...], labelled: tuple[int, ...], level: float
 ) -> None:
     assert min(p for _, p in references.coverage(limits_of("exact", level), sizes, labelled)) >= level
+
+
+@pytest.mark.parametrize(
+    ("method", "sizes", "labelled", "lowest"),
+    [
+        ("mid-p", (5, 5, 5), (1, 1, 1), 0.896),
+        ("exact", (5, 5, 5), (1, 1, 1), 0.896),
+        ("mid-p", (12, 15), (2, 4), 0.904),
+        ("exact", (12, 14), (2, 2), 0.913),
+        ("mid-p", (13, 13), (4, 4), 0.923),
+        ("exact", (14, 15), (4, 4), 0.943),
+    ],
+)
+def test_lowest_coverage_of_joined_intervals(
+    method: Method, sizes: tuple[int, ...], labelled: tuple[int, ...], lowest: float
+) -> None:
+    """The worst of two strata of 3 to 15 documents and three of 3 to 7, with 1 to 4 labels: docs/audit-details.md."""
+    assert min(p for _, p in references.coverage(limits_of(method), sizes, labelled)) == pytest.approx(lowest, abs=5e-4)
 
 
 def test_mid_p_is_refused_at_levels_that_it_does_not_hold() -> None:

@@ -20,8 +20,9 @@ from report_pages import unpacked
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
+from corefsample.files._csv_cells import write_csv
 from events import simulate_documents
-from events.audit import read_sheets, regress_counts
+from events.audit import AuditFrame, read_sheets, regress_counts
 from events.audit._documents import read_run_documents, read_scores
 from events.commands import (
     AuditEstimateOptions,
@@ -29,7 +30,7 @@ from events.commands import (
     run_audit_estimate,
     run_audit_plan,
 )
-from events.commands._audit_files import read_plan
+from events.commands._audit_files import read_plan, story_column
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
@@ -408,6 +409,18 @@ def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp
             )
     with error(ParameterError, "cluster"):
         run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
+
+
+def test_stories_of_documents_are_read_from_a_table_of_copies(tmp_path: Path) -> None:
+    """As `score` lists copies: documents without a row are stories of their own, and formulas are escaped."""
+    frame = AuditFrame.from_arrays(["a", "-7", "b", "-8"], ["2000-01-01"] * 4, [0.5] * 4)
+    path = tmp_path / "copies.csv"
+    write_csv(pd.DataFrame({"doc_id": ["b", "-8"], "first": ["a", "-7"]}), str(path))
+    assert story_column("first", frame, path) == ["a", "-7", "a", "-7"]
+    for doc_ids in (["b", "b"], ["other", "corpus"]):
+        write_csv(pd.DataFrame({"doc_id": doc_ids, "first": "a"}), str(path))
+        with error(InputError, place="copies.csv"):
+            story_column("first", frame, path)
 
 
 def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: Path, labelled: Path) -> None:

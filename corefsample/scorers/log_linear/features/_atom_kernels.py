@@ -71,11 +71,11 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
 
 @inner_kernel
 def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32) -> np.uint32:
-    """What a name means, in bits of `Naming`.
+    """Classes of what a name means, in bits of `Naming`.
 
-    The text says it before the name ("President Ruiz", "carmaker Fiat"), in an apposition, or by a noun that the name
-    modifies ("FMLN rebels"); else the words of the name do, an earlier name with its last word, or the word before it
-    ("in").
+    The first source that has any decides: titles before the name ("President Ruiz", "carmaker Fiat"), its gender, its
+    last word, an apposition or the members that it modifies ("FMLN rebels"), an earlier name with its last word, and
+    the preposition before it ("in"). An apposition also replaces the classes of any organisation.
     """
     h, g = text.mentions[i, 2], text.governor[text.mentions[i, 2]]
     naming = U32(0)

@@ -115,7 +115,7 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
 
 @inner_kernel
 def description_match(description: int, name: int) -> int:
-    """How a description fits what a name means: a class in common; perhaps; the name's meaning is unknown; not at all.
+    """Code of how a description fits a name: they share a class, may share one, the name's is unknown, or they do not.
 
     "The general" is perhaps Mr. Smith, and not President Smith; "the rebels" are perhaps an acronym.
     """
@@ -239,9 +239,9 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 
 @inner_kernel
 def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
-    """Place in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers, and a name close by.
+    """Index in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers and a name close by.
 
-    A description of persons counts if it means one person or the members of a group, and the name is not unknown.
+    A description of a person, but not of the members of a group, must be singular, and the class of the name known.
     """
     how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
     if how < 0 or how > 2 or sentences > codes.DESCRIBED_WITHIN:
