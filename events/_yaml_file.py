@@ -76,5 +76,5 @@ def typed(source: str, tree: object, kind: type[T]) -> T:
         rule, _, path = str(error).partition(" - at ")
         location = path.replace("`", "").removeprefix("$").lstrip(".")
         hint = _BOOLEANS if "got `bool`" in rule else None
-        rule = rule.removeprefix("Object contains ").replace("`", "'")
+        rule = rule.removeprefix("Object contains ")
         raise InputError(rule, place=f"{source}: {location}" if location else source, hint=hint) from None

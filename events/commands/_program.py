@@ -195,8 +195,7 @@ def _usage_message(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         similar = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)  # --quiet is not --out
-        advice = f"Did you mean {similar[0]!r}?" if similar else error.ctx.get_usage()
-        message = " ".join(f"{error.message} {advice}".split())
+        message = f"{error.message} Did you mean {similar[0]!r}?" if similar else error.message
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:  # click finds an option without its value before it knows the command
         return message
