@@ -87,11 +87,7 @@ def rule() -> None:
     """
 
 
-@group(
-    _COMMANDS,
-    groups=[audit, rule],
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@group(_COMMANDS, groups=[audit, rule])
 def cli() -> None:
     """Counts of events with credible intervals, from coreference uncertainty.
 
