@@ -53,7 +53,8 @@ class CountOptions(
         Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
         those by default, or either.
     coreference
-        Entities: scored, from the coreference scores; none, every mention by itself, which shows what coreference adds.
+        Source of the entities: scored, the coreference scores; none, each mention is an entity, which shows what
+        coreference adds.
     compare
         Codes of two actors, such as YUG X-NATO. For each period, the probability that more documents have an event of A
         than of B is written to comparisons.csv. [default: none]
