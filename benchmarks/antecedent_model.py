@@ -25,7 +25,7 @@ from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
 from corefsample.calibration import IsotonicRecalibration, PlattScaling, calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._tokens import Tokens
+from corefsample.documents._tokens import SPEAKER, Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores
@@ -202,7 +202,8 @@ def parsed_again(documents: Iterable[AnnotatedDocument], pipeline: str) -> list[
             dep=[dep for parse in parses for dep in parse.dep],
             head=np.concatenate(heads),
             sent=tokens.sent,
-            extra={
+            extra={name: column for name, column in tokens.extra.items() if name == SPEAKER}
+            | {
                 name: [value for parse in parses for value in parse.extra[name]]
                 for name in ("xpos", "feats")
                 if name in parses[0].extra

@@ -36,7 +36,7 @@ ENGLISH_GENRES = tuple(LICENCES)
 SHARED = Path(__file__).parents[1] / ".." / "shared"
 GUM_TRAIN = SHARED / "data" / "gum" / "en_gum-ud-train.conllu.gz"
 LITBANK = SHARED / "data" / "litbank" / "litbank-part1.conllu.gz"
-LITBANK_WEIGHT = 0.3
+LITBANK_WEIGHT = 0.6
 
 
 def genre_of(doc_id: str) -> str:

@@ -18,10 +18,13 @@ from pathlib import Path
 import english_texts
 from english_texts import genre_of
 
-from corefsample import ScoredDocument, read_documents, write_documents
+from corefsample import ScoredDocument, map_clustering, read_documents, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
+from corefsample.metrics import corpus_scores
+from corefsample.metrics._scores import clustering_scores
 from corefsample.scorers import score_documents
+from corefsample.scorers._scoring import gold_entities
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 
@@ -112,6 +115,21 @@ def _score_left_out(
     for source, path in paths.items():
         write_documents(score_documents(model, unseen, mentions=source), path, overwrite=True)
     return without
+
+
+def conll(annotated: Iterable[AnnotatedDocument], scored: Iterable[ScoredDocument]) -> float:
+    """CoNLL F1 without singletons of the likeliest antecedents' clusterings against all annotated mentions."""
+    keys = {document.doc_id: document for document in annotated}
+    return corpus_scores(
+        clustering_scores(
+            gold_entities(keys[document.doc_id]) or [],
+            map_clustering(document.antecedents),
+            key_spans=keys[document.doc_id].mentions,
+            response_spans=document.mentions,
+            singletons=False,
+        )
+        for document in scored
+    ).corpus.conll.f1
 
 
 def leave_out_scores(scores: ScoreCache) -> None:

@@ -21,12 +21,8 @@ import held_out_scores as held_out
 import pandas as pd
 from english_texts import ENGLISH_GENRES
 
-from corefsample import map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.metrics import corpus_scores
-from corefsample.metrics._scores import clustering_scores
 from corefsample.scorers import load_scorer, score_documents
-from corefsample.scorers._scoring import gold_entities
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS
 from corefsample.scorers.log_linear._training import examples_of, figures, train
@@ -51,20 +47,6 @@ def model_without(genre: str, recipe: str, orders: int, folder: Path) -> Anteced
     return load_scorer(path)
 
 
-def conll(model: AntecedentModel, documents: Sequence[AnnotatedDocument], mentions: MentionSource) -> float:
-    """CoNLL F1 without singletons of the likeliest antecedents' clusterings against all annotated mentions."""
-    return corpus_scores(
-        clustering_scores(
-            gold_entities(document) or [],
-            map_clustering(scored.antecedents),
-            key_spans=document.mentions,
-            response_spans=scored.mentions,
-            singletons=False,
-        )
-        for document, scored in zip(documents, score_documents(model, documents, mentions=mentions), strict=True)
-    ).corpus.conll.f1
-
-
 def tested(genre: str, recipe: str, orders: int, folder: Path) -> list[dict[str, object]]:
     """Figures of one model: a row for each kind of mentions, whole or in windows."""
     model = model_without(genre, recipe, orders, folder)
@@ -85,7 +67,9 @@ def _rows(
     for text, examples in (("whole", wholes), ("windows", windows)):
         found = figures(examples, model.weights)
         row = {"text": text, "texts": len(examples), "antecedent loss": found.loss, "link loss": found.link_loss}
-        yield row | ({"CoNLL": conll(model, documents, mentions)} if text == "whole" else {})
+        if text == "whole":
+            row["CoNLL"] = held_out.conll(documents, score_documents(model, documents, mentions=mentions))
+        yield row
 
 
 def main() -> None:

@@ -43,7 +43,7 @@ class Tokens(ByValue, HtmlTable):
     sent
         int32 (n_tokens,): the token's sentence, from 0, never falling.
     extra
-        Further lists by name (xpos, feats, space_after), unchanged.
+        Further lists by name (xpos, feats, space_after, speaker), unchanged.
 
     Raises
     ------

@@ -13,7 +13,7 @@ import numpy as np
 from corefsample._checks import shown
 from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
-from corefsample.documents._tokens import EMPTY_COLUMN, SPEAKER, STRING_COLUMNS, Tokens
+from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
 from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
 from corefsample.formats.annotated._stream import Lines
@@ -331,13 +331,15 @@ def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
 
 
 def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
-    """Make sent_id and text of a sentence without comments; a slash, which has a meaning in a sent_id, is replaced."""
+    """Make sent_id, speaker and text of a sentence without comments; a slash has a meaning in ids, and is replaced."""
     empty = document.tokens.extra.get(EMPTY_COLUMN, [""] * end)
     words = ["" if empty[token] else document.tokens.text[token] or "_" for token in range(start, end)]
     blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
     text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
     doc_id = re.sub(r"[/\s]", "_", document.doc_id)
-    return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", f"# text = {text}"))
+    speaker = document.tokens.extra[SPEAKER][start] if SPEAKER in document.tokens.extra else ""
+    spoken = [] if speaker in NO_SPEAKER else [f"# {SPEAKER} = {speaker}"]
+    return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", *spoken, f"# text = {text}"))
 
 
 def _spaces(tokens: Tokens) -> Sequence[bool]:

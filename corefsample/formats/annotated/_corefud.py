@@ -109,8 +109,8 @@ def write_corefud(
     number of its document added (``e1.2``); a ``GRP`` is unique only in its document, and stays unchanged.
 
     Comments, multiword tokens and empty nodes that came with a document are written in their places, bridging and
-    split antecedents if their entities are written. A sentence without comments gets a sent_id and its text. Metadata
-    that is not a one-line string is written as JSON. Empty words and labels become ``_``.
+    split antecedents if their entities are written. A sentence without comments gets a sent_id, its speaker and its
+    text. Metadata that is not a one-line string is written as JSON. Empty words and labels become ``_``.
 
     Parameters
     ----------

@@ -699,3 +699,16 @@ def test_gum_is_read_as_it_was_scored_and_written_as_it_was_read(
     assert (summary.n_documents, summary.n_mentions, summary.left_out) == (n_documents, n_mentions, {})
     with gzip.open(path) as stream_of_bytes:
         assert (tmp_path / "out.conllu").read_bytes() == stream_of_bytes.read()
+
+
+# --- speakers ----------------------------------------------------------------------------------------------
+
+
+def test_the_speaker_of_a_sentence_is_that_of_its_tokens_and_is_written_back() -> None:
+    comments = [[*header(), "# speaker = Ann"], [], ["# speaker = Bob Lee "]]
+    text = "".join(words("", "", comments=each) for each in comments)
+    document = read_one(text)
+    assert document.tokens.extra["speaker"] == ["Ann", "Ann", "", "", "Bob Lee", "Bob Lee"]
+    assert read_one(written([document])[0]) == document
+    anew = dataclasses.replace(document, sentences=())
+    assert read_one(written([anew])[0]).tokens.extra["speaker"] == document.tokens.extra["speaker"]

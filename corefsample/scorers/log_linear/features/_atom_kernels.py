@@ -303,7 +303,8 @@ def spoken_before(facts: Words32, i: int) -> int:
             others |= not same_speaker and not same_person
     by_others, by_speakers = codes.SPOKEN_FACTORS
     n_same = same if same < codes.MOST_SPOKEN else codes.MOST_SPOKEN
-    return 1 + n_same + by_others * others + by_speakers * (0 + facts[i, Fact.SPEAKERS])
+    code: int = 1 + n_same + by_others * others + by_speakers * (0 + facts[i, Fact.SPEAKERS])
+    return code
 
 
 @kernel

@@ -262,8 +262,9 @@ def speakers(facts: Words32, i: int, k: int) -> int:
         return 0
     turns = 0 + facts[i, Fact.TURN] - facts[k, Fact.TURN]
     same = facts[i, Fact.SPEAKER] == facts[k, Fact.SPEAKER]
-    code = 1 + (turns if turns < codes.MOST_TURNS else codes.MOST_TURNS) + codes.SAME_SPEAKER * same
-    return code + codes.SPEAKERS_FACTOR * (0 + facts[i, Fact.SPEAKERS])
+    n_turns = turns if turns < codes.MOST_TURNS else codes.MOST_TURNS
+    code: int = 1 + n_turns + codes.SAME_SPEAKER * same + codes.SPEAKERS_FACTOR * (0 + facts[i, Fact.SPEAKERS])
+    return code
 
 
 @inner_kernel
