@@ -111,10 +111,12 @@ MOST_NAMES, MOST_OTHERS = 8, 7
 # Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.
 CLASH_PENALTY = 5.0
-# Added to the score of a bare description and a name close by that it can mean: a name of its class, perhaps of its
-# class, or of which nothing is known. They are not added in training, whose texts have 60 such descriptions, and would
-# teach that a third of them mean the name; in news most do.
-DESCRIPTION_BONUSES = (0.0, 5.0, 5.5, 4.0)
+# Added to the score of a new description and a name close by that it can mean: a name of its class, perhaps of its
+# class, or of which nothing is known. They are not added in training, whose texts have few such descriptions: in news
+# most mean the name.
+DESCRIPTION_BONUSES = (0.0, 6.5, 5.5, 4.5)
+MEMBERS_BONUS = 2.0  # added to these for a group and its members, whose number differs
+SUBJECT_BONUS = 1.0  # added to these for a name that is the subject of its sentence
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 
