@@ -108,9 +108,9 @@ def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
         naming |= codes.Naming.PERSON
     if upos == "PROPN" and language.countries.get(form):
         naming |= codes.Naming.COUNTRY
-    if naming == 0 and (meaning == Meaning.GROUP or (upos == "PROPN" and _acronym(text))):
+    if naming == 0 and upos == "PROPN" and (meaning == Meaning.GROUP or _acronym(text)):
         naming = codes.ORGANISATIONS
-    return naming
+    return 0 if upos == "NOUN" and naming & codes.Naming.STATE else naming
 
 
 def _gender(form: str, lemma: str, upos: str, language: Language) -> int:

@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Meaning, Naming, Number, Role
+from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, PLACES, Gender, Meaning, Naming, Number, Role
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -238,7 +238,7 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 
 
 @inner_kernel
-def described(doc: Encoded, i: int, k: int, code: int, sentences: int) -> int:
+def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
     A description of a person, but not of the members of a group, must be singular, and the class of the name known.
@@ -257,9 +257,9 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int) -> int:
         same_class = naming & facts[k, Fact.NAMING] & ~U32(Naming.PERSON) != 0
         return int(same_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
     of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
-    if how < 0 or how > 2 or (of_person and (how == 2 or not singular)):
+    if how < 0 or how > 2 or (of_person and (how == 2 or not agrees)) or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    return 0 if how == 2 and atoms[k, Atom.MEANING] == Meaning.TIME else how + 1
+    return 3 if facts[k, Fact.NAMING] == PLACES else how + 1
 
 
 @inner_kernel
@@ -307,7 +307,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.OTHERS_BETWEEN] = n_others if n_others < codes.MOST_OTHERS else codes.MOST_OTHERS
     quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
-    pair[PairAtom.DESCRIBED] = described(doc, i, k, code, pair[PairAtom.SENTENCES])
+    pair[PairAtom.DESCRIBED] = described(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
     between[2] += (
