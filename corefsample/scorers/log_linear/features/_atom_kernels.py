@@ -66,6 +66,9 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     naming = text.words[last, Column.NAMING]
     if group == codes.CLASS_NAME:
         naming = name_naming(text, i, last, gender, facts)
+    for t in range(text.mentions[i, 0], last):
+        if group == codes.CLASS_DEFINITE and text.words[t, Column.NAMING] & U32(Naming.OTHER) != 0:
+            naming = U32(0)  # "the other company"
     atoms[i, Atom.NAMING] = facts[i, Fact.NAMING] = naming
 
 

@@ -257,7 +257,7 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         same_class = naming & facts[k, Fact.NAMING] & ~U32(Naming.PERSON) != 0
         return int(same_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
     of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
-    if how < 0 or how > 2 or (of_person and (how == 2 or not agrees)) or atoms[k, Atom.MEANING] == Meaning.TIME:
+    if how < 0 or how > 2 or (of_person and (how == 2 or not singular or not agrees)) or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
     return 3 if facts[k, Fact.NAMING] == PLACES else how + 1
 
