@@ -101,7 +101,7 @@ def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
     if not language.descriptions:
         return 0
     if upos not in ("NOUN", "PROPN"):
-        return _namings(language).get(form, 0) if upos in ("ADP", "ADJ") else 0
+        return _namings(language).get(form, 0) & (codes.PLACES | codes.Naming.OTHER)
     naming = _namings(language).get(lemma) or _namings(language).get(form, 0)
     meaning = _meaning(form, lemma, upos, language)
     if meaning in (Meaning.PERSON, Meaning.GIVEN_NAME) or (upos == "NOUN" and meaning == Meaning.PERHAPS_PERSON):

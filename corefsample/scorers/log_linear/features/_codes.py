@@ -112,11 +112,10 @@ MOST_NAMES, MOST_OTHERS = 8, 7
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.
 CLASH_PENALTY = 5.0
 # Added to the score of a new description and a name close by that it can mean: a name of its class, perhaps of its
-# class, or of which nothing is known. They are not added in training, whose texts have few such descriptions: in news
-# most mean the name.
+# class, or of which nothing is known. More is added for a name that is a subject, and for a group and its members,
+# whose numbers differ. Nothing is added in training, whose texts have few such descriptions.
 DESCRIPTION_BONUSES = (0.0, 6.5, 4.5, 4.0)
-MEMBERS_BONUS = 2.0  # added to these for a group and its members, whose number differs
-SUBJECT_BONUS = 1.5  # added to these for a name that is the subject of its sentence
+SUBJECT_BONUS, MEMBERS_BONUS = 1.5, 2.0
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 

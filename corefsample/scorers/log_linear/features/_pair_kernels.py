@@ -242,7 +242,7 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
     A description of a person, but not of the members of a group, must be singular, and the class of the name known.
-    Acronyms that were read as nouns are names. A singular description also means an indefinite noun of its class.
+    An acronym that was read as a noun is a name. A singular description can also mean an indefinite noun of its class.
     """
     atoms, facts, naming = doc.atoms, doc.facts, doc.facts[i, Fact.NAMING]
     if naming == 0 or facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or sentences > codes.DESCRIBED_WITHIN:
@@ -250,16 +250,20 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
     if atoms[i, Atom.MODIFIERS] > 1 or atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE]:
         return 0
     singular = facts[i, Fact.NUMBER] == Number.SINGULAR
-    how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
-    if how == -codes.M_DESCRIBES and facts[k, Fact.ACRONYM] != 0:
-        how = description_match(naming, ORGANISATIONS) - codes.M_DESCRIBES
-    elif how == -codes.M_DESCRIBES and facts[k, Fact.CLASS] == codes.CLASS_INDEFINITE:
-        same_class = naming & facts[k, Fact.NAMING] & ~U32(Naming.PERSON) != 0
-        return int(same_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
-    of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
-    if how < 0 or how > 2 or (of_person and (how == 2 or not singular or not agrees)) or atoms[k, Atom.MEANING] == Meaning.TIME:
+    how = (code - 1) // codes.MATCH_FACTOR
+    if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0:
+        how = description_match(naming, ORGANISATIONS)
+    elif how == codes.M_NONE and facts[k, Fact.CLASS] == codes.CLASS_INDEFINITE:
+        of_one_class = naming & facts[k, Fact.NAMING] & ~U32(Naming.PERSON) != 0
+        return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
+    if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    return 3 if facts[k, Fact.NAMING] == PLACES else how + 1
+    of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
+    if of_person and (how == codes.M_DESCRIBES_UNKNOWN or not singular or not agrees):
+        return 0
+    if facts[k, Fact.NAMING] == PLACES:  # by a preposition alone
+        how = codes.M_DESCRIBES_UNKNOWN
+    return 1 + how - codes.M_DESCRIBES
 
 
 @inner_kernel
