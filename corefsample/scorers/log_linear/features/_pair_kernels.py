@@ -258,23 +258,28 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
     if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    if naming & Naming.MEMBERS:
-        if facts[k, Fact.NAMING] & Naming.PERSON:
-            return 0
-    elif naming & Naming.PERSON and (how == codes.M_DESCRIBES_UNKNOWN or not singular or not agrees):
-        return 0
+    common = naming & facts[k, Fact.NAMING]
     if facts[k, Fact.NAMING] == PLACES:  # by a preposition alone
         how = codes.M_DESCRIBES_UNKNOWN
+    elif common == Naming.PERSON:
+        how = codes.M_MAY_DESCRIBE
+    if naming & Naming.MEMBERS:
+        return 0 if facts[k, Fact.NAMING] & Naming.PERSON else 1 + how - codes.M_DESCRIBES
+    if naming & Naming.PERSON and not (singular and agrees):
+        return 0
+    if naming & (Naming.PERSON | Naming.COUNTRY) and how == codes.M_DESCRIBES_UNKNOWN:
+        return 0
     return 1 + how - codes.M_DESCRIBES
 
 
 @inner_kernel
 def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
     """What is added to the score of a pair with this index of `described`."""
-    if index == 0:
-        return 0.0
-    bonus: float = codes.DESCRIPTION_BONUSES[index] + codes.MEMBERS_BONUS * (index < 3 and is_of_members(doc, i, k))
-    return bonus + codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
+    bonus: float = codes.DESCRIPTION_BONUSES[index]
+    if index == 1 or index == 2:
+        bonus += codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
+        bonus += codes.MEMBERS_BONUS * is_of_members(doc, i, k)
+    return bonus
 
 
 @inner_kernel
