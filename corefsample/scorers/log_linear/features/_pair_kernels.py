@@ -265,7 +265,7 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         how = codes.M_MAY_DESCRIBE
     if naming & Naming.MEMBERS:
         return 0 if facts[k, Fact.NAMING] & Naming.PERSON else 1 + how - codes.M_DESCRIBES
-    if naming & Naming.PERSON and not (singular and agrees):
+    if not singular or (naming & Naming.PERSON and not agrees):
         return 0
     if naming & (Naming.PERSON | Naming.COUNTRY) and how == codes.M_DESCRIBES_UNKNOWN:
         return 0
@@ -276,8 +276,9 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
 def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
     """What is added to the score of a pair with this index of `described`."""
     bonus: float = codes.DESCRIPTION_BONUSES[index]
-    if index == 1 or index == 2:
+    if index == 1 or index == 2 or (index == 3 and doc.facts[i, Fact.NAMING] & PLACES == 0):
         bonus += codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
+    if index == 1 or index == 2:
         bonus += codes.MEMBERS_BONUS * is_of_members(doc, i, k)
     return bonus
 
