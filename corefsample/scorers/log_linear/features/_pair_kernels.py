@@ -258,17 +258,16 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
     if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    common = naming & facts[k, Fact.NAMING]
     if facts[k, Fact.NAMING] == PLACES:  # by a preposition alone
         how = codes.M_DESCRIBES_UNKNOWN
-    elif common == Naming.PERSON:
-        how = codes.M_MAY_DESCRIBE
     if naming & Naming.MEMBERS:
         return 0 if facts[k, Fact.NAMING] & Naming.PERSON else 1 + how - codes.M_DESCRIBES
     if not singular or (naming & Naming.PERSON and not agrees):
         return 0
     if naming & (Naming.PERSON | Naming.COUNTRY) and how == codes.M_DESCRIBES_UNKNOWN:
         return 0
+    if how == codes.M_DESCRIBES and naming & facts[k, Fact.NAMING] == Naming.PERSON:
+        how = codes.M_DESCRIBES_UNKNOWN
     return 1 + how - codes.M_DESCRIBES
 
 
