@@ -262,9 +262,10 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         how = codes.M_DESCRIBES_UNKNOWN
     if naming & Naming.MEMBERS:
         return 0 if facts[k, Fact.NAMING] & Naming.PERSON else 1 + how - codes.M_DESCRIBES
-    if not singular or (naming & Naming.PERSON and not agrees):
+    by_ending = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
+    if not singular or by_ending or (naming & Naming.PERSON and not agrees):
         return 0
-    if naming & (Naming.PERSON | Naming.COUNTRY) and how == codes.M_DESCRIBES_UNKNOWN:
+    if naming & (Naming.PERSON | Naming.COUNTRY | Naming.AREA) and how == codes.M_DESCRIBES_UNKNOWN:
         return 0
     if how == codes.M_DESCRIBES and naming & facts[k, Fact.NAMING] == Naming.PERSON:
         how = codes.M_DESCRIBES_UNKNOWN
