@@ -115,7 +115,8 @@ CLASH_PENALTY = 5.0
 # class, or of which nothing is known. More is added for a name that is a subject, and for a group and its members,
 # whose numbers differ. Nothing is added in training, whose texts have few such descriptions.
 DESCRIPTION_BONUSES = (0.0, 6.5, 4.5, 4.0)
-SUBJECT_BONUS, MEMBERS_BONUS = 1.5, 2.0
+UNKNOWN_NAME = 3  # index of names of which nothing is known, and of persons of whom nothing else is
+SUBJECT_BONUS, MEMBERS_BONUS, MODIFIED_PENALTY = 1.5, 2.0, 1.0
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 

@@ -241,7 +241,6 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
-    A description of a person, but not of the members of a group, must be singular, and the class of the name known.
     An acronym that was read as a noun is a name. A singular description can also mean an indefinite noun of its class.
     """
     atoms, facts, naming = doc.atoms, doc.facts, doc.facts[i, Fact.NAMING]
@@ -249,38 +248,39 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         return 0
     if atoms[i, Atom.MODIFIERS] > 1 or atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE]:
         return 0
-    singular = facts[i, Fact.NUMBER] == Number.SINGULAR
+    singular, naming_k = facts[i, Fact.NUMBER] == Number.SINGULAR, facts[k, Fact.NAMING]
     how = (code - 1) // codes.MATCH_FACTOR
     if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0:
         how = description_match(naming, ORGANISATIONS)
     elif how == codes.M_NONE and facts[k, Fact.CLASS] == codes.CLASS_INDEFINITE:
-        of_one_class = naming & facts[k, Fact.NAMING] & ~U32(Naming.PERSON) != 0
+        of_one_class = naming & naming_k & ~U32(Naming.PERSON) != 0
         return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
     if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    if facts[k, Fact.NAMING] == PLACES:  # by a preposition alone
+    if naming_k == PLACES:  # by a preposition alone
         how = codes.M_DESCRIBES_UNKNOWN
+    index = 1 + how - codes.M_DESCRIBES
     if naming & Naming.MEMBERS:
-        return 0 if facts[k, Fact.NAMING] & Naming.PERSON else 1 + how - codes.M_DESCRIBES
-    by_ending = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
-    if not singular or by_ending or (naming & Naming.PERSON and not agrees):
+        return 0 if naming_k & Naming.PERSON else index
+    perhaps_person = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
+    if not singular or perhaps_person or (naming & Naming.PERSON and not agrees):
         return 0
-    if naming & (Naming.PERSON | Naming.COUNTRY | Naming.AREA) and how == codes.M_DESCRIBES_UNKNOWN:
-        return 0
-    if how == codes.M_DESCRIBES and naming & facts[k, Fact.NAMING] == Naming.PERSON:
-        how = codes.M_DESCRIBES_UNKNOWN
-    return 1 + how - codes.M_DESCRIBES
+    if index == codes.UNKNOWN_NAME:  # countries are listed, and persons and areas have no such names in most texts
+        return 0 if naming & (Naming.PERSON | Naming.COUNTRY | Naming.AREA) else index
+    return codes.UNKNOWN_NAME if index == 1 and naming & naming_k == Naming.PERSON else index
 
 
 @inner_kernel
 def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
     """What is added to the score of a pair with this index of `described`."""
-    bonus: float = codes.DESCRIPTION_BONUSES[index]
-    if index == 1 or index == 2 or (index == 3 and doc.facts[i, Fact.NAMING] & PLACES == 0):
-        bonus += codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
-    if index == 1 or index == 2:
+    if index == 0:
+        return 0.0
+    bonus: float = codes.DESCRIPTION_BONUSES[index] - codes.MODIFIED_PENALTY * (doc.atoms[i, Atom.MODIFIERS] != 0)
+    if index != codes.UNKNOWN_NAME:
         bonus += codes.MEMBERS_BONUS * is_of_members(doc, i, k)
-    return bonus
+    elif doc.facts[i, Fact.NAMING] & PLACES:
+        return bonus
+    return bonus + codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
 
 
 @inner_kernel
