@@ -104,7 +104,8 @@ def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
         return _namings(language).get(form, 0) & (codes.PLACES | codes.Naming.OTHER)
     naming = _namings(language).get(lemma) or _namings(language).get(form, 0)
     meaning = _meaning(form, lemma, upos, language)
-    if meaning in (Meaning.PERSON, Meaning.GIVEN_NAME) or (upos == "NOUN" and meaning == Meaning.PERHAPS_PERSON):
+    perhaps_person = upos == "NOUN" and naming == 0 and meaning == Meaning.PERHAPS_PERSON
+    if perhaps_person or meaning in (Meaning.PERSON, Meaning.GIVEN_NAME):
         naming |= codes.Naming.PERSON
     if upos == "PROPN" and language.countries.get(form):
         naming |= codes.Naming.COUNTRY

@@ -265,7 +265,7 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
     perhaps_person = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
     if not singular or perhaps_person or (naming & Naming.PERSON and not agrees):
         return 0
-    if index == codes.UNKNOWN_NAME:  # countries are listed, and persons and areas have no such names in most texts
+    if index == codes.UNKNOWN_NAME:  # countries are listed; it is rarely a person or an area
         return 0 if naming & (Naming.PERSON | Naming.COUNTRY | Naming.AREA) else index
     return codes.UNKNOWN_NAME if index == 1 and naming & naming_k == Naming.PERSON else index
 
