@@ -520,6 +520,7 @@ def test_one_person_and_several_have_a_score_reduced_by_the_penalty() -> None:
         ("ZYX ZYX PROPN 2 obj", "airline airline", 4.5),
         ("Zyx Zyx PROPN 2 nsubj", "airline airline", 4.0 + 1.5),
         ("Zyx Zyx PROPN 2 nsubj", "city city", 4.0),
+        ("in in ADP 2 case\nZyx Zyx PROPN 3 obl", "city city", 4.0),
         ("Zyx Zyx PROPN 2 nsubj", "dog dog", 0.0),
     ],
 )
@@ -527,7 +528,8 @@ def test_the_score_of_a_description_and_a_name_is_raised(name: str, description:
     n_modifiers = description.count("\n")
     sentence = f"the the DET {2 + n_modifiers} det\n{description} NOUN 0 root"
     tokens = reference.parsed(f"{name}\nwent go VERB 0 root\n\n{sentence}")
-    mentions = [(0, 1, 0), (2, 4 + n_modifiers, 3 + n_modifiers)]
+    first, head = name.count("\n"), len(tokens) - 1
+    mentions = [(first, first + 1, first), (first + 2, head + 1, head)]
     distribution = model(scale=0.0).pruned_score(tokens, mentions, min_prob=0.0, scheme="ud2").distribution
     assert np.log(distribution.probs[0] / distribution.new_probs[1]) == pytest.approx(bonus)
 
