@@ -43,6 +43,7 @@ EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
 YEARS, PER_YEAR = 8, 250
 OTHER_RULES = read_reference().query("corpus != 'police'")
+WITHOUT_P = ("yes where P is 0", "labels there", "yes among these labels")
 REFERENCE = ReferenceClass(fit_rule_error(OTHER_RULES), {})
 
 
@@ -212,6 +213,9 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             "learned counts": np.array([learned[0].lower, learned[0].upper]),
         }
         about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "draw": draw}
+        zero = p == 0.0
+        sampled = plan.sample[zero[plan.sample]]
+        about |= dict(zip(WITHOUT_P, (int(truth[zero].sum()), len(sampled), int(truth[sampled].sum())), strict=True))
         for method, (lower, upper) in limits.items():
             covered = bool(lower <= truth.sum() <= upper)
             yield {**about, "of": "total", "method": method, "covered": covered, "width": upper - lower}
@@ -374,6 +378,10 @@ def _print_part(part: str, cases: Sequence[Case], n_draws: int, of_totals: Seque
     _print_coverage(f"{part}: totals, {n_draws} samples", coverage_table(table, "total", "labels alone"))
     if "period" in set(table["of"]):
         _print_coverage(f"{part}: periods, {n_draws} samples", coverage_table(table, "period", "own labels"))
+        learned = table[(table["of"] == "total") & (table["method"] == "learned counts")]
+        samples = learned.groupby(["corpus", "event", "n_labels", *WITHOUT_P])["covered"]
+        by_misses = samples.agg(samples="size", coverage="mean").reset_index()
+        markdown("Totals of learned counts by the misses among the labels", by_misses)
     if "chosen" in table:
         chosen = table.dropna(subset=["chosen"]).groupby(["corpus", "event"], sort=False)["chosen"]
         markdown("Models chosen, shares", chosen.value_counts(normalize=True).rename("share").reset_index())

@@ -48,7 +48,7 @@ def write_pages(folder: Path) -> None:
 
 
 def _page(words: tuple[str, ...], command: click.Command) -> str:
-    context = click.Context(command, info_name=" ".join(("corefsample", *words)))
+    context = command.make_context(" ".join(("corefsample", *words)), [], resilient_parsing=True)
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     lines = [f"# corefsample {' '.join(words)}", "", "```sh", usage, "```", ""]
     lines += [_block(block) for block in (command.help or "").split("\n\n")]

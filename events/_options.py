@@ -121,9 +121,15 @@ def declared(cls: _Class) -> _Class:
     described = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
     inherited = [pair for base in reversed(new_class.__mro__) for pair in vars(base).get("help_of", {}).items()]
     new_class.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in described)])
-    lines = [f"{field.name}\n    {new_class.help_of[field.name]}" for field in dataclasses.fields(new_class)]
-    new_class.__doc__ = "\n".join([summary.rstrip() + _ATTRIBUTES, *lines, ""])
+    lines = [f"{_declaration(field)}\n    {new_class.help_of[field.name]}" for field in dataclasses.fields(new_class)]
+    new_class.__doc__ = summary.rstrip() + _ATTRIBUTES + "\n".join([*lines, ""])
     return cls
+
+
+def _declaration(field: dataclasses.Field[Any]) -> str:
+    """Name, type and default value of a field, as numpydoc writes them."""
+    default = {dataclasses.MISSING: "", None: ", optional"}.get(field.default, f", default {field.default!r}")
+    return f"{field.name} : {field.type}{default}"
 
 
 def docstring_of(owner: type | ModuleType | Callable[..., Any]) -> str:

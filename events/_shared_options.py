@@ -96,8 +96,9 @@ class Where(Options):
     Attributes
     ----------
     where
-        Use only documents with this metadata, such as section=Foreign*; may be repeated, and then all conditions must
-        hold. [default: all documents]
+        Use only documents whose metadata field KEY has this value, or one of several, such as section=Foreign*,World.
+        In a value, * matches any text and ? any character; doc_id is a KEY too. Documents must meet all conditions.
+        [default: all documents]
     """
 
     where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
@@ -210,8 +211,9 @@ class UncertainlyRecalibrated(Recalibrated):
     Attributes
     ----------
     uncertainty
-        Uncertainty of the recalibration that the intervals include: none; fit, from the documents of its fit; domain,
-        also from other kinds of text. [default: the largest that the recalibration has]
+        Uncertainty of the recalibration that the intervals include: none; fit, because it was fitted to a limited
+        number of documents; domain, also because those may be of other kinds of text. [default: domain if the
+        recalibration has it, otherwise fit if it has that, otherwise none]
     """
 
     uncertainty: Literal["none", "fit", "domain"] | None = None
@@ -246,7 +248,8 @@ class EngineOptions(Options):
         Number of processes on this machine; the results do not depend on it. [default: one; to score news, one per
         processor]
     scheduler
-        Address of a Dask scheduler that runs already, tcp://host:8786, instead of --workers. [default: none]
+        Address of a Dask scheduler that runs already, tcp://host:8786, whose workers are used instead of processes on
+        this machine. [default: none]
     """
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
@@ -263,7 +266,7 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
         Form of the recalibration. global: a temperature and a NEW bias; kinds: also offsets for each kind of mention
         and of antecedent.
     domains
-        Metadata field with each document's kind of text, for --form kinds: the fit then estimates how much kinds of
+        Metadata field with each document's kind of text, for the form kinds: the fit then estimates how much kinds of
         text differ. [default: genre, if all documents have it]
     n_folds
         Number of folds of the cross-validation, at least 2.

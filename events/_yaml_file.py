@@ -74,6 +74,7 @@ def typed(source: str, tree: object, kind: type[T]) -> T:
         return msgspec.convert(tree, kind)
     except msgspec.ValidationError as error:
         rule, _, path = str(error).partition(" - at ")
-        location = path.replace("`", "").removeprefix("$").lstrip(".") or "file"
+        location = path.replace("`", "").removeprefix("$").lstrip(".")
         hint = _BOOLEANS if "got `bool`" in rule else None
-        raise InputError(rule, place=f"{source}: {location}", hint=hint) from None
+        rule = rule.removeprefix("Object contains ")
+        raise InputError(rule, place=f"{source}: {location}" if location else source, hint=hint) from None

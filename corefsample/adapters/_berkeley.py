@@ -57,12 +57,14 @@ def from_berkeley(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention; the other candidates of the mention and NEW are renormalised. The metadata has the number of
+        links left out, and their probability, under "adapter".
 
     Raises
     ------
     ParameterError
-        If the chart has another shape or is not finite, its values are not of the kind `values`, or the span of a
+        If the chart has another shape, NaN or +inf, its values are not of the kind `values`, or the span of a
         mention is invalid.
 
     References

@@ -65,12 +65,14 @@ def from_corpipe(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention; the other candidates of the mention and NEW are renormalised. The metadata has the number of
+        links left out, and their probability, under "adapter".
 
     Raises
     ------
     ParameterError
-        If the lists differ in length, a chart is too small or not finite, or a mention is invalid.
+        If the lists differ in length, a chart is too small or has NaN or +inf, or a mention is invalid.
 
     References
     ----------

@@ -58,12 +58,15 @@ def from_e2e(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention, or if the antecedent is a repeated span; the other candidates of the mention and NEW are
+        renormalised. The metadata has the numbers of rows and links left out, and the probability of these links, under
+        "adapter".
 
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or a span is invalid.
+        If an array has another shape, a score is NaN or +inf, or a span is invalid.
 
     Examples
     --------

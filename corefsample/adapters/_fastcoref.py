@@ -53,12 +53,16 @@ def from_fastcoref(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention, or if the antecedent is a row of padding; the other candidates of the mention and NEW are
+        renormalised. The metadata has the numbers of rows and links left out, and the probability of these links, under
+        "adapter".
 
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or the text or words that fastcoref read differ from `tokens`.
+        If an array has another shape, a score is NaN or +inf, or the text or words that fastcoref read differ from
+        `tokens`.
     """
     if not all(hasattr(result, name) for name in ("coref_logit", "char_map", "text")):
         raise ParameterError(f"must be a CorefResult of fastcoref, got {type(result).__name__}", parameter="result")

@@ -22,7 +22,7 @@ def from_spacy_experimental(
     date: datetime.date | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> ScoredDocument:
-    """Convert a prediction of the component's model to a scored document.
+    """Convert a prediction of spacy-experimental's component to a scored document.
 
     The model links words, each a possible head of a mention, so NEW also means "not a mention", and most rows of the
     document are not mentions: `corefsample.adapters.drop_unlinked` removes those.
@@ -38,8 +38,9 @@ def from_spacy_experimental(
     doc_id
         Id of the document, not empty.
     spans
-        Mentions by their head token: first token, and the token past the last, for example from
-        ``experimental_span_resolver``. Other words are mentions of one token, which is the default for all words.
+        Mentions as a mapping from the index of the head token to the indices of the first token and of the token past
+        the last, such as ``{3: (1, 5)}``; ``experimental_span_resolver`` predicts them. Every other token is a mention
+        of one token, and by default all tokens are.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
@@ -48,12 +49,14 @@ def from_spacy_experimental(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention; the other candidates of the mention and NEW are renormalised. The metadata has the number of
+        links left out, and their probability, under "adapter".
 
     Raises
     ------
     ParameterError
-        If an array has another shape or is not finite, or a span does not contain its head.
+        If an array has another shape, a score is NaN or +inf, or a span does not contain its head.
     """
     if not is_spacy_doc(doc):
         raise ParameterError(f"must be a spaCy Doc, got {type(doc).__name__}", parameter="doc")

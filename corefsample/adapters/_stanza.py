@@ -123,13 +123,17 @@ def from_stanza(
     document
         The Stanza ``Document``; its words and parse become the document's tokens.
     scores
-        A record of `recorded_stanza_scores`, or a pair of arrays of the shapes of `StanzaScores`: ``coref_scores``,
-        (n_words, k + 1) or (n_words, k + 2), and the antecedents, (n_words, k).
+        A record of `recorded_stanza_scores`, or a pair of arrays: ``coref_scores``, and for each of its last k columns
+        the word that is the antecedent, int (n_words, k). Before these columns, the scores have one for NEW, the dummy,
+        so that their shape is (n_words, k + 1); or two, if the model predicts singletons: "begins an entity" and then
+        the dummy, "no mention". An antecedent with a score of -5,000 or less, such as -inf, is masked: it is no
+        candidate.
     doc_id
         Id of the document, not empty.
     spans
-        Mentions by their head word: first word, and the word past the last. By default, the mentions of the clusters
-        that Stanza found. Other words are mentions of one token.
+        Mentions as a mapping from the index of the head word to the indices of the first word and of the word past the
+        last, such as ``{3: (1, 5)}``. Every other word is a mention of one word. By default, the mentions in the
+        clusters that Stanza predicts, if `scores` is a record, and otherwise none.
     date
         Date of the document, which counts of events need. By default, the document has none.
     metadata
@@ -138,13 +142,14 @@ def from_stanza(
     Returns
     -------
     ScoredDocument
-        The document with its scores. Its metadata counts under "adapter" the rows and links that were left out.
+        The document with its scores, its mentions sorted by start. A link is left out if this order puts the antecedent
+        behind the mention; the other candidates of the mention and NEW are renormalised. The metadata has the number of
+        links left out, and their probability, under "adapter".
 
     Raises
     ------
     ParameterError
-        If an array has another shape than described, a value is neither finite nor a mask, or a span does not contain
-        its head.
+        If an array has another shape than described, a score is NaN or +inf, or a span does not contain its head.
     """
     if not hasattr(document, "sentences"):
         raise ParameterError(f"must be a Stanza Document, got {type(document).__name__}", parameter="document")

@@ -249,7 +249,8 @@ def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotate
     documents
         Documents of the scorer; those without gold are counted and left out.
     unannotated
-        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
+        mention; "single" treats each as a separate entity.
     """
     builder, n_without_gold = TableBuilder(), 0
     losses: dict[str, float] = {}

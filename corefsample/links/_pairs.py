@@ -122,7 +122,8 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     document
         Document with gold.
     unannotated
-        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
+        mention; "single" treats each as a separate entity.
 
     Raises
     ------
@@ -183,7 +184,8 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
     documents
         Scored documents; those without gold are counted and left out.
     unannotated
-        Treatment of mentions without an annotated entity: "skip" (the default) or "single"; see `gold_codes`.
+        Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
+        mention; "single" treats each as a separate entity.
     """
     by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
     n_documents = n_without_gold = n_unannotated = 0

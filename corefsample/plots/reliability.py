@@ -85,7 +85,9 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
 def reliability_figure(
     curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, title: str = "", fig: Figure | SubFigure | None = None
 ) -> Figure | SubFigure:
-    """Draw reliability curves, and below them the distribution of the predictions.
+    """Draw reliability curves, and below them the share of pairs with a prediction at or above each value.
+
+    The axis of the shares is logarithmic, because often few pairs have a high prediction.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class RecalibrationFitter:
         return self._search.domain_effect(np.ones(self.n_documents), self._domains)
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_resamples: int = 0) -> CrossFit:
-        """Fit to the documents outside each fold, and score the documents inside it.
+        """Cross-validate the fit: fit to the documents outside each fold, and compute the losses of those inside it.
 
         Parameters
         ----------
@@ -141,6 +141,13 @@ class RecalibrationFitter:
             Seed of folds and bootstrap, in [0, 2**64).
         n_resamples
             Number of refits of each fold to bootstrapped documents; 0 for none.
+
+        Returns
+        -------
+        CrossFit
+            For each fold the recalibration that was fitted to the documents outside it, and refits if `n_resamples` is
+            above 0. For each document its loss without a recalibration, and with the one of its fold, to which it did
+            not contribute.
 
         Raises
         ------
@@ -182,8 +189,8 @@ class RecalibrationFitter:
     def bootstrap(self, n_resamples: int = 200, *, seed: int = 0) -> RecalibrationDraws:
         """Refit to bootstrapped documents: each resample has as many documents, drawn with replacement.
 
-        The losses of documents near the fit are computed once and approximated, by polynomials or, for the form
-        "kinds", by quadratics. Each refit is the minimum of a weighted sum of these approximations.
+        The losses of documents near the fit are computed once and approximated, by polynomials or, if the form of the
+        fit is "kinds", by quadratics. Each refit is the minimum of a weighted sum of these approximations.
 
         Parameters
         ----------
@@ -191,6 +198,16 @@ class RecalibrationFitter:
             Number of refits, at least 1.
         seed
             Seed of the resamples, in [0, 2**64).
+
+        Returns
+        -------
+        RecalibrationDraws
+            Temperature, NEW bias and, if the form is "kinds", offsets of each refit.
+
+        Raises
+        ------
+        ParameterError
+            If `n_resamples` is below 1, or `seed` is outside its range.
         """
         _checks.whole("n_resamples", n_resamples, 1)
         return self._refits(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])[0]

@@ -91,10 +91,11 @@ class LinkScore(DocumentObjective):
     Parameters
     ----------
     score
-        Name of the score, "brier" or "log". In the log score the probability of the gold outcome is at least 1e-6,
-        because missing candidates make some gold pairs impossible.
+        Name of the score, "brier" (the default) or "log". In the log score the probability of the gold outcome is at
+        least 1e-6, because missing candidates make some gold pairs impossible.
     unannotated
-        Treatment of mentions without a gold entity: see `gold_codes`.
+        Treatment of mentions without a gold entity: "skip" (the default) leaves out every pair with such a mention;
+        "single" treats each as a separate entity, for corpora that do not annotate singletons.
     """
 
     parallel = True

@@ -173,7 +173,9 @@ class Recalibration(HtmlTable):
     new_bias
         Number that is subtracted from the scores, finite, in natural-log units. 0 by default.
     offsets
-        Offsets by kind of mention and of antecedent, which need the kinds of mentions. By default, there are none.
+        Offsets that are added to a score by the kind of the mention and the kind of the antecedent. There are eight
+        kinds, such as names, singular nouns and the pronoun "it", which follow from the tokens of a document or are
+        passed to `apply`. Fits of the form "kinds" have offsets. By default, there are none.
 
     Raises
     ------

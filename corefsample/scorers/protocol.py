@@ -86,9 +86,9 @@ class AntecedentScorer(Protocol):
         """
 
     def knows(self, words: Sequence[str]) -> Bools:
-        """True for each of `words`, in lower case, that the scorer knows: bool (n_words,).
+        """True for each of `words` that the scorer knows from training: bool (n_words,).
 
-        The scorer knows few words of another language.
+        The words must be in lower case. Few known words mean that a text is of another language or genre.
         """
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:

@@ -215,11 +215,14 @@ def credible_ball(
     distance: Distance = "vi",
     calibrated: npt.ArrayLike | None = None,
 ) -> CredibleBall:
-    """Smallest ball around a clustering that holds a share of the samples, and the clusterings at its border.
+    """Smallest ball around a clustering that holds a share of the samples, and its most distant samples.
 
-    With the depths of gold in held-out documents, the share is the one with which the ball of one more document of that
-    kind contains gold with probability `level` at least, whether or not posteriors are calibrated (split conformal
-    prediction).
+    The ball has all clusterings up to a distance from the centre, its radius. Of the samples in it, the result has the
+    most distant ones, and the most distant of those with the fewest and with the most entities.
+
+    By default, the share is `level`. With `calibrated`, it is computed from held-out documents with gold (split
+    conformal prediction): the ball of one more document of their kind then contains gold with a probability of at least
+    `level`, whether or not posteriors are calibrated.
 
     Parameters
     ----------
@@ -228,21 +231,23 @@ def credible_ball(
         1,000 are drawn.
     centre
         int (n_mentions,): labels of the clustering in the centre. By default those of `point_estimate` with `distance`
-        as the loss.
+        as the loss, which `calibrated` requires.
     level
         Share of the samples in the ball, or with `calibrated` the probability that it contains gold, in (0, 1).
     distance
         Distance of two clusterings: "vi" (the default), the variation of information in nats, or "binder".
     calibrated
-        The depth of gold (`CredibleBall.depth`) in balls of the same distance and without a given centre, of documents
-        of the same scorer that it was not trained on: float (n_documents,). At least level / (1 - level) documents: 19
-        for .95. By default, `level` is the share of the samples.
+        For each held-out document, the share of its samples that are nearer to the centre than its gold clustering,
+        ``credible_ball(posterior, distance=distance).depth(gold)``: float (n_documents,). The documents must be scored
+        by the same scorer, which must not be trained on them, and be at least level / (1 - level): 19 for .95. By
+        default, balls are not calibrated.
 
     Raises
     ------
     ParameterError
-        If there is no sample, the centre has another number of mentions, there are too few depths, `level` is not in
-        (0, 1), or `distance` is unknown.
+        If there is no sample, the centre has another number of mentions, both `centre` and `calibrated` are passed,
+        `calibrated` has too few documents or a number outside [0, 1], `level` is not in (0, 1), or `distance` is
+        unknown.
 
     References
     ----------

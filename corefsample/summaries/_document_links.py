@@ -105,7 +105,8 @@ def document_links(
     smallest
         Mentions whose entity has fewer mentions than this, at least 1, are left out; by default none are.
     unannotated
-        How to treat mentions without a gold entity: see `gold_codes`. By default they are left out.
+        Treatment of mentions without a gold entity: "skip" (the default) takes their pairs as unknown; "single" treats
+        each as a separate entity.
 
     Returns
     -------

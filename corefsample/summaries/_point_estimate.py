@@ -75,9 +75,6 @@ def point_estimate(
     losses, estimates under "vi" with several split costs are compared, too, and merges of clusters of the best one are
     kept where they lower the loss. `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
 
-    The task calibration error is the cost of probabilities that are not calibrated: the mean loss, against gold, of
-    these estimates minus the mean loss of the estimates of the calibrated posterior.
-
     Parameters
     ----------
     posterior
@@ -100,8 +97,7 @@ def point_estimate(
     References
     ----------
     Binder (1978); Wade & Ghahramani (2018); Rastelli & Friel (2018) for the sweeps; Dahl, Johnson & Müller (2022),
-    "Search algorithms and loss functions for Bayesian clustering", for the two costs; Tomov, Fuchsgruber, Verma &
-    Günnemann (2026), arXiv:2605.10202, for the task calibration error.
+    "Search algorithms and loss functions for Bayesian clustering", for the two costs.
 
     Examples
     --------

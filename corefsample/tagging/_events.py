@@ -283,18 +283,28 @@ def sampled_events(
 ) -> SampledEvents:
     """Sample tag sequences of each sentence, and count those with an event.
 
+    The result has these counts, and whether the gold tags have the event: its method `error` is the calibration error
+    of the shares of the samples.
+
     Parameters
     ----------
     posteriors
         Posteriors with gold tags, from `labelled_posteriors` for example.
     query
-        Function of tag codes, int32 (n_sequences, n_words), that returns bool (n_sequences,); for example from
-        `followed_by`. A gold tag that the model does not have is -1.
+        Function of tag codes, int32 (n_sequences, n_words), that returns bool (n_sequences,): True for each sequence
+        with the event; for example from `followed_by`. It is called with the samples, and with the gold tags, of which
+        one that the model does not have is -1.
     n_samples
-        Number of samples of each sentence, even and at least 2.
+        Number of samples of each sentence, at least 2 and even: the correction of the calibration error for the noise
+        of samples compares their two halves.
     seed
         Seed of the samples, in [0, 2**64). The samples of a sentence depend on the seed, its document and its number
         in that document.
+
+    Returns
+    -------
+    SampledEvents
+        Counts of each sentence's samples with the event, in each half of them, and 1 or 0 for its gold tags.
 
     Raises
     ------

@@ -64,7 +64,8 @@ def save_tagger(model: Tagger, path: PathLike, *, overwrite: bool = False) -> No
     Raises
     ------
     ParameterError
-        If the model is not fitted or not a tagger of this package, or the file exists and `overwrite` is false.
+        If the model is not fitted, not a tagger of this package, or larger than a file of it may be; or if the file
+        exists and `overwrite` is false.
     OutputError
         If the file cannot be written.
     """

@@ -173,8 +173,8 @@ class ArcDistribution(HtmlTable):
     def map(self) -> Ints32:
         """Most probable tree: int32 (n,), the head of each token, -1 for the root.
 
-        If the best heads of the tokens form a tree, it is that; otherwise networkx finds the best arborescence among
-        the arcs that it may contain.
+        If the most probable head of each token and the best root form a tree, it is the result. Otherwise networkx
+        searches for the tree, among the arcs that a bound on its score does not exclude.
         """
         return best_heads(self.scores)
 
@@ -215,6 +215,11 @@ class ArcDistribution(HtmlTable):
         -------
         int32 (n_samples, n)
             Head of each token in each sample, -1 for the root.
+
+        Raises
+        ------
+        ParameterError
+            If `n_samples`, `seed` or `sentence` is outside its range, or `doc_id` is not text.
 
         References
         ----------

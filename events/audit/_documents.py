@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TOTAL = "total"  # in place of a period
+_MOST_EXAMPLES = 10  # names of actors in an error
 RULES = ", "  # between the names of several rules
 
 Names = npt.NDArray[np.object_]
@@ -143,7 +144,7 @@ class AuditFrame:
 
     @property
     def label_kind(self) -> LabelKind:
-        """Kind of the labels: "yes-no" for one target; "events" or "actors" if a label lists those in the document."""
+        """Kind of the labels: "yes-no" for one target; for several, "events" or "actors", whichever the targets are."""
         if len(self.targets) == 1:
             return "yes-no"
         return "events" if self.targets == tuple(self.event.split(RULES)) else "actors"
@@ -310,7 +311,8 @@ def _unknown_actors(missing: Sequence[str], known_names: Sequence[str]) -> Param
     shown_name = repr(missing[0]) if missing else "a run without events"
     like = next((name for name in known_names if missing and name.endswith(f": {missing[0]}")), None)
     hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
-    rule = "must be actors with P > 0 in some document of the run"
+    examples = ", ".join(known_names[:_MOST_EXAMPLES]) + ", ..." * (len(known_names) > _MOST_EXAMPLES)
+    rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
     return ParameterError(f"{rule}, got {shown_name}", parameter="actors", hint=hint)
 
 
@@ -330,9 +332,11 @@ def run_record(folder: Path) -> dict[str, Any]:
     """Content of run.json, with what an audit needs of it."""
     run_path = str(folder)
     if not (folder / "run.json").is_file():
-        hint = f"did you mean {folder / 'run'}?" if (folder / "run" / "run.json").is_file() else None
-        hint = hint or "`corefsample events` makes one"
-        raise InputError("input must be the folder of a finished events run, or a CSV file", place=run_path, hint=hint)
+        has_run = (folder / "run" / "run.json").is_file()
+        hint = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
+        kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
+        rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
+        raise InputError(rule, place=run_path, hint=hint)
     try:
         record = verified_record(folder)
         _ = record["rule"]["name"], record["arguments"]["period"]

@@ -28,6 +28,8 @@ USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130
 # Placeholders of values by type, because only programmers know "INTEGER RANGE" and "FLOAT".
 _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # larger bounds, such as those of 64 bits, are not shown
+# Every command has these itself: click keeps the help option that the first context of a command asked for.
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Program(click.Group):
@@ -44,9 +46,9 @@ class Program(click.Group):
     """
 
     def __init__(
-        self, name: str, *, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group], **settings: Any
+        self, name: str, *, help: str, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group]
     ) -> None:
-        super().__init__(name, groups, **settings)
+        super().__init__(name, groups, help=help, context_settings=_SETTINGS)
         self.lines, self._prefix = lines, prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -68,13 +70,13 @@ class Program(click.Group):
 
 
 def group(
-    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = (), **settings: Any
+    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = ()
 ) -> Callable[[Callable[[], None]], Program]:
     """Make a group of a function that does nothing, whose docstring is its help; see `Program`."""
 
     def made(function: Callable[[], None]) -> Program:
         text = help_of(docstring_of(function))
-        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups, **settings)
+        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups)
 
     return made
 
@@ -197,7 +199,7 @@ class Command(click.Command):
         warnings: Callable[[Any], Iterable[str]] | None = None,
         finish: Callable[[Any], None] = lambda result: None,
     ) -> None:
-        super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])))
+        super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])), context_settings=_SETTINGS)
         self.options, self.run, self.show, self.finish = options, run, show, finish
         self.warnings = warnings or _set_aside
         self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
@@ -308,7 +310,7 @@ def _option(field: Declared) -> click.Option:
         nargs=field.n_values or 1,
         multiple=not field.n_values,
         metavar=field.metavar or _METAVARS.get(field.type),
-        help=field.help,
+        help=field.help if field.n_values else f"{field.help}  [may be repeated]",
         **default_setting,
     )
 

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -86,11 +87,7 @@ def rule() -> None:
     """
 
 
-@group(
-    _COMMANDS,
-    groups=[audit, rule],
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+@group(_COMMANDS, groups=[audit, rule])
 def cli() -> None:
     """Counts of events with credible intervals, from coreference uncertainty.
 
@@ -192,6 +189,9 @@ def _obstacle(error: Exception) -> Obstacle | None:
 def _usage_message(error: click.ClickException) -> str:
     """Describe wrong usage in one line; click would print four lines, with the rule in the last."""
     message = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        similar = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)  # --quiet is not --out
+        message = f"{error.message} Did you mean {similar[0]!r}?" if similar else error.message
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:  # click finds an option without its value before it knows the command
         return message

@@ -1,6 +1,7 @@
 """Estimate counts from labelled sheets, with intervals that hold whatever the model's errors are.
 
-SOURCE is what `corefsample audit plan` was given. SHEETS are the sheets of all rounds and labellers.
+SOURCE is the folder of the run, or the CSV file, from which `corefsample audit plan` drew the sample. SHEETS are the
+sheets of all rounds and labellers.
 
 Examples
 --------
@@ -58,22 +59,24 @@ class AuditEstimateOptions(shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     level
-        Level of the confidence intervals; mid-p has .95 alone.
+        Level of the confidence intervals. The method mid-p has the level 0.95 only.
     method
         Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
     assume
-        Assumption by which periods share their labels: stable-errors, that P has the same errors in all of them.
-        [default: none]
+        Assumption that lets the count of a period use the labels of all periods: stable-errors, the errors of P are the
+        same in all periods. [default: a period uses only its own labels]
     learned
-        Folder of `corefsample audit learn`, whose P is used for further totals, beside those by design. [default: none]
+        Folder of `corefsample audit learn`. Totals are also computed with its learned probabilities, and written beside
+        the design-based ones. [default: none]
     proxies
-        Column with the probability or the yes and no of another model or coder; may be repeated: totals that use it,
-        beside the valid ones. [default: the columns of the plan]
+        Column of a table with another model's probability, or a coder's yes or no, for each document. Totals are also
+        computed with these columns, and written beside the design-based ones. [default: the columns of the plan]
     table
-        CSV file with doc_id and these columns. [default: the CSV file with P]
+        CSV file with the column doc_id and the columns of other models or coders. [default: the CSV file with P]
     prior
-        `reference`, or a table like that of the package: totals that begin from the errors of other rules, beside those
-        by design. They are shorter, and assume that the rule errs as others do. [default: none]
+        Errors of other rules, from which totals are also computed, and written beside the design-based ones:
+        `reference`, for the table in the package, or a CSV file like it. These intervals are narrower, and assume that
+        the rule errs as the other rules do. [default: none]
     """
 
     out: str | None = option(default=None, metavar="FOLDER")

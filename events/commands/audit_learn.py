@@ -1,8 +1,9 @@
 """Learn from labelled sheets the probability that a reader says yes, for every document.
 
-SOURCE is what `corefsample audit plan` was given. SHEETS are the sheets of all rounds and labellers. Counts by period
-come with it; they assume that errors are of the same kind in all periods, which is tested. `audit estimate` and
-`audit plan --more` use what was learned, with --learned.
+SOURCE is the folder of the run, or the CSV file, from which `corefsample audit plan` drew the sample. SHEETS are the
+sheets of all rounds and labellers. The command also writes counts by period. They assume that documents with the same
+features have the event equally often in all periods, which is tested. `audit estimate` and `audit plan --more` use the
+learned probabilities with --learned.
 
 Examples
 --------
@@ -49,7 +50,8 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     plan
         Folder of the plan. [default: that of the first sheet]
     table
-        CSV file with doc_id and numbers of every document, such as another model's scores. [default: none]
+        CSV file with the column doc_id, and with columns of numbers to learn from, such as another model's scores.
+        [default: none]
     words
         Learn from the words of the texts too; needs scikit-learn.
     level

@@ -1,7 +1,10 @@
 """Draw a stratified random sample of documents to label.
 
 SOURCE is the output of `corefsample events`, or a CSV file with the columns doc_id, date and probability of any
-model. Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with yes, no or unsure.
+model. P is this probability that a document has the event, and with several events or actors the highest of them.
+Documents are divided into strata by P, and those to label are drawn at random from each stratum.
+
+Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with yes, no or unsure.
 
 Examples
 --------
@@ -51,13 +54,14 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     n_labels
         Number of documents to label.
     width
-        Width of the widest interval of a total, in documents, that the labels should reach, in place of --labels: the
-        errors of other rules tell how many it takes. [default: --labels decides]
+        Largest expected width, in documents, of the 95% intervals of the totals. The number of labels is then the one
+        that this width takes if the rule errs as other rules did. [default: the width is not limited]
     more
         Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
     learned
-        Folder of `corefsample audit learn`, for --more: the new labels go where its P is least sure. [default: they are
-        divided among the strata as the plan divides them]
+        Folder of `corefsample audit learn`, for a further round: more of the new labels go to strata in which the
+        learned probabilities are less certain. [default: labels are divided among the strata as in earlier
+        rounds]
     actors
         Actors about which a label says whether they have the event: USA,GBR or all. [default: a label says whether
         there is the event of anybody]
@@ -72,24 +76,28 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     codebook
         Text that tells labellers what counts and what does not; '' for none. [default: the codebook of the rule]
     cuts
-        Bound between ranges of P, beside P = 0; may be repeated. [default: chosen from P]
+        Bound between two ranges of P, which divide documents into strata; P = 0 is a range of its own. [default:
+        computed from the distribution of P]
     keyword
-        Regular expression that divides strata by whether a text has it, in capitals or not. [default: none]
+        Regular expression, in which case is ignored: documents whose text matches it are in other strata than the rest.
+        [default: none]
     column
-        Column of --table, or of the CSV file with P, whose values divide strata. [default: none]
+        Column of a table: documents with different values in it are in different strata. [default: none]
     proxies
-        Column with the probability or the yes and no of another model or coder; may be repeated. Strata are ranges of
-        the mean of P and these columns, and `audit estimate` weighs them by the labels. [default: P alone]
+        Column of a table with another model's probability, or a coder's yes or no, for each document. Strata are then
+        ranges of the mean of P and these columns, and `corefsample audit estimate` combines P and the columns by
+        weights fitted to the labels. [default: P alone]
     cluster
-        Column with the story of each document, such as the first document with its text. A story that is drawn again
-        is labelled once. [default: no document is a copy of another]
+        Column of a table that names the story of a document, equal for all copies of a text, such as the doc_id of the
+        first one. If several copies are drawn, one of them is labelled. [default: no document is a copy of another]
     table
-        CSV file with doc_id and these columns. [default: the CSV file with P]
+        CSV file with the column doc_id, and with columns for strata, other models or stories. [default: the CSV file
+        with P]
     by
-        Length of periods (year, quarter ...) that divide strata, so that each has --floor labels at least. [default:
+        Length of periods, such as year or quarter: documents of different periods are in different strata. [default:
         none]
     floor
-        Least number of labels of a stratum.
+        Least number of labels in each stratum.
     """
 
     out: str = option(metavar="FOLDER")

@@ -1,8 +1,9 @@
 """Regress audited counts on covariates of periods, actors or groups of documents, from labels and P.
 
-SOURCE is what `corefsample audit plan` was given, SHEETS are the labelled sheets. The table of covariates has one row
-for each unit: its column period, actor or event, or a column of the CSV file with P, names the documents of the unit,
-and all other columns are numbers. Coefficients have no bias from errors of P, and their intervals cover the labels.
+SOURCE is the folder of the run, or the CSV file, from which `corefsample audit plan` drew the sample. SHEETS are the
+labelled sheets. The table of covariates has one row for each unit: its column period, actor or event, or a column of
+the CSV file with P, names the documents of the unit, and all other columns are numbers. Coefficients have no bias from
+errors of P, and their intervals cover the labels.
 
 Examples
 --------

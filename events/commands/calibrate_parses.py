@@ -56,8 +56,8 @@ class CalibrateParsesOptions(shared.OutFolder, shared.Seed, shared.Overwrite, sh
     pipeline
         Name or folder of a spaCy pipeline with a transition parser.
     fit
-        File (.conllu) of documents to which the temperature is fitted; repeatable. [default: for each half of TREEBANK,
-        the other half]
+        File (.conllu) of documents to which the temperature is fitted. [default: for each half of TREEBANK, the other
+        half]
     fit_by
         Score of labelled arcs or roles by which the temperature is fitted.
     temperature

@@ -55,7 +55,7 @@ class CalibrateQueriesOptions(
     n_resamples
         Number of refits on resampled documents, or number of draws of a recalibration that was fitted elsewhere.
     group_by
-        Metadata field by whose values P is compared with the truth; may be repeated.
+        Metadata field by whose values P is compared with the truth.
     pictures
         Draw pictures of reliability curves and of the coverage of intervals.
     """

@@ -1,9 +1,9 @@
 """Check documents and copy them to another file or format.
 
 INPUTS and OUTPUT are scored mentions (.jsonl, .jsonl.gz, .parquet), CoNLL-U with entities (CorefUD: .conllu) or
-CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score`
-adds them. OUTPUT may be - for JSON Lines of scored mentions on standard output; what the command says then goes to
-standard error. With --on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
+CoNLL-2012 (.conll, _conll), the latter two also with .gz. Annotated documents have no scores; `corefsample score` adds
+them. OUTPUT may be - for JSON Lines of scored mentions on standard output; messages then go to standard error. With
+--on-error quarantine, bad documents go to OUTPUT with .quarantine.jsonl added to its name.
 
 Examples
 --------

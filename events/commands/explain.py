@@ -1,11 +1,11 @@
 """Show sentences with a trigger of a rule, and why they make an event, or do not.
 
 INPUTS are scored mentions (.jsonl, .jsonl.gz, .parquet), globs, or - for JSON Lines on standard input. For each
-trigger: the conditions that hold of it; for each role the path that matched and the word it led to, or the nearest
-path, with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each
-document shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it, and by share
-what happens in the samples without the event: the role has another actor, no actor, or several. Where a document has
-several parses: what matched in how many of them, by share, and what the trigger is in one of the likeliest.
+trigger: the conditions that it meets; for each role the path that matched and the word it led to, or the nearest path,
+with the step that failed; and for each actor in the sentence the path of the parse that leads to it. For each document
+shown: its events with P(event) from 1,000 samples, as `events` with the same --seed gives it, and the shares of the
+samples without the event in which the role has another actor, no actor, or several actors. Where a document has several
+parses: what matched, in which share of them, and an example from one of the most probable parses.
 
 Examples
 --------

@@ -45,7 +45,7 @@ class PictureOptions(Options):
     panels
         Panels of the picture: one for each actor, or one for all.
     labels
-        Text for an actor in the picture, such as IRQ=Iraq; may be repeated. [default: name and code]
+        Text for an actor in the picture, such as IRQ=Iraq. [default: name and code]
     y_label
         Label of the vertical axis of the picture.
     size

@@ -35,15 +35,15 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     Attributes
     ----------
     example
-        Sentence that reports the event; repeatable.
+        Sentence that reports the event.
     pipeline
         Name or folder of a spaCy pipeline with a parser.
     trigger
-        Word or words of the example that report the event, such as "opened fire"; repeatable, one for each example.
+        Word or words of the example that report the event, such as "opened fire", one option for each example.
         [default: the only verb]
     actor
-        Words of the example that name the actor, or - for an event without an actor; repeatable. [default: the only
-        name of the lexicon]
+        Words of the example that name the actor, or - for an event without an actor. [default: the only name of the
+        lexicon]
     out
         File to which the rule is written. [default: NAME.yaml]
     lexicon

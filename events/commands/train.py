@@ -51,7 +51,7 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     out
         File for the model, usually .npz.
     held_out
-        File of held-out documents, by which penalty and number of passes are chosen; repeatable.
+        File of held-out documents, by which penalty and number of passes are chosen.
     held_out_share
         Share of the documents to hold out if there is no --held-out; 0 for none.
     refit
@@ -61,7 +61,7 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     attribution
         Attribution of the texts, to store in the model.
     note
-        Another text to store in the model.
+        Remark to store in the model.
     mentions
         Mentions to train on: the annotated ones; those found in the parse, with gold by span and then by head; or both,
         each document twice.
@@ -71,9 +71,10 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
         Code of the language of the corpora, such as es, or a folder with its resources. [default: the language that the
         documents declare]
     start
-        Initial weights: those of the English model, or zeros. [default: english for other languages]
+        Initial weights: those of the English model, or zeros. [default: english for languages other than English,
+        unless the bits or the templates differ from those of that model]
     l2
-        L2 penalty that is tried; repeatable. [default: 0.02 and 0.05]
+        L2 penalty that is tried. [default: 0.02 and 0.05]
     epochs
         Largest number of passes over the documents.
     orders

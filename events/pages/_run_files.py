@@ -66,7 +66,7 @@ def read_run(folder: PathLike) -> FinishedRun:
     inner = path / "run"  # a demo's run is a folder in the demo's
     hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
     if not path.is_dir():
-        kind = "a file" if path.exists() else "none"
+        kind = "a file" if path.exists() else "a folder that does not exist"
         raise InputError(f"input must be the folder of a finished events run, got {kind}", place=location, hint=hint)
     for name in _FILES:
         if not (path / name).is_file():

@@ -37,13 +37,16 @@ def audit_bands(
     counts
         Table of audited counts: the result of `AuditEstimate.to_frame`, or audited.csv.
     most
-        Number of panels, at least 1; targets with the highest totals come first.
+        Largest number of panels, at least 1; targets with the highest totals come first. By default 10.
     truth
-        True counts where they are known, drawn as crosses: a table with the columns actor, period and count.
+        True counts where they are known, drawn as crosses: a table with the columns actor, period and count. By
+        default none are drawn.
     covers
-        The uncertainty that the model's band covers, for the legend: "coreference".
+        Text in the legend that names the uncertainty covered by the model's band, such as "coreference". By default the
+        legend does not name it.
     learned
-        Learned counts of the same targets, drawn beside the audited ones: learned_counts.csv.
+        Learned counts of the same targets, drawn beside the audited ones: the result of `LearnResult.to_frame`, or
+        learned_counts.csv. By default none are drawn.
     fig
         Figure to draw on; by default a new one.
 

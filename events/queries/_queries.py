@@ -201,8 +201,7 @@ def match_queries(
     scheme
         Name of the dependency scheme; by default it is recognised from the labels.
     unannotated
-        Treatment of mentions without a gold entity: "skip" excludes them, "single" makes each a separate entity; see
-        `gold_codes`.
+        Treatment of mentions without a gold entity: "skip" excludes them, "single" makes each a separate entity.
 
     Raises
     ------

@@ -432,7 +432,7 @@ def _rule(file: RuleFile, preset: str | None, sources: tuple[str, ...]) -> Rule:
     if name is None:
         name = next(iter(file.presets)) if len(file.presets) == 1 else DEFAULT_PRESET
     if name not in file.presets:
-        rule = f"must be one of {', '.join(file.presets)} ({source})"
+        rule = f"must be one of {', '.join(file.presets)} for the rule {source}"
         raise ParameterError(f"{rule}, got {'none' if preset is None else repr(preset)}", parameter="preset")
     resolved = file.resolved(name)
     return Rule(

@@ -87,7 +87,9 @@ def test_the_help_is_that_of_the_docstrings() -> None:
         "names": "Names.",
         "out": "A file.",
     }
-    assert "\nnames\n    Names.\nsize\n    A size, over two lines.\n" in str(Example.__doc__)
+    assert "names : str | tuple[str, ...], default 'a'\n    Names.\nsize : int, default 3\n    A" in str(
+        Example.__doc__
+    )
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,13 @@ class DocumentStream(FileSeries):
     needs
         Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
     on_rejected
-        Function that is called with each document that breaks a rule, which is then left out, and with the rest of a
-        damaged file. By default the first such document raises InputError.
+        Function that is called for each document that breaks a rule, which is then left out, and once for the rest of a
+        damaged file. Its argument is an object with the attributes `source`, the name of the file; `place`, such as
+        "line 12"; `doc_id`; `reason`; and `document`, its text. By default the first such document raises InputError.
     batch_size
         Largest number of documents in a batch, at least 1.
     row_groups
-        Row groups to read of Parquet files. By default all are read.
+        Range of the indices, from 0, of the row groups that are read of each Parquet file. By default all are read.
     parses
         True if documents with several parses are accepted; by default they are rejected with a reason.
     ahead

@@ -28,10 +28,11 @@ class CountOptions(
     rule
         Event to count: attack (the verb "attack" alone), conflict (attacks, bombs, strikes and other armed force by
         countries), attack_target, violence, kill, bomb, kidnap, arson, arrest, force, protest, meet, police_action, or
-        a YAML file of your own; may be repeated.
+        a YAML file of your own.
     preset
-        Version of the rules: paper, what the paper counts; extended, what a reader would; asserted, the same without
-        what the text denies, plans or only fears; or one of your file. [default: asserted, or the file's only one]
+        Version of the rules: paper, only the syntax that Nguyen & O'Connor (2015) count; extended, what a reader would
+        count; asserted, the same without what the text denies, plans or only fears; or a preset of your rule file.
+        [default: asserted, or the only preset of the file]
     period
         Length of the periods: year, quarter, month, week, day, or a pandas alias.
     n_samples
@@ -44,21 +45,26 @@ class CountOptions(
     seed
         Seed of the random draws: the same seed gives the same samples.
     outcome
-        Another event to count, true where one of several events is: police_action=arrest|kill:POLICE is an arrest or a
-        killing by the police; may be repeated. [default: only those in rule files]
+        Another event to count, true where one of several events is. "police_action=arrest|kill:POLICE", in quotes
+        because of the shell, is an arrest or a killing by the police. EVENTS are rules that are counted; ACTORS are
+        codes of the lexicon, - for nobody named, or * for anybody. Alternatives are separated by |. [default: only
+        those in rule files]
     filled
         Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
         those by default, or either.
     coreference
-        Entities: scored, from the coreference scores; none, every mention by itself, which shows what coreference adds.
+        Source of the entities: scored, the coreference scores; none, each mention is an entity, which shows what
+        coreference adds.
     compare
-        Two actors whose counts are compared: the probability, by period, that A has more than B.
+        Codes of two actors, such as YUG X-NATO. For each period, the probability that more documents have an event of A
+        than of B is written to comparisons.csv. [default: none]
     rule_error
-        Table of other rules and of what readers saw in their documents, from which the intervals lower_rule and
-        upper_rule of what readers would count are computed; none leaves these out. [default: the table in the package]
+        CSV file with the numbers of documents that other rules and readers counted. From it the intervals lower_rule
+        and upper_rule are computed: how many documents readers would count. none leaves these intervals out. [default:
+        the table in the package]
     reference
-        Folder of an audit of similar news; its labels are added to the table of --rule-error. May be repeated.
-        [default: none]
+        Folder with the results of `corefsample audit estimate` for similar news, whose numbers are added to the table
+        of other rules. [default: none]
     part_size
         Approximate number of documents in a part of the work; the results do not depend on it.
     """

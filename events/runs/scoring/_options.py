@@ -19,7 +19,8 @@ class ReadingOptions(Options):
     Attributes
     ----------
     pipeline
-        Name or folder of the spaCy pipeline that parses news, or corpora without a parse.
+        Name or folder of the spaCy pipeline that parses the texts, such as en_core_web_sm. Required for news, and for
+        annotated corpora without a parse.
     date_format
         Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
     date_column
@@ -103,9 +104,9 @@ class ScoringOptions(
     min_prob
         Least probability of a candidate antecedent that is written to the file.
     clusters
-        Also write one clustering of each document, in CorefUD, beside --out. map: the likeliest antecedents; sample:
-        one sampled clustering; other names: the clustering with the smallest expected loss of that name. [default:
-        only scores are written]
+        Also write one clustering of each document, in CorefUD, beside the scores. map: the likeliest antecedents;
+        sample: one sampled clustering; other names: the clustering with the smallest expected loss of that name.
+        [default: only scores are written]
     """
 
     model: str | None = option(default=None, metavar="FILE")

@@ -129,7 +129,7 @@ def test_removed_codes_are_gone_with_their_aliases_and_leave_the_shared_ones_to_
 
 CASES = (TEST_DATA / "refused_lexicons.txt").read_text(encoding="utf-8")
 REFUSED: list[tuple[Any, str]] = re.findall(r"^===\n(.*?)\n-> ([^\n]*)$", CASES, flags=re.M | re.S)
-REFUSED += [("", "yaml: file: "), (b"version: 1\nname: \xff\xfe", "must be YAML in UTF-8, got: ")]
+REFUSED += [("", "yaml: Expected `object`"), (b"version: 1\nname: \xff\xfe", "must be YAML in UTF-8, got: ")]
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED, ids=[message for _, message in REFUSED])

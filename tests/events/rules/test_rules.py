@@ -87,7 +87,7 @@ def test_an_unknown_rule_or_preset_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"rule must be one of arrest, arson, attack, .*, or a path .*'war'"):
         load_rules("war")
     with pytest.raises(
-        ParameterError, match=r"preset must be one of paper, extended, asserted \(attack\), got 'strict'"
+        ParameterError, match=r"preset must be one of paper, extended, asserted for the rule attack, got 'strict'"
     ):
         load_rules("attack", "strict")
 
