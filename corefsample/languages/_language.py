@@ -34,7 +34,7 @@ _UNKNOWN_CODES = ("", "xx", "mul", "und", NONE)  # of spaCy's multilingual pipel
 Words = tuple[str, ...]
 DescriptionClass = Literal[
     "person", "officer", "politician", "armed", "company", "party", "school", "media", "body", "country", "city",
-    "area", "team", "members",
+    "area", "team", "members", "state", "other",
 ]  # fmt: skip
 Kind = Literal["personal", "possessive", "reflexive", "demonstrative", "relative", "indefinite", "existential"]
 

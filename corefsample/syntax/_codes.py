@@ -66,9 +66,12 @@ Meaning = numbered(
     "PERHAPS_EVENT PERHAPS_ABSTRACT PERHAPS_PERSON"
 )
 # Classes of what a description can mean: bits, because "the group" may mean a band or a company.
-Naming = bits("PERSON OFFICER POLITICIAN ARMED COMPANY PARTY SCHOOL MEDIA BODY COUNTRY CITY AREA TEAM MEMBERS")
+Naming = bits(
+    "PERSON OFFICER POLITICIAN ARMED COMPANY PARTY SCHOOL MEDIA BODY COUNTRY CITY AREA TEAM MEMBERS STATE OTHER"
+)
 OCCUPATIONS = Naming.OFFICER | Naming.POLITICIAN
 ORGANISATIONS = Naming.ARMED | Naming.COMPANY | Naming.PARTY | Naming.SCHOOL | Naming.MEDIA | Naming.BODY | Naming.TEAM
+PLACES = Naming.COUNTRY | Naming.CITY | Naming.AREA
 # Columns of a word table.
 Column = numbered("FORM LEMMA ENDING STEM ACRONYM INITIAL UPOS KIND PERSON NUMBER GENDER MEANING NAMING QUOTE QUESTION")
 
@@ -87,5 +90,6 @@ def syntax_codes() -> str:
 
 def word_codes() -> dict[str, Any]:
     """Codes and limits of words by name, for hashes."""
-    limits = "OCCUPATIONS ORGANISATIONS STEM_LETTERS ENDING_LETTERS ACRONYM_LETTERS YEAR_LETTERS DJB2_START DJB2_FACTOR"
-    return {name: globals()[name] for name in f"Kind Number Gender Meaning Naming Column {limits}".split()}
+    groups = "OCCUPATIONS ORGANISATIONS PLACES"
+    limits = "STEM_LETTERS ENDING_LETTERS ACRONYM_LETTERS YEAR_LETTERS DJB2_START DJB2_FACTOR"
+    return {name: globals()[name] for name in f"Kind Number Gender Meaning Naming Column {groups} {limits}".split()}

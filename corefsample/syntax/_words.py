@@ -101,16 +101,17 @@ def _naming(text: str, lemma: str, upos: str, language: Language) -> int:
     if not language.descriptions:
         return 0
     if upos not in ("NOUN", "PROPN"):
-        return _namings(language).get(form, 0) if upos == "ADP" else 0
+        return _namings(language).get(form, 0) & (codes.PLACES | codes.Naming.OTHER)
     naming = _namings(language).get(lemma) or _namings(language).get(form, 0)
     meaning = _meaning(form, lemma, upos, language)
-    if meaning in (Meaning.PERSON, Meaning.GIVEN_NAME) or (upos == "NOUN" and meaning == Meaning.PERHAPS_PERSON):
+    perhaps_person = upos == "NOUN" and naming == 0 and meaning == Meaning.PERHAPS_PERSON
+    if perhaps_person or meaning in (Meaning.PERSON, Meaning.GIVEN_NAME):
         naming |= codes.Naming.PERSON
     if upos == "PROPN" and language.countries.get(form):
         naming |= codes.Naming.COUNTRY
-    if naming == 0 and (meaning == Meaning.GROUP or (upos == "PROPN" and _acronym(text))):
+    if naming == 0 and upos == "PROPN" and (meaning == Meaning.GROUP or _acronym(text)):
         naming = codes.ORGANISATIONS
-    return naming
+    return 0 if upos == "NOUN" and naming & codes.Naming.STATE else naming
 
 
 def _gender(form: str, lemma: str, upos: str, language: Language) -> int:

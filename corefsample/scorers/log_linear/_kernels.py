@@ -17,7 +17,7 @@ from corefsample._jit import inner_kernel, kernel
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
-from corefsample.scorers.log_linear.features._pair_kernels import Encoded, compare
+from corefsample.scorers.log_linear.features._pair_kernels import Encoded, compare, description_bonus
 
 
 @inner_kernel
@@ -73,7 +73,7 @@ def score_row(
         fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
         row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
         if with_bonus:
-            row[k] += codes.DESCRIPTION_BONUSES[pair[PairAtom.DESCRIBED]]
+            row[k] += description_bonus(doc, i, k, pair[PairAtom.DESCRIBED])
     score = 0.0
     for t in range(hashed.new.shape[1]):
         score += float(weights[new_bucket(hashed.new[i, t], hashed.new_best[t], best[0], best[1], mask)])

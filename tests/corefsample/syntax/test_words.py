@@ -14,7 +14,7 @@ from corefsample.languages._language import load_language
 from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._words import WordTable, language_hash, word_hash
 
-LISTS = 1545507266
+LISTS = 261496240
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 

@@ -14,7 +14,11 @@ from corefsample import ScoredDocument
 from events.commands import ScoreOptions, run_score
 
 RIGHT, WRONG = 0.5, 0.2  # least probability of the right name, and most of a wrong one
-ALLOWED = {"en_core_web_sm": 6, "en_gum_ud": 9}  # misses
+MISSES = {  # allowed, of 20, 20 and 32 texts
+    "description_probes": {EN_CORE_WEB_SM: 1, EN_GUM_UD: 5},
+    "description_probes_kept": {EN_CORE_WEB_SM: 8, EN_GUM_UD: 13},
+    "description_probes_wrong": {EN_CORE_WEB_SM: 3, EN_GUM_UD: 3},
+}
 
 
 class Probe(NamedTuple):
@@ -26,11 +30,9 @@ class Probe(NamedTuple):
     wrong: str
 
 
-PROBES = [
-    Probe(*(part.strip() for part in line.split("|")))
-    for line in (TEST_DATA / "description_probes.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-]
+def probes(name: str) -> list[Probe]:
+    lines = (TEST_DATA / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [Probe(*(part.strip() for part in line.split("|"))) for line in lines if not line.startswith("#")]
 
 
 def linked(document: ScoredDocument, description: str, name: str) -> float:
@@ -45,17 +47,19 @@ def linked(document: ScoredDocument, description: str, name: str) -> float:
 
 
 @pytest.mark.parametrize("pipeline", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda path: path.name)
-def test_a_description_means_the_name_that_a_reader_would_say(pipeline: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("texts", MISSES)
+def test_a_description_means_the_name_that_a_reader_would_say(texts: str, pipeline: Path, tmp_path: Path) -> None:
     if not pipeline.exists():
         pytest.skip(f"needs {pipeline}")
-    news, rows = tmp_path / "news.csv", [(n, "1999-05-03", probe.text) for n, probe in enumerate(PROBES)]
+    news, expected = tmp_path / "news.csv", probes(texts)
+    rows = [(n, "1999-05-03", probe.text) for n, probe in enumerate(expected)]
     with open(news, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("doc_id", "date", "text"), *rows])
     run_score(str(news), ScoreOptions(out=str(tmp_path / "scored.jsonl"), pipeline=str(pipeline)))
     misses = []
     for document in cs.read_documents(tmp_path / "scored.jsonl"):
-        probe = PROBES[int(document.doc_id)]
+        probe = expected[int(document.doc_id)]
         right, wrong = (linked(document, probe.description, name) for name in (probe.right, probe.wrong))
-        if right < RIGHT or wrong > WRONG:
+        if (probe.right and right < RIGHT) or wrong > WRONG:
             misses.append((probe.text, round(right, 2), round(wrong, 2)))
-    assert len(misses) <= ALLOWED[pipeline.name], "\n".join(map(str, misses))
+    assert len(misses) <= MISSES[texts][pipeline], "\n".join(map(str, misses))

@@ -67,6 +67,9 @@ def fill_head(text: Text, i: int, last: int, kind: int, atoms: Words32, facts: W
     naming = text.words[last, Column.NAMING]
     if group == codes.CLASS_NAME:
         naming = name_naming(text, i, last, gender, facts)
+    for t in range(text.mentions[i, 0], last):
+        if group == codes.CLASS_DEFINITE and text.words[t, Column.NAMING] & U32(Naming.OTHER) != 0:
+            naming = U32(0)  # "the other company"
     atoms[i, Atom.NAMING] = facts[i, Fact.NAMING] = naming
 
 
@@ -78,10 +81,10 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
     last word, an apposition or the members that it modifies ("FMLN rebels"), an earlier name with its last word, and
     the preposition before it ("in"). An apposition also replaces the classes of any organisation.
     """
-    h, g = text.mentions[i, 2], text.governor[text.mentions[i, 2]]
+    s, h, g = text.mentions[i, 0], text.mentions[i, 2], text.governor[text.mentions[i, 2]]
     naming = U32(0)
-    for t in range(text.mentions[i, 0], last):
-        if t == h or (text.head[t] == h and text.link[t] != Role.POSSESSOR):
+    for t in range(s, last):
+        if t == h or (s <= text.head[t] <= last and text.link[t] != Role.POSSESSOR):
             title = text.words[t, Column.UPOS] == Upos.NOUN or text.words[t, Column.MEANING] == Meaning.PERSON
             naming |= text.words[t, Column.NAMING] if title else text.words[t, Column.NAMING] & U32(Naming.PERSON)
     if naming == 0 and (gender == Gender.MALE or gender == Gender.FEMALE):
@@ -104,7 +107,7 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
     if naming == 0:
         for k in range(i - 1, -1, -1):
             if facts[k, Fact.CLASS] == codes.CLASS_NAME and facts[k, Fact.NAMING] != 0:
-                for t in range(text.mentions[k, 0], text.mentions[k, 1]):
+                for t in range(text.mentions[k, 0], effective_head(text, k) + 1):
                     if text.words[t, Column.LEMMA] == text.words[last, Column.LEMMA]:
                         return U32(facts[k, Fact.NAMING])
     if naming == 0 and text.marker[h] >= 0:

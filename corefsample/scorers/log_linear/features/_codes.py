@@ -115,10 +115,12 @@ MOST_SPOKEN, SPOKEN_FACTORS = 2, (3, 6)
 # Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.
 CLASH_PENALTY = 5.0
-# Added to the score of a bare description and a name close by that it can mean: a name of its class, perhaps of its
-# class, or of which nothing is known. They are not added in training, whose texts have 60 such descriptions, and would
-# teach that a third of them mean the name; in news most do.
-DESCRIPTION_BONUSES = (0.0, 5.0, 5.5, 4.0)
+# Added to the score of a new description and a name close by that it can mean: a name of its class, perhaps of its
+# class, or of which nothing is known. More is added for a name that is a subject, and for a group and its members,
+# whose numbers differ. Nothing is added in training, whose texts have few such descriptions.
+DESCRIPTION_BONUSES = (0.0, 6.5, 4.5, 4.0)
+UNKNOWN_NAME = 3  # index of names of which nothing is known, and of persons of whom nothing else is
+SUBJECT_BONUS, MEMBERS_BONUS, MODIFIED_PENALTY = 1.5, 2.0, 1.0
 DESCRIBED_WITHIN = 3  # code of the distance in sentences: up to two apart
 BEST_MATCH, BEST_NEAR, BEST_FACTOR = 1, 2, 64
 

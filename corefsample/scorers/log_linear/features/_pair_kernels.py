@@ -16,7 +16,7 @@ from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, Gender, Naming, Number
+from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, PLACES, Gender, Meaning, Naming, Number, Role
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
 
@@ -238,21 +238,49 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 
 
 @inner_kernel
-def described(doc: Encoded, i: int, code: int, sentences: int) -> int:
-    """Index in `DESCRIPTION_BONUSES`: above 0 for a new description without modifiers and a name close by.
+def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
+    """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
-    A description of a person, but not of the members of a group, must be singular, and the class of the name known.
+    An acronym that was read as a noun is a name. A singular description can also mean an indefinite noun of its class.
     """
-    how = (code - 1) // codes.MATCH_FACTOR - codes.M_DESCRIBES
-    if how < 0 or how > 2 or sentences > codes.DESCRIBED_WITHIN:
+    atoms, facts, naming = doc.atoms, doc.facts, doc.facts[i, Fact.NAMING]
+    if naming == 0 or facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or sentences > codes.DESCRIBED_WITHIN:
         return 0
-    atoms, naming = doc.atoms, doc.facts[i, Fact.NAMING]
-    if atoms[i, Atom.MODIFIERS] + atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE] != 0:
+    if atoms[i, Atom.MODIFIERS] > 1 or atoms[i, Atom.AFTER] + atoms[i, Atom.SAME_BEFORE] + atoms[i, Atom.HEAD_BEFORE]:
         return 0
-    of_person = naming & (Naming.PERSON | Naming.MEMBERS) == Naming.PERSON
-    if of_person and (how == 2 or doc.facts[i, Fact.NUMBER] != Number.SINGULAR):
+    singular, naming_k = facts[i, Fact.NUMBER] == Number.SINGULAR, facts[k, Fact.NAMING]
+    how = (code - 1) // codes.MATCH_FACTOR
+    if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0:
+        how = description_match(naming, ORGANISATIONS)
+    elif how == codes.M_NONE and facts[k, Fact.CLASS] == codes.CLASS_INDEFINITE:
+        of_one_class = naming & naming_k & ~U32(Naming.PERSON) != 0
+        return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
+    if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
-    return how + 1
+    if naming_k == PLACES:  # by a preposition alone
+        how = codes.M_DESCRIBES_UNKNOWN
+    index = 1 + how - codes.M_DESCRIBES
+    if naming & Naming.MEMBERS:
+        return 0 if naming_k & Naming.PERSON else index
+    perhaps_person = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
+    if not singular or perhaps_person or (naming & Naming.PERSON and not agrees):
+        return 0
+    if index == codes.UNKNOWN_NAME:  # countries are listed; it is rarely a person or an area
+        return 0 if naming & (Naming.PERSON | Naming.COUNTRY | Naming.AREA) else index
+    return codes.UNKNOWN_NAME if index == 1 and naming & naming_k == Naming.PERSON else index
+
+
+@inner_kernel
+def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
+    """What is added to the score of a pair with this index of `described`."""
+    if index == 0:
+        return 0.0
+    bonus: float = codes.DESCRIPTION_BONUSES[index] - codes.MODIFIED_PENALTY * (doc.atoms[i, Atom.MODIFIERS] != 0)
+    if index != codes.UNKNOWN_NAME:
+        bonus += codes.MEMBERS_BONUS * is_of_members(doc, i, k)
+    elif doc.facts[i, Fact.NAMING] & PLACES:
+        return bonus
+    return bonus + codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
 
 
 @inner_kernel
@@ -303,7 +331,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.OTHERS_BETWEEN] = n_others if n_others < codes.MOST_OTHERS else codes.MOST_OTHERS
     quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
-    pair[PairAtom.DESCRIBED] = described(doc, i, code, pair[PairAtom.SENTENCES])
+    pair[PairAtom.DESCRIBED] = described(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
     pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME

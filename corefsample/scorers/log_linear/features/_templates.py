@@ -22,15 +22,17 @@ Atoms of a mention
     names), share (of a pronoun among pronouns); style, dialogue (of the document: sentence length, interjections, first
     and second persons), sentence (interjection first, question, short; and the sentence before); naming (what a
     description can mean, and what a name means, by the lists `descriptions` of the language and by the text around the
-    name), partial (1 in training texts in which only some kinds of entities are annotated).
+    name), partial (1 in training texts in which only some kinds of entities are annotated), spoken (of "I",
+    "we" and "you": how often this speaker and others spoke of that person before; the number of speakers).
     A head, lemma or word that is not in the model's vocabulary is replaced by its ending.
 Atoms of a pair
     sentences, mentions (distance); match (of strings, heads, modifiers and numerals; of a description with what a name
     means); overlap (nested, adjacent);
     syntax (how the heads hang together in one sentence); agree; agreeing_between, names_between, pronouns_between
     (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
-    whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a description without modifiers and
-    a name close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`).
+    whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a new description and a name
+    close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`); speakers (whether one speaker says both,
+    turns between them, the number of speakers).
 """
 
 from __future__ import annotations

@@ -512,6 +512,28 @@ def test_one_person_and_several_have_a_score_reduced_by_the_penalty() -> None:
 # --- what the English model makes of it --------------------------------------------------------------------
 
 
+@pytest.mark.kernels
+@pytest.mark.parametrize(
+    ("name", "description", "bonus"),
+    [
+        ("ZYX ZYX PROPN 2 nsubj", "old old ADJ 3 amod\nrebels rebel", 4.5 + 1.5 + 2.0 - 1.0),
+        ("ZYX ZYX PROPN 2 obj", "airline airline", 4.5),
+        ("Zyx Zyx PROPN 2 nsubj", "airline airline", 4.0 + 1.5),
+        ("Zyx Zyx PROPN 2 nsubj", "city city", 4.0),
+        ("in in ADP 2 case\nZyx Zyx PROPN 3 obl", "city city", 4.0),
+        ("Zyx Zyx PROPN 2 nsubj", "dog dog", 0.0),
+    ],
+)
+def test_the_score_of_a_description_and_a_name_is_raised(name: str, description: str, bonus: float) -> None:
+    n_modifiers = description.count("\n")
+    sentence = f"the the DET {2 + n_modifiers} det\n{description} NOUN 0 root"
+    tokens = reference.parsed(f"{name}\nwent go VERB 0 root\n\n{sentence}")
+    first, head = name.count("\n"), len(tokens) - 1
+    mentions = [(first, first + 1, first), (first + 2, head + 1, head)]
+    distribution = model(scale=0.0).pruned_score(tokens, mentions, min_prob=0.0, scheme="ud2").distribution
+    assert np.log(distribution.probs[0] / distribution.new_probs[1]) == pytest.approx(bonus)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("pronoun", ["He", "She"])
 def test_he_and_she_do_not_take_plural_nouns(pronoun: str, scheme: str) -> None:
