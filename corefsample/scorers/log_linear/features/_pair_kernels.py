@@ -278,9 +278,9 @@ def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
     bonus: float = codes.DESCRIPTION_BONUSES[index] - codes.MODIFIED_PENALTY * (doc.atoms[i, Atom.MODIFIERS] != 0)
     if index != codes.UNKNOWN_NAME:
         bonus += codes.MEMBERS_BONUS * is_of_members(doc, i, k)
-    elif doc.facts[i, Fact.NAMING] & PLACES:
-        return bonus
-    return bonus + codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
+    if index != codes.UNKNOWN_NAME or doc.facts[i, Fact.NAMING] & PLACES == 0:
+        bonus += codes.SUBJECT_BONUS * (doc.role[doc.mentions[k, 2]] == Role.SUBJECT)
+    return bonus
 
 
 @inner_kernel
