@@ -240,7 +240,7 @@ class WordTable:
         ParameterError
             If ``xpos`` or ``feats`` has a value that is not a string.
         """
-        xpos, feats = _extra_strings(tokens, "xpos"), _with_zeros(tokens, _extra_strings(tokens, "feats"))
+        xpos, feats = extra_strings(tokens, "xpos"), _with_zeros(tokens, extra_strings(tokens, "feats"))
         owner = repeat(language or load_language(ENGLISH), len(tokens))
         rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
         return cls(np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy())
@@ -315,7 +315,7 @@ def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
 _AGREEING = ("Person=", "Number=", "Gender=")
 
 
-def _extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
+def extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
     """A further list of the tokens as strings, "" where missing."""
     column = tokens.extra.get(name)
     if column is None:

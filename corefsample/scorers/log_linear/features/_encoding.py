@@ -21,7 +21,7 @@ from corefsample.scorers.log_linear.features._encoding_kernels import Text
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._words import WordTable, language_hash
+from corefsample.syntax._words import WordTable, extra_strings, language_hash
 
 VERSION = 2  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
 
@@ -39,8 +39,8 @@ def features_hash(language: Language) -> int:
 def speaker_numbers(tokens: Tokens) -> Ints32:
     """Number of each token's speaker, from 1; 0 where the document names nobody."""
     numbers: dict[str, int] = dict.fromkeys(NO_SPEAKER, 0)
-    names = tokens.extra.get(SPEAKER, [""] * len(tokens))
     n_unnamed = len(numbers) - 1
+    names = extra_strings(tokens, SPEAKER)
     return np.array([numbers.setdefault(name, len(numbers) - n_unnamed) for name in names], np.int32)
 
 
@@ -84,8 +84,8 @@ class Encoder:
         Raises
         ------
         ParameterError
-            If the labels fit no scheme or are ambiguous, mentions break their rules, or ``xpos`` or ``feats`` has a
-            value that is not a string.
+            If the labels fit no scheme or are ambiguous, mentions break their rules, or ``xpos``, ``feats`` or
+            ``speaker`` has a value that is not a string.
         """
         spans, language = checked_mentions(mentions, len(tokens)), self.language
         tokens = language.adapted(tokens)

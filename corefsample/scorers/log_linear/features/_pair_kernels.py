@@ -288,7 +288,8 @@ def speakers(facts: Words32, i: int, k: int) -> int:
     """Code of the turns between two mentions, whether one speaker says both, and how many speakers there are."""
     if facts[i, Fact.SPEAKER] == 0 or facts[k, Fact.SPEAKER] == 0:
         return 0
-    turns = 0 + facts[i, Fact.TURN] - facts[k, Fact.TURN]
+    turn_i, turn_k = 0 + facts[i, Fact.TURN], 0 + facts[k, Fact.TURN]  # sums are signed
+    turns = turn_i - turn_k if turn_i > turn_k else turn_k - turn_i
     same = facts[i, Fact.SPEAKER] == facts[k, Fact.SPEAKER]
     n_turns = turns if turns < codes.MOST_TURNS else codes.MOST_TURNS
     code: int = 1 + n_turns + codes.SAME_SPEAKER * same + codes.SPEAKERS_FACTOR * (0 + facts[i, Fact.SPEAKERS])

@@ -33,7 +33,7 @@ from corefsample.syntax._words import word_hash
 # --- any document ------------------------------------------------------------------------------------------
 
 # Of all atoms below: another number means that features have changed, which VERSION in `_encoding` must say.
-ATOMS_OF_DRAWN_TEXTS = 1339780505
+ATOMS_OF_DRAWN_TEXTS = 189140118
 
 
 @pytest.mark.kernels
@@ -396,6 +396,12 @@ def test_speakers_matter_by_who_is_who_and_not_by_name(unnamed: str) -> None:
     )
     assert atoms(first) == atoms(second)
     assert pairs_of(first) == pairs_of(second)
+
+
+def test_a_speaker_that_is_no_string_is_rejected() -> None:
+    tokens = dataclasses.replace(ranking_references.parsed("I I PRON 0 root"), extra={"speaker": [7]})
+    with pytest.raises(ParameterError, match=r"^tokens.speaker\[0\] must be a string, got 7"):
+        encoded(tokens, [(0, 1, 0)])
 
 
 @pytest.mark.kernels
