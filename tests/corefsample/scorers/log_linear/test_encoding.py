@@ -207,6 +207,7 @@ def test_a_new_description_is_up_to_two_sentences_behind_a_name_that_it_can_mean
         ("a/DET woman/NOUN", "the/DET teacher/NOUN", 0),
         ("some/DET companies/NOUN/company", "the/DET firm/NOUN", 0),
         ("every/DET firm/NOUN", "the/DET company/NOUN", 0),
+        ("gunmen/NOUN/gunman", "the/DET attackers/NOUN/attacker", 1),
     ],
 )
 def test_what_a_description_can_mean_is_known_from_its_class_and_the_name(
