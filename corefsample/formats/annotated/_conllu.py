@@ -337,8 +337,8 @@ def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> Sen
     blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
     text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
     doc_id = re.sub(r"[/\s]", "_", document.doc_id)
-    speaker = document.tokens.extra[SPEAKER][start] if SPEAKER in document.tokens.extra else ""
-    spoken = [] if speaker in NO_SPEAKER else [f"# {SPEAKER} = {speaker}"]
+    speakers = document.tokens.extra.get(SPEAKER, [""] * end)[start:end]
+    spoken = [f"# {SPEAKER} = {speaker}" for speaker in speakers if speaker and speaker not in NO_SPEAKER][:1]
     return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", *spoken, f"# text = {text}"))
 
 

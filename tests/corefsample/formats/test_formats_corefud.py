@@ -712,3 +712,11 @@ def test_the_speaker_of_a_sentence_is_that_of_its_tokens_and_is_written_back() -
     assert read_one(written([document])[0]) == document
     anew = dataclasses.replace(document, sentences=())
     assert read_one(written([anew])[0]).tokens.extra["speaker"] == document.tokens.extra["speaker"]
+
+
+def test_the_speaker_that_is_written_is_the_first_who_is_named_in_the_sentence() -> None:
+    document = read_one("".join(words("", "", comments=each) for each in [header(), [], []]))
+    extra = {**document.tokens.extra, "speaker": [None, None, "-", "Bob", "", "_"]}
+    tokens = dataclasses.replace(document.tokens, extra=extra)
+    anew = dataclasses.replace(document, tokens=tokens, sentences=())
+    assert read_one(written([anew])[0]).tokens.extra["speaker"] == ["", "", "Bob", "Bob", "", ""]

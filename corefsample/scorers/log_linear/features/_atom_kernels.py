@@ -87,6 +87,8 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
         if t == h or (s <= text.head[t] <= last and text.link[t] != Role.POSSESSOR):
             title = text.words[t, Column.UPOS] == Upos.NOUN or text.words[t, Column.MEANING] == Meaning.PERSON
             naming |= text.words[t, Column.NAMING] if title else text.words[t, Column.NAMING] & U32(Naming.PERSON)
+    if gender == Gender.COLLECTIVE and naming == Naming.PERSON:  # "European Commission"
+        naming = U32(0)
     if naming == 0 and (gender == Gender.MALE or gender == Gender.FEMALE):
         naming = U32(Naming.PERSON)
     if naming == 0:
@@ -97,6 +99,8 @@ def name_naming(text: Text, i: int, last: int, gender: np.uint32, facts: Words32
             of_members = text.words[g, Column.NAMING] & U32(Naming.MEMBERS) != 0
             if text.link[h] == Role.APPOSITION or (text.link[h] == Role.COMPOUND and of_members):
                 by_context = text.words[g, Column.NAMING]
+                if text.link[h] == Role.COMPOUND:  # the name is that of their group
+                    by_context &= ~U32(Naming.PERSON)
         for t in range(h + 1, text.head.shape[0]):
             if t > h + codes.APPOSITION_WORDS:
                 break

@@ -241,7 +241,8 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
-    An acronym that was read as a noun is a name. A singular description can also mean an indefinite noun of its class.
+    An acronym that was read as a noun is a name. A description can also mean an indefinite noun of its class: a
+    singular one, or members of a group.
     """
     atoms, facts, naming = doc.atoms, doc.facts, doc.facts[i, Fact.NAMING]
     if naming == 0 or facts[i, Fact.CLASS] != codes.CLASS_DEFINITE or sentences > codes.DESCRIBED_WITHIN:
@@ -250,18 +251,23 @@ def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: b
         return 0
     singular, naming_k = facts[i, Fact.NUMBER] == Number.SINGULAR, facts[k, Fact.NAMING]
     how = (code - 1) // codes.MATCH_FACTOR
-    if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0:
+    if how == codes.M_NONE and facts[k, Fact.ACRONYM] != 0 and naming_k == 0:
         how = description_match(naming, ORGANISATIONS)
-    elif how == codes.M_NONE and facts[k, Fact.CLASS] == codes.CLASS_INDEFINITE:
+    elif how == codes.M_WITHIN_BARE or how == codes.M_WITHIN:  # "President Ruiz": the president
+        how = description_match(naming, naming_k) if facts[k, Fact.CLASS] == codes.CLASS_NAME else how
+    elif how == codes.M_NONE and (atoms[k, Atom.KIND] == codes.INDEFINITE or atoms[k, Atom.KIND] == codes.BARE_PLURAL):
         of_one_class = naming & naming_k & ~U32(Naming.PERSON) != 0
-        return int(of_one_class and singular and facts[k, Fact.NUMBER] == Number.SINGULAR)
+        alike_in_number = facts[k, Fact.NUMBER] == facts[i, Fact.NUMBER] and (singular or naming & Naming.MEMBERS != 0)
+        return int(of_one_class and alike_in_number)
+    elif how == codes.M_DESCRIBES and naming & naming_k & OCCUPATIONS:  # another title than the description
+        how = codes.M_MAY_DESCRIBE
     if not codes.M_DESCRIBES <= how <= codes.M_DESCRIBES_UNKNOWN or atoms[k, Atom.MEANING] == Meaning.TIME:
         return 0
     if naming_k == PLACES:  # by a preposition alone
         how = codes.M_DESCRIBES_UNKNOWN
     index = 1 + how - codes.M_DESCRIBES
     if naming & Naming.MEMBERS:
-        return 0 if naming_k & Naming.PERSON else index
+        return 0 if singular or naming_k & Naming.PERSON else index
     perhaps_person = naming == Naming.PERSON and atoms[i, Atom.MEANING] == Meaning.PERHAPS_PERSON
     if not singular or perhaps_person or (naming & Naming.PERSON and not agrees):
         return 0

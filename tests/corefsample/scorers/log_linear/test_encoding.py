@@ -177,10 +177,11 @@ def test_a_new_description_is_up_to_two_sentences_behind_a_name_that_it_can_mean
 @pytest.mark.parametrize(
     ("name", "description", "index"),
     [
-        ("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", 1),
-        ("Liberation/PROPN Front/PROPN", "the/DET old/ADJ rebel/NOUN", 1),
-        ("Liberation/PROPN Front/PROPN", "the/DET very/ADJ old/ADJ rebel/NOUN", 0),
-        ("Liberation/PROPN Front/PROPN", "the/DET other/ADJ rebel/NOUN", 0),
+        ("Liberation/PROPN Front/PROPN", "the/DET rebels/NOUN/rebel", 1),
+        ("Liberation/PROPN Front/PROPN", "the/DET old/ADJ rebels/NOUN/rebel", 1),
+        ("Liberation/PROPN Front/PROPN", "the/DET very/ADJ old/ADJ rebels/NOUN/rebel", 0),
+        ("Liberation/PROPN Front/PROPN", "the/DET other/ADJ rebels/NOUN/rebel", 0),
+        ("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", 0),  # one member is not the group
         ("Liberation/PROPN Front/PROPN", "the/DET army/NOUN", 0),  # needs no name before it
         ("ZYX/NOUN", "the/DET company/NOUN", 2),
         ("Sunday/PROPN", "the/DET company/NOUN", 0),
@@ -193,6 +194,9 @@ def test_a_new_description_is_up_to_two_sentences_behind_a_name_that_it_can_mean
         ("Mrs./PROPN Zyx/PROPN", "the/DET boy/NOUN", 0),
         ("Mrs./PROPN Zyx/PROPN", "the/DET carburetor/NOUN", 0),
         ("Mrs./PROPN Zyx/PROPN", "the/DET president/NOUN", 2),
+        # The title itself, and another one.
+        ("President/PROPN Zyx/PROPN", "the/DET president/NOUN", 1),
+        ("Senator/PROPN Zyx/PROPN", "the/DET president/NOUN", 2),
         # A name of which nothing is known is a city's rather than a country's or a person's.
         ("Zyx/PROPN", "the/DET city/NOUN", 3),
         ("Zyx/PROPN", "the/DET country/NOUN", 0),
@@ -202,6 +206,8 @@ def test_a_new_description_is_up_to_two_sentences_behind_a_name_that_it_can_mean
         ("a/DET school/NOUN", "the/DET company/NOUN", 0),
         ("a/DET woman/NOUN", "the/DET teacher/NOUN", 0),
         ("some/DET companies/NOUN/company", "the/DET firm/NOUN", 0),
+        ("every/DET firm/NOUN", "the/DET company/NOUN", 0),
+        ("gunmen/NOUN/gunman", "the/DET attackers/NOUN/attacker", 1),
     ],
 )
 def test_what_a_description_can_mean_is_known_from_its_class_and_the_name(
