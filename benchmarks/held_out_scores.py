@@ -62,7 +62,10 @@ def blocks() -> tuple[tuple[str, ...], ...]:
 
 
 class ScoreCache:
-    """Scored documents in a folder, one file for each model, named after the genres that the model did not see."""
+    """Scored documents in a folder, one file for each model, named after the genres that the model did not see.
+
+    The names do not say the recipe: another recipe needs another folder.
+    """
 
     def __init__(self, folder: Path, *, n_processes: int = 2, orders: int = 1) -> None:
         folder.mkdir(parents=True, exist_ok=True)

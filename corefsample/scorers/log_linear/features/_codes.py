@@ -110,7 +110,8 @@ QUOTED_TOGETHER, QUOTED_APART = 3, 4
 MOST_NAMES, MOST_OTHERS = 8, 7
 # Who speaks: turns between two mentions, whether one speaker says both, and the number of speakers of the document.
 MOST_TURNS, SAME_SPEAKER, MOST_SPEAKERS, SPEAKERS_FACTOR = 3, 4, 3, 8
-# How often the speaker spoke of this person before, whether others of the other one, and the number of speakers.
+# How often the speaker spoke of this person before, whether others said "you" of "I" (or the reverse), and the
+# number of speakers.
 MOST_SPOKEN, SPOKEN_FACTORS = 2, (3, 6)
 # Subtracted from the score of one person and several. Training has too few of these pairs to learn how rare links of
 # them are: a pronoun "he" whose only candidate is a plural noun would take it.

@@ -23,7 +23,7 @@ from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._words import WordTable, extra_strings, language_hash
 
-VERSION = 2  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
+VERSION = 3  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
 
 
 @cache

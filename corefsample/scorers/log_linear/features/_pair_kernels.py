@@ -291,8 +291,8 @@ def description_bonus(doc: Encoded, i: int, k: int, index: int) -> float:
 
 @inner_kernel
 def speakers(facts: Words32, i: int, k: int) -> int:
-    """Code of the turns between two mentions, whether one speaker says both, and how many speakers there are."""
-    if facts[i, Fact.SPEAKER] == 0 or facts[k, Fact.SPEAKER] == 0:
+    """Code of turns between "I", "we" or "you" and a candidate, of one speaker or two, and of how many there are."""
+    if facts[i, Fact.CLASS] != codes.CLASS_SPEAKER or facts[i, Fact.SPEAKER] == 0 or facts[k, Fact.SPEAKER] == 0:
         return 0
     turn_i, turn_k = 0 + facts[i, Fact.TURN], 0 + facts[k, Fact.TURN]  # sums are signed
     turns = turn_i - turn_k if turn_i > turn_k else turn_k - turn_i
