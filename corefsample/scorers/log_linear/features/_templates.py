@@ -31,8 +31,8 @@ Atoms of a pair
     syntax (how the heads hang together in one sentence); agree; agreeing_between, names_between, pronouns_between
     (like pronouns), others_between (of "I" the second persons and the reverse); quotes; clash (one person and several,
     whose score is reduced by `CLASH_PENALTY` whatever the weights are); described (a new description and a name
-    close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`); speakers (of "I", "we" and "you": whether
-    one speaker says both, turns between them, the number of speakers).
+    close by that it can mean, whose score is raised by `DESCRIPTION_BONUSES`); speakers (of "I", "we" and "you":
+    whether one speaker says both, turns between them, the number of speakers).
 """
 
 from __future__ import annotations

@@ -381,6 +381,7 @@ def test_pairs_know_who_speaks_and_how_many_turns_lie_between() -> None:
     assert codes_of[4, 0] == 1 + 3 + 4 + 24
     assert codes_of[5, 4] == codes_of[5, 0] == 0  # nobody says "me"
     assert pairs_of(said("Ann: I", "I"))[1, 0]["speakers"] == 0
+    assert pairs_of(said("Ann: I he"))[1, 0]["speakers"] == 0
     assert pairs_of(said("Ann: I", "Bob: I"))[1, 0]["speakers"] == 1 + 1 + 16
 
 
