@@ -299,7 +299,7 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
 
 @inner_kernel
 def spoken_before(facts: Words32, i: int) -> int:
-    """Code of how often the speaker of i said this person before, and whether others said the other one ("you" for "I")."""
+    """Code of how often the speaker of i said this person before, and whether others said the other ("you", "I")."""
     same, others = 0, 0
     for k in range(i):
         plural_i, plural_k = facts[i, Fact.NUMBER] == Number.PLURAL, facts[k, Fact.NUMBER] == Number.PLURAL
