@@ -20,7 +20,7 @@ INTEGER_COLUMNS = ("head", "sent")
 TOKEN_COLUMNS = (*STRING_COLUMNS, *INTEGER_COLUMNS)
 EMPTY_COLUMN = "empty"  # further list: form of an empty node ("_"), a token without text; "" of words
 WRITTEN = "written"  # further list: words as the document has them, where another case of them was parsed
-SPEAKER = "speaker"  # further list: who says each token, by any name; one of NO_SPEAKER where nobody is named
+SPEAKER = "speaker"  # further list: who says each token, by any name; one of NO_SPEAKER where no speaker is named
 NO_SPEAKER = ("", "-", "_")
 _SHOWN_WORDS = 8
 

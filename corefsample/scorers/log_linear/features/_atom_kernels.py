@@ -300,17 +300,17 @@ def fill_salience(facts: Words32, groups: Ints32, atoms: Words32) -> None:
 @inner_kernel
 def spoken_before(facts: Words32, i: int) -> int:
     """Code of how often the speaker of i said this person before, and whether others said the other ("you", "I")."""
-    same, others = 0, 0
+    n_same, answered = 0, 0
     for k in range(i):
         plural_i, plural_k = facts[i, Fact.NUMBER] == Number.PLURAL, facts[k, Fact.NUMBER] == Number.PLURAL
         if facts[k, Fact.CLASS] == codes.CLASS_SPEAKER and plural_i == plural_k:
             same_speaker = facts[k, Fact.SPEAKER] == facts[i, Fact.SPEAKER]
             same_person = facts[k, Fact.PERSON] == facts[i, Fact.PERSON]
-            same += same_speaker and same_person
-            others |= not same_speaker and not same_person
-    by_others, by_speakers = codes.SPOKEN_FACTORS
-    n_same = same if same < codes.MOST_SPOKEN else codes.MOST_SPOKEN
-    code: int = 1 + n_same + by_others * others + by_speakers * (0 + facts[i, Fact.SPEAKERS])
+            n_same += same_speaker and same_person
+            answered |= not same_speaker and not same_person
+    by_answered, by_speakers = codes.SPOKEN_FACTORS
+    n_same = n_same if n_same < codes.MOST_SPOKEN else codes.MOST_SPOKEN
+    code: int = 1 + n_same + by_answered * answered + by_speakers * (0 + facts[i, Fact.SPEAKERS])
     return code
 
 

@@ -37,7 +37,7 @@ def features_hash(language: Language) -> int:
 
 
 def speaker_numbers(tokens: Tokens) -> Ints32:
-    """Number of each token's speaker, from 1; 0 where the document names nobody."""
+    """Number of each token's speaker, from 1; 0 where the document names no speaker."""
     numbers: dict[str, int] = dict.fromkeys(NO_SPEAKER, 0)
     n_unnamed = len(numbers) - 1
     names = extra_strings(tokens, SPEAKER)

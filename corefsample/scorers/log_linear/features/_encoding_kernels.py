@@ -103,7 +103,7 @@ class Text(NamedTuple):
     governor: Ints32
     marker: Ints32
     sent: Ints32
-    speaker: Ints32  # from 1; 0 where nobody is named
+    speaker: Ints32  # from 1; 0 where no speaker is named
     turn: Ints32  # number of changes of the speaker before the token
     mentions: Ints32
 
