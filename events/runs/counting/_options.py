@@ -47,7 +47,7 @@ class CountOptions(
     outcome
         Another event to count, true where one of several events is. "police_action=arrest|kill:POLICE", in quotes
         because of the shell, is an arrest or a killing by the police. EVENTS are rules that are counted; ACTORS are
-        codes of the lexicon, - for no named actor, or * for any. Alternatives are separated by |. [default: only
+        codes of the lexicon, - for no named actor, or * for any. A bar separates alternatives. [default: only
         those in rule files]
     filled
         Actors that count where a rule has default actors ("was arrested": by the police): those named in the text,
