@@ -183,7 +183,9 @@ def test_a_new_description_is_up_to_two_sentences_behind_a_name_that_it_can_mean
         ("Liberation/PROPN Front/PROPN", "the/DET other/ADJ rebels/NOUN/rebel", 0),
         ("Liberation/PROPN Front/PROPN", "the/DET rebel/NOUN", 0),  # one member is not the group
         ("Liberation/PROPN Front/PROPN", "the/DET army/NOUN", 0),  # needs no name before it
+        ("European/PROPN Commission/PROPN", "the/DET agency/NOUN", 1),  # no person by its nationality
         ("ZYX/NOUN", "the/DET company/NOUN", 2),
+        ("EDITOR/NOUN", "the/DET company/NOUN", 0),  # a noun in capitals that is no name
         ("Sunday/PROPN", "the/DET company/NOUN", 0),
         # Several companies are not one; the members of a group are no person.
         ("Acme/PROPN Corp/PROPN", "the/DET companies/NOUN/company", 0),
@@ -224,6 +226,7 @@ def test_what_a_description_can_mean_is_known_from_its_class_and_the_name(
         ("President President PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON POLITICIAN"),
         ("Zyx Zyx PROPN 0 root\n, , PUNCT 4 punct\na a DET 4 det\nuniversity university NOUN 1 appos", "SCHOOL"),
         ("Zyx Zyx PROPN 0 root", ""),
+        ("Zyx Zyx PROPN 2 compound\nrebels rebel NOUN 0 root", "ARMED MEMBERS"),
         # By its words: of a country, with a given name, after "in".
         ("Chile Chile PROPN 0 root", "COUNTRY"),
         ("Mary Mary PROPN 2 compound\nZyx Zyx PROPN 0 root", "PERSON"),
@@ -381,6 +384,7 @@ def test_pairs_know_who_speaks_and_how_many_turns_lie_between() -> None:
     assert codes_of[4, 0] == 1 + 3 + 4 + 24
     assert codes_of[5, 4] == codes_of[5, 0] == 0  # nobody says "me"
     assert pairs_of(said("Ann: I", "I"))[1, 0]["speakers"] == 0
+    assert pairs_of(said("Ann: I", "Bob: I", "Ann: I", "Bob: I", "Ann: I"))[4, 0]["speakers"] == 1 + 3 + 4 + 16
     assert pairs_of(said("Ann: I he"))[1, 0]["speakers"] == 0
     assert pairs_of(said("Ann: I", "Bob: I"))[1, 0]["speakers"] == 1 + 1 + 16
 
