@@ -12,7 +12,7 @@ from typing import Any
 from corefsample.errors import ParameterError
 
 _PACKAGE = "corefsample"
-REPORT_LIBRARIES = ("altair", "vl_convert")
+REPORT_LIBRARY = "vl_convert"
 _FOR_DEVELOPERS = ("bench", "dev", "docs", "notebooks", "test")  # extras that users do not need
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w.-]+)["']""")
 
@@ -55,5 +55,5 @@ def require_extra(module: str, package: str, extra: str) -> Any:
 
 
 def can_report() -> bool:
-    """Whether the libraries of the extra "report" are installed."""
-    return all(find_spec(name) is not None for name in REPORT_LIBRARIES)
+    """Whether the library of the extra "report" is installed."""
+    return find_spec(REPORT_LIBRARY) is not None

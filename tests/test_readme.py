@@ -159,7 +159,7 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     monkeypatch: pytest.MonkeyPatch,
     pipeline: tuple[Path, str],
 ) -> None:
-    pytest.importorskip("altair", reason="extra `report`")
+    pytest.importorskip("vl_convert", reason="extra `report`")
     folder, scheme = pipeline
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(ARTICLES, columns=["doc_id", "date", "text"]).to_csv("news.csv", index=False)

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
-import altair as alt
 import vl_convert
+
+Json = dict[str, Any]  # part of a Vega-Lite specification
 
 _BAND, _ONE_BEST = "#0072B2", "#D55E00"  # blue and vermilion of Okabe & Ito; the one best is also dashed
 _RULE_BAND = "#777"  # grey, for the interval with the error of the rule
 _OTHER = "#007A59"  # a darker bluish green, for a second actor
 # No aria, because the page describes its charts in words.
-_STEPS: dict[str, Any] = {"aria": False, "interpolate": "step-after", "clip": True}
+_STEPS: Json = {"aria": False, "interpolate": "step-after", "clip": True}
+_POINT: Json = {"type": "point", "aria": False, "filled": True, "opacity": 1}
+_DIAMOND: Json = {"shape": {"value": "diamond"}}
 
 
-def band_chart(*, small: bool = False) -> dict[str, Any]:
+def band_chart(*, small: bool = False) -> Json:
     """Vega specification of one actor's band: interval, posterior mean, one best, and a cursor on one period.
 
     A count belongs to a whole period, so all lines are steps. The data set ``counts`` has one row per period, and the
@@ -34,90 +36,115 @@ def band_chart(*, small: bool = False) -> dict[str, Any]:
     small
         True if the chart is one of many small ones, false for the large one.
     """
-    parameters, x, middle, y = _axes(small=small)
-    counts = alt.Chart(alt.NamedData("counts"))
-    marked = counts.transform_filter("datum.i === cursor")
-    second = alt.Chart(alt.NamedData("other"))
+    marked = [{"filter": "datum.i === cursor"}]
+    cursor = {"type": "rule", "aria": False, "color": "#555", "strokeWidth": 1}
     layers = [
-        counts.mark_area(color=_RULE_BAND, opacity=0.18, **_STEPS).encode(x, y("lower_rule"), alt.Y2("upper_rule")),
-        counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
-        counts.mark_line(color=_ONE_BEST, strokeWidth=1, strokeDash=[4, 2], **_STEPS).encode(x, y("one_best")),
-        counts.mark_line(color=_BAND, strokeWidth=1.4 if small else 2, **_STEPS).encode(x, y("mean")),
-        marked.mark_rule(aria=False, color="#555", strokeWidth=1).encode(middle),
-        marked.mark_point(aria=False, color=_ONE_BEST, filled=True, size=30, opacity=1).encode(
-            middle, y("one_best"), shape=alt.value("diamond")
-        ),
-        marked.mark_point(aria=False, color=_BAND, filled=True, size=44, opacity=1).encode(middle, y("mean")),
+        _band(_RULE_BAND, "lower_rule", "upper_rule", opacity=0.18),
+        _band(_BAND, "lower", "upper"),
+        _line(_ONE_BEST, "one_best", width=1, dash=[4, 2]),
+        _line(_BAND, "mean", width=1.4 if small else 2),
+        _layer(cursor, "middle", transform=marked),
+        _layer({**_POINT, "color": _ONE_BEST, "size": 30}, "middle", "one_best", _DIAMOND, transform=marked),
+        _layer({**_POINT, "color": _BAND, "size": 44}, "middle", "mean", transform=marked),
     ]
     if not small:
-        band = second.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper"))
-        line = second.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean"))
-        layers += [band, line]
-    return _vega(alt.layer(*layers), parameters, small=small)
+        layers += [
+            _band(_OTHER, "lower", "upper", data="other"),
+            _line(_OTHER, "mean", dash=[8, 2], data="other"),
+        ]
+    return _vega(layers, small=small)
 
 
-def audited_chart() -> dict[str, Any]:
+def audited_chart() -> Json:
     """Vega specification of audited counts beside the band of the model.
 
     The data set ``counts`` has one row per period, and the last again: start, middle, mean, lower and upper of the
     model, and estimate, audited_lower and audited_upper, which rows without an audited count do not have; ``learned``
     has mean, lower and upper of learned counts, or no rows. Signals as in `band_chart`.
     """
-    parameters, x, middle, y = _axes(small=False)
-    counts = alt.Chart(alt.NamedData("counts"))
-    learned = alt.Chart(alt.NamedData("learned"))
-    audited = counts.transform_filter("isValid(datum.estimate)")
-    layers = alt.layer(
-        counts.mark_area(color=_BAND, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
-        audited.mark_rule(aria=False, color=_ONE_BEST, strokeWidth=2).encode(
-            middle, y("audited_lower"), alt.Y2("audited_upper")
-        ),
-        counts.mark_line(color=_BAND, strokeWidth=2, **_STEPS).encode(x, y("mean")),
-        audited.mark_point(aria=False, color=_ONE_BEST, filled=True, size=44, opacity=1).encode(
-            middle, y("estimate"), shape=alt.value("diamond")
-        ),
-        learned.mark_area(color=_OTHER, opacity=0.22, **_STEPS).encode(x, y("lower"), alt.Y2("upper")),
-        learned.mark_line(color=_OTHER, strokeWidth=2, strokeDash=[8, 2], **_STEPS).encode(x, y("mean")),
-    )
-    return _vega(layers, parameters, small=False)
+    audited = [{"filter": "isValid(datum.estimate)"}]
+    interval = {"type": "rule", "aria": False, "color": _ONE_BEST, "strokeWidth": 2}
+    upper = {"y2": {"field": "audited_upper"}}
+    layers = [
+        _band(_BAND, "lower", "upper"),
+        _layer(interval, "middle", "audited_lower", upper, transform=audited),
+        _line(_BAND, "mean"),
+        _layer({**_POINT, "color": _ONE_BEST, "size": 44}, "middle", "estimate", _DIAMOND, transform=audited),
+        _band(_OTHER, "lower", "upper", data="learned"),
+        _line(_OTHER, "mean", dash=[8, 2], data="learned"),
+    ]
+    return _vega(layers, small=False)
 
 
-def _axes(*, small: bool) -> tuple[list[alt.Parameter], alt.X, alt.X, Callable[[str], alt.Y]]:
-    """Signals, start and middle of a period on the axis of time, and an axis of counts for a field."""
-    ends: dict[str, Any] = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1, "middles": [], "names": []}
-    parameters = [alt.param(name=name, value=value) for name, value in ends.items()]
-    times = alt.Axis(
-        title=None,
-        grid=False,
-        labelOverlap="greedy",
-        labelFlush=True,
-        # Periods by their names; Vega leaves out every other one until there are no more than this.
-        values=alt.ExprRef("middles"),
-        labelExpr="names[indexof(middles, time(datum.value))]",
-        tickCount=alt.ExprRef("max(2, width / 90)"),
-    )
-    utc = alt.Scale(type="utc", nice=False, domain=[alt.ExprRef("first"), alt.ExprRef("last")])
+def _band(color: str, lower: str, upper: str, *, opacity: float = 0.22, data: str = "counts") -> Json:
+    mark = {"type": "area", "color": color, "opacity": opacity, **_STEPS}
+    return _layer(mark, "start", lower, {"y2": {"field": upper}}, data=data)
+
+
+def _line(color: str, field: str, *, width: float = 2, dash: list[int] | None = None, data: str = "counts") -> Json:
+    mark = {"type": "line", "color": color, "strokeWidth": width, **_STEPS}
+    return _layer(mark if dash is None else {**mark, "strokeDash": dash}, "start", field, data=data)
+
+
+def _layer(
+    mark: Json,
+    time: str,
+    count: str | None = None,
+    channels: Json | None = None,
+    *,
+    data: str = "counts",
+    transform: list[Json] | None = None,
+) -> Json:
+    """One layer: a mark whose position is a field of time, start or middle of a period, and a field of counts."""
+    encoding = {"x": {"field": time, "type": "temporal"}, **(channels or {})}
+    if count is not None:
+        encoding["y"] = {"field": count, "type": "quantitative"}
+    layer = {"data": {"name": data}, "mark": mark, "encoding": encoding}
+    return layer if transform is None else {**layer, "transform": transform}
+
+
+def _vega(layers: list[Json], *, small: bool) -> Json:
+    """Add axes, signals and sizes to the layers of a chart, and compile it."""
+    x = {
+        "scale": {"type": "utc", "nice": False, "domain": [{"expr": "first"}, {"expr": "last"}]},
+        "axis": {
+            "title": None,
+            "grid": False,
+            "labelOverlap": "greedy",
+            "labelFlush": True,
+            # Periods by their names; Vega leaves out every other one until there are no more than this.
+            "values": {"expr": "middles"},
+            "labelExpr": "names[indexof(middles, time(datum.value))]",
+            "tickCount": {"expr": "max(2, width / 90)"},
+        },
+    }
     # At most one tick per whole number: Vega's own tickMinStep allows halves.
-    ticks = alt.ExprRef(f"min({2 if small else 5}, max(1, floor(top - bottom)))")
-    heights = alt.Axis(title=None, format=",d", tickCount=ticks, domain=False, ticks=False)
-    linear = alt.Scale(domain=[alt.ExprRef("bottom"), alt.ExprRef("top")], nice=False, zero=False)
-
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=linear, axis=heights)
-
-    x, middle = (alt.X(f"{field}:T", scale=utc, axis=times) for field in ("start", "middle"))
-    return parameters, x, middle, y
-
-
-def _vega(layers: alt.LayerChart | alt.FacetChart, parameters: list[alt.Parameter], *, small: bool) -> dict[str, Any]:
-    """Lay out a chart, and compile it."""
-    chart = layers.add_params(*parameters).properties(
-        width="container", height=72 if small else 280, autosize=alt.AutoSizeParams(type="fit", contains="padding")
+    ticks = f"min({2 if small else 5}, max(1, floor(top - bottom)))"
+    y = {
+        "scale": {"domain": [{"expr": "bottom"}, {"expr": "top"}], "nice": False, "zero": False},
+        "axis": {"title": None, "format": ",d", "tickCount": {"expr": ticks}, "domain": False, "ticks": False},
+    }
+    for encoding in (layer["encoding"] for layer in layers):
+        encoding["x"] |= x
+        if "y" in encoding:
+            encoding["y"] |= y
+    signals: Json = {"cursor": -1, "first": 0, "last": 1, "bottom": 0, "top": 1, "middles": [], "names": []}
+    compiled: Json = vl_convert.vegalite_to_vega(
+        {
+            "layer": layers,
+            "params": [{"name": name, "value": value} for name, value in signals.items()],
+            "width": "container",
+            "height": 72 if small else 280,
+            "autosize": {"type": "fit", "contains": "padding"},
+            "config": {
+                "background": "transparent",
+                "padding": {"left": 2, "right": 8, "top": 8, "bottom": 2},
+                "view": {"stroke": None},
+                "axis": {"labelFontSize": 10 if small else 12},
+            },
+        }
     )
-    chart = chart.configure(background="transparent", padding={"left": 2, "right": 8, "top": 8, "bottom": 2})
-    chart = chart.configure_view(stroke=None).configure_axis(labelFontSize=10 if small else 12)
-    specification: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict())
-    return specification
+    return compiled
 
 
 def chart_library() -> str:

@@ -72,7 +72,7 @@ def page_of_run(folder: PathLike, *, overwrite: bool) -> str | None:
     Returns
     -------
     str or None
-        None if the libraries of the extra "report" are missing, or if memory does not suffice for the charts: a warning
+        None if the library of the extra "report" is missing, or if memory does not suffice for the charts: a warning
         is logged, because the tables of the run are complete.
     """
     if not can_report():
@@ -169,12 +169,12 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     Raises
     ------
     ParameterError
-        If a library that the page needs is not installed.
+        If the library that the page needs is not installed.
     ChartError
         If memory does not suffice for the charts.
     """
     if not can_report():
-        raise ParameterError("altair and vl-convert must be installed", hint=install_hint("report"))
+        raise ParameterError("vl-convert must be installed", hint=install_hint("report"))
     drawn = _drawn_charts()
     record = report.record
     values = {

@@ -19,7 +19,7 @@ from page_documents import HOSTILE_TITLE
 from events.pages._report import rendered_page
 from events.pages._report_content import read_report
 
-pytest.importorskip("altair", reason="extra `report`")
+pytest.importorskip("vl_convert", reason="extra `report`")
 
 
 class Elements(HTMLParser):

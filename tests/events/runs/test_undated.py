@@ -84,7 +84,7 @@ def test_counters_with_undated_documents_merge_and_load_as_they_count(tmp_path: 
 
 @pytest.mark.parametrize("undated", [UNDATED, tuple(row["doc_id"] for row in er.corpus())], ids=["some", "all"])
 def test_pages_pictures_and_audits_take_undated_documents(tmp_path: Path, undated: tuple[str, ...]) -> None:
-    pytest.importorskip("altair", reason="extra `report`")
+    pytest.importorskip("vl_convert", reason="extra `report`")
     out = tmp_path / "run"
     inputs = corpus_file(tmp_path / "c.jsonl", undated)
     result = count_events(inputs, out, CountOptions(n_samples=50, undated="keep"), pictures=True)
