@@ -39,7 +39,7 @@ def rendered_sheet(
     """Return the HTML of a sheet: one file without a network, which exports the sheet with its labels as CSV.
 
     The model's P is packed with the text of each document, and shown when the document has a label. All text is
-    inserted as text, as in a report: see docs/report-details.md.
+    inserted as text, as in a report: see docs/report.md.
 
     Parameters
     ----------
