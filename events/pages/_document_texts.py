@@ -208,63 +208,56 @@ class MarkedText:
         return "".join(piece for _, piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
-    """Marks the words that rules and a lexicon look for.
+def marked_text(
+    tokens: Tokens, date: datetime.date | None = None, rules: Sequence[Rule] = (), lexicon: Lexicon | None = None
+) -> MarkedText:
+    """Mark the words that rules and a lexicon look for in the text of a document.
 
-    Attributes
+    Parameters
     ----------
+    tokens
+        Words of the document.
+    date
+        Date of the document, which chooses between actors that share a name.
     rules
         Rules whose triggers are marked; without rules, no trigger is.
     lexicon
         Lexicon whose names are marked; with None, no name is.
+
+    Examples
+    --------
+    >>> from corefsample import Tokens
+    >>> from events import load_lexicon
+    >>> from events import load_rules
+    >>> words = ["Iraqi", "troops", "attacked", "."]
+    >>> tokens = Tokens(words, ["Iraqi", "troop", "attack", "."], ["ADJ", "NOUN", "VERB", "PUNCT"],
+    ...                 [1, 2, -1, 2], ["amod", "nsubj", "root", "punct"], [0, 0, 0, 0])
+    >>> marked_text(tokens, rules=[load_rules("attack")], lexicon=load_lexicon()).pieces
+    ((2, 'Iraqi'), (0, ' troops '), (1, 'attacked'), (0, '.'))
     """
-
-    rules: Sequence[Rule] = ()
-    lexicon: Lexicon | None = None
-
-    def marked(self, tokens: Tokens, date: datetime.date | None = None) -> MarkedText:
-        """The text of one document; its date chooses between actors that share a name.
-
-        Examples
-        --------
-        >>> from corefsample import Tokens
-        >>> from events import load_lexicon
-        >>> from events import load_rules
-        >>> words = ["Iraqi", "troops", "attacked", "."]
-        >>> tokens = Tokens(words, ["Iraqi", "troop", "attack", "."], ["ADJ", "NOUN", "VERB", "PUNCT"],
-        ...                 [1, 2, -1, 2], ["amod", "nsubj", "root", "punct"], [0, 0, 0, 0])
-        >>> Marker([load_rules("attack")], load_lexicon()).marked(tokens).pieces
-        ((2, 'Iraqi'), (0, ' troops '), (1, 'attacked'), (0, '.'))
-        """
-        marks = self._marks(tokens, date)
-        pieces: list[tuple[tuple[int, int], str]] = []  # kind and number of the mark, and a piece
-        unmarked = (PLAIN, -1)
-        words = spaced(tokens)
-        for number, (start, end) in enumerate(tokens.sentences().values()):
-            if number:
-                pieces.append((unmarked, "\n"))
-            for t in range(start, end):
-                word = words[t].lstrip(" ") if t == start else words[t]
-                blank = word[: len(word) - len(word.lstrip(" "))]
-                inside = t > start and marks[t] == marks[t - 1]  # a blank within a name belongs to it
-                pieces += [(marks[t] if inside else unmarked, blank), (marks[t], word[len(blank) :])]
-        groups = groupby((piece for piece in pieces if piece[1]), key=lambda piece: piece[0])
-        return MarkedText(tuple((mark[0], "".join(text for _, text in group)) for mark, group in groups))
-
-    def _marks(self, tokens: Tokens, date: datetime.date | None) -> list[tuple[int, int]]:
-        """Kind of each token, and a number that differs between adjacent marks."""
-        marks = [(PLAIN, -1)] * len(tokens)
-        if self.lexicon is not None:
-            matches = self.lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
-            for number, (start, end) in enumerate(matches.spans.values()):
-                marks[start:end] = [(NAME, number)] * (end - start)
-        lemmas = [lemma.lower() for lemma in tokens.lemma]
-        for frame in [frame for rule in self.rules for frame in rule.frames]:
-            single = (t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos)
-            for t in [*single, *_phrase_words(tokens, lemmas, [phrase.words for phrase in frame.phrases])]:
-                marks[t] = (TRIGGER, t)
-        return marks
+    unmarked = (PLAIN, -1)
+    marks = [unmarked] * len(tokens)  # kind of each token, and a number that differs between adjacent marks
+    if lexicon is not None:
+        matches = lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
+        for number, (start, end) in enumerate(matches.spans.values()):
+            marks[start:end] = [(NAME, number)] * (end - start)
+    lemmas = [lemma.lower() for lemma in tokens.lemma]
+    for frame in [frame for rule in rules for frame in rule.frames]:
+        single = (t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos)
+        for t in [*single, *_phrase_words(tokens, lemmas, [phrase.words for phrase in frame.phrases])]:
+            marks[t] = (TRIGGER, t)
+    pieces: list[tuple[tuple[int, int], str]] = []  # kind and number of the mark, and a piece
+    words = spaced(tokens)
+    for number, (start, end) in enumerate(tokens.sentences().values()):
+        if number:
+            pieces.append((unmarked, "\n"))
+        for t in range(start, end):
+            word = words[t].lstrip(" ") if t == start else words[t]
+            blank = word[: len(word) - len(word.lstrip(" "))]
+            inside = t > start and marks[t] == marks[t - 1]  # a blank within a name belongs to it
+            pieces += [(marks[t] if inside else unmarked, blank), (marks[t], word[len(blank) :])]
+    groups = groupby((piece for piece in pieces if piece[1]), key=lambda piece: piece[0])
+    return MarkedText(tuple((mark[0], "".join(text for _, text in group)) for mark, group in groups))
 
 
 def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Sequence[str]]) -> Iterator[int]:
@@ -311,7 +304,7 @@ def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None)
         doc_ids of the documents to yield; by default, all documents.
     """
     definitions = run_definitions(record["arguments"])
-    marker = Marker() if definitions is None else Marker(definitions.rules, definitions.lexicon)
+    marks = ((), None) if definitions is None else (definitions.rules, definitions.lexicon)
     left = None if doc_ids is None else set(doc_ids)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
         for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
@@ -322,7 +315,7 @@ def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None)
                     continue
                 document = batch.document(row)
                 if document.tokens is not None:
-                    marked = marker.marked(document.tokens, document.date)
+                    marked = marked_text(document.tokens, document.date, *marks)
                     yield doc_id, replace(marked, left_out=left_out(document.metadata))
                 if left is not None:
                     left.remove(doc_id)

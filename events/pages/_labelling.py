@@ -14,17 +14,12 @@ from events.counting._tables import shown_name
 from events.pages._document_texts import PLAIN, MarkedText
 from events.pages._labels import CHOSEN, LabelTargets
 from events.pages._questions import Question, default_question
-from events.pages._rendering import PER_PART, Sources, packed_parts, rendered
+from events.pages._rendering import PER_PART, packed_parts, rendered
 
 if TYPE_CHECKING:
     from events.pages._report_content import Report
 
 _SCRIPTS = "elements files sheet progress answers article export import label"
-LABEL_SOURCES = Sources(
-    "label.html.j2",
-    ("base.css", "answers.css", "label.css"),
-    tuple(f"{name}.js" for name in _SCRIPTS.split()),
-)
 
 
 def rendered_sheet(
@@ -80,7 +75,7 @@ def rendered_sheet(
     asked = question or Question(default_question(plan.frame))
     title = f"{asked.text} {len(doc_ids):,} documents"
     about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
-    return rendered(LABEL_SOURCES, {**about, "sheet": sheet_values, "parts": packed_texts})
+    return rendered("label", "base answers label", _SCRIPTS, {**about, "sheet": sheet_values, "parts": packed_texts})
 
 
 def chosen_sheet(report: Report) -> dict[str, Any]:

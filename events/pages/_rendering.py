@@ -8,7 +8,6 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from itertools import islice
 from typing import Any
@@ -19,24 +18,9 @@ from markupsafe import Markup
 PER_PART = 16  # documents that are unpacked together
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Names of the files of a page.
-
-    Attributes
-    ----------
-    template
-        File of the template in the folder templates.
-    styles, scripts
-        Files in the folder static, in their order; a module comes after the modules that it needs on loading.
-    """
-
-    template: str
-    styles: tuple[str, ...]
-    scripts: tuple[str, ...]
-
-
-def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[str, str] | None = None) -> str:
+def rendered(
+    template: str, styles: str, scripts: str, values: Mapping[str, Any], *, libraries: Mapping[str, str] | None = None
+) -> str:
     """Return the HTML of a page.
 
     The template gets `values`, and ``style``, ``script``, the libraries by name, and ``hashes`` of each for the page's
@@ -44,8 +28,11 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
 
     Parameters
     ----------
-    sources
-        Files that the page is made of.
+    template
+        Name of the template: its file is in the folder templates and ends in .html.j2.
+    styles, scripts
+        Names of style sheets and of ES modules in the folder static, separated by blanks, in their order: a module
+        comes after the modules that it needs on loading.
     values
         Values that the template shows, by name.
     libraries
@@ -59,9 +46,10 @@ def rendered(sources: Sources, values: Mapping[str, Any], *, libraries: Mapping[
     )
     environment.filters["embedded"] = embedded_json
     # These come only from this package and libraries, never from input.
-    style = "".join(_file("static", name) for name in sources.styles)
-    texts = {"style": style, "script": bundled(sources.scripts), **(libraries or {})}
-    page: str = environment.get_template(sources.template).render(
+    style = "".join(_file("static", f"{name}.css") for name in styles.split())
+    script = bundled(f"{name}.js" for name in scripts.split())
+    texts = {"style": style, "script": script, **(libraries or {})}
+    page: str = environment.get_template(f"{template}.html.j2").render(
         **values,
         **{key: Markup(text) for key, text in texts.items()},
         hashes={key: _hash(text) for key, text in texts.items()},

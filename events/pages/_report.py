@@ -20,18 +20,13 @@ from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote import is_url
 from events._options import CommandResult
 from events.pages._labelling import chosen_sheet
-from events.pages._rendering import Sources, rendered
+from events.pages._rendering import rendered
 from events.pages._report_content import KINDS, Report, read_report
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = (
     "elements files page address texts differences sheet progress answers export sentences charts bands panels audited "
     "others desk listing reader choices main"
-)
-SOURCES = Sources(
-    "page.html.j2",
-    ("base.css", "answers.css", "report.css"),
-    tuple(f"{name}.js" for name in _SCRIPTS.split()),
 )
 
 
@@ -186,7 +181,8 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
         "sheet": chosen_sheet(report),
     }
-    return rendered(SOURCES, values, libraries={"library": drawn["library"]})
+    libraries = {"library": drawn["library"]}
+    return rendered("page", "base answers report", _SCRIPTS, values, libraries=libraries)
 
 
 @functools.cache

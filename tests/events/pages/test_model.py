@@ -19,7 +19,7 @@ from corefsample import Tokens, map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
 from events import load_lexicon, load_rules
-from events.pages._document_texts import Marker, named_places, spaced
+from events.pages._document_texts import MarkedText, marked_text, named_places, spaced
 from events.pages._report_content import read_report, sampled_pairs
 
 
@@ -200,18 +200,17 @@ def parsed_tokens(*sentences: str) -> Tokens:
     return Tokens(**er.token_columns(sentences))
 
 
-@pytest.fixture(scope="module")
-def marker() -> Marker:
-    return Marker([load_rules("attack")], load_lexicon())
+def marked(tokens: Tokens) -> MarkedText:
+    return marked_text(tokens, rules=[load_rules("attack")], lexicon=load_lexicon())
 
 
 FIRST = "South/PROPN>2:compound Korean/ADJ>3:amod troops/NOUN>4:nsubj attacked=attack/VERB>0:root ./PUNCT>4:punct"
 SECOND = "The/DET>2:det attack/NOUN>3:nsubj failed=fail/VERB>0:root"
 
 
-def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence(marker: Marker) -> None:
+def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence() -> None:
     parsed = parsed_tokens(FIRST, SECOND)
-    text = marker.marked(parsed).text
-    assert text == Marker().marked(parsed).text
+    text = marked(parsed).text
+    assert text == marked_text(parsed).text
     assert "".join(text.split()) == "".join(parsed.text)
     assert text.replace("\n", " ") == "".join(spaced(parsed))
