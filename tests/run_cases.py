@@ -210,8 +210,9 @@ def started(folder: Path, arguments: list[str], *, slow: float) -> Iterator[subp
 
 
 def failing(number: int) -> int:
-    """A task of a worker, which dies of 13 and fails at 7."""
+    """A task of a worker, which dies of 13, when other tasks are done, and fails at 7."""
     if number == 13:
+        time.sleep(1.0)
         os._exit(1)
     return 1 // (number - 7)
 

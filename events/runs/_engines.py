@@ -1,4 +1,4 @@
-"""Engines that compute the tasks of a run: this process, several processes, or the workers of a Dask scheduler."""
+"""Engines that compute tasks: this process, processes of this machine, or the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import importlib.util
 import logging
 import multiprocessing
 import signal
-import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, wait
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
-from typing import Any, Generic, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from corefsample._extras import install_hint
 from corefsample._machine import begin_worker, processors
 from corefsample.errors import OutputError, ParameterError
+from events.runs._store import CONTINUES
 
-_MOST_DEATHS = 3  # number of workers that may die while they compute the same task
 _QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # number of tasks submitted to a cluster that has no workers yet
 _POLL = 0.2  # seconds between two checks of the workers or of the scheduler
-_GRACE = 5.0  # seconds in which the executor reports that a worker died
-_RECOUNTED = 2.0  # seconds after which the threads of a cluster are counted again
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
@@ -83,11 +79,9 @@ class Engine:
         tasks: Iterable[T],
         *,
         here: Callable[[T], R] | None = None,
-        are_small: bool = False,
+        stored: Callable[[T], R | None] = lambda _: None,
     ) -> Generator[tuple[T, R]]:
         """Compute tasks, and yield each with its result in the order of the tasks; errors are raised in this order too.
-
-        A task whose worker dies is computed again, up to three times.
 
         Parameters
         ----------
@@ -98,154 +92,109 @@ class Engine:
             scheduler.
         here
             Function that computes a task in this process; by default, `function`.
-        are_small
-            True if all tasks may wait in memory at the same time.
+        stored
+            Function that returns the result of a task that need not be computed, and None for other tasks.
 
         Raises
         ------
         OutputError
-            If the scheduler cannot be reached, or if three workers die while they compute the same task.
+            If a worker dies, or the scheduler cannot be reached.
         """
         tasks = iter(tasks)
         first = list(islice(tasks, 2))
         tasks = chain(first, tasks)
         if self.is_here or (len(first) < 2 and self.scheduler is None):
-            yield from ((task, (here or function)(task)) for task in tasks)
-            return
-        pool: _Pool[T, R]
-        pool = _Processes(function, self.workers or 1) if self.scheduler is None else _Cluster(function, self.scheduler)
-        try:
             for task in tasks:
-                pool.begin(task)
-                while pool.has_result() or (not are_small and pool.is_full()):
-                    yield pool.oldest()
-            while pool.waiting:
-                yield pool.oldest()
-        finally:
-            pool.stop()
+                result = stored(task)
+                yield task, (here or function)(task) if result is None else result
+            return
+        waiting: deque[tuple[T, Future[R]]] = deque()
+        with _processes(self.workers or 1) if self.scheduler is None else _cluster(self.scheduler) as pool:
+            for task in tasks:
+                waiting.append((task, _future(pool, function, task, stored(task))))
+                most = max(_QUEUED * pool.n_workers(), _FEWEST_QUEUED)
+                while waiting and (waiting[0][1].done() or len(waiting) > most):
+                    yield _oldest(pool, waiting)
+            while waiting:
+                yield _oldest(pool, waiting)
 
 
-class _Pool(ABC, Generic[T, R]):
-    """Tasks that other processes compute.
+class _Pool(NamedTuple):
+    """An executor and the state of its workers.
 
     Attributes
     ----------
-    waiting
-        Tasks whose results were not requested yet, in order.
+    executor
+        Executor to which tasks are submitted.
+    n_workers
+        Function that returns the number of tasks that can be computed at the same time.
+    is_working
+        Function that returns false if a worker died or the scheduler was lost, so that no result may come any more.
+    death
+        Error of a task whose worker died.
+    lost
+        Error to raise if the scheduler was lost; None for processes of this machine.
     """
 
-    def __init__(self, function: Callable[[T], R]) -> None:
-        self._function = function
-        self.waiting: deque[tuple[T, Future[R]]] = deque()
-
-    def begin(self, task: T) -> None:
-        """Submit a task to a worker."""
-        self.waiting.append((task, self._begun(task)))
-
-    def has_result(self) -> bool:
-        """Whether the oldest task is computed."""
-        return bool(self.waiting) and self.waiting[0][1].done()
-
-    def oldest(self) -> tuple[T, R]:
-        """Wait for the oldest task, and return it with its result."""
-        task, future = self.waiting[0]
-        result = self._result(task, future)
-        self.waiting.popleft()
-        return task, result
-
-    def is_full(self) -> bool:
-        """Whether the next task should be submitted only after a result was requested."""
-        return len(self.waiting) > max(_QUEUED * self._n_workers(), _FEWEST_QUEUED)
-
-    @abstractmethod
-    def _n_workers(self) -> int:
-        """Number of tasks that can be computed at the same time."""
-
-    @abstractmethod
-    def _begun(self, task: T) -> Future[R]:
-        """Submit a task, and return the future of its result."""
-
-    @abstractmethod
-    def _result(self, task: T, future: Future[R]) -> R:
-        """Wait for the result of a task, which is computed again if its worker dies."""
-
-    @abstractmethod
-    def stop(self) -> None:
-        """Stop all workers immediately."""
+    executor: Executor
+    n_workers: Callable[[], int]
+    is_working: Callable[[], bool]
+    death: type[Exception]
+    lost: OutputError | None = None
 
 
-def _deaths(task: object) -> OutputError:
-    rule = f"workers must live until {task} is complete, but {_MOST_DEATHS} of them died"
-    return OutputError(rule, hint="they may have run out of memory: use fewer workers or smaller parts")
-
-
-# --- processes of this machine ---
-
-
-class _Processes(_Pool[T, R]):
-    """Processes of this machine, which are spawned because threads of libraries do not survive in a forked process."""
-
-    def __init__(self, function: Callable[[T], R], workers: int) -> None:
-        super().__init__(function)
-        self._workers = workers
-        self._others = {*multiprocessing.active_children()}
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._executor = ProcessPoolExecutor(self._workers, mp_context=context, initializer=begin_worker)
-
-    def _n_workers(self) -> int:
-        return self._workers
-
-    def _begun(self, task: T) -> Future[R]:
+def _future(pool: _Pool, function: Callable[[T], R], task: T, result: R | None) -> Future[R]:
+    """Submit a task without a result; after the death of a worker, the future of the task has the error."""
+    future: Future[R] = Future()
+    if result is not None:
+        future.set_result(result)
+        return future
+    try:
         with _interrupts_later():
-            try:
-                return self._executor.submit(self._function, task)
-            except BrokenProcessPool as error:  # the oldest task will raise it
-                failed: Future[R] = Future()
-                failed.set_exception(error)
-                return failed
+            return pool.executor.submit(function, task)
+    except BrokenProcessPool as error:  # results that were computed before are yielded first
+        future.set_exception(error)
+        return future
 
-    def _result(self, task: T, future: Future[R]) -> R:
-        with suppress(BrokenProcessPool):
-            return self._answer(future)
-        for _ in range(_MOST_DEATHS):
-            self.stop()
-            self._start()
-            with suppress(BrokenProcessPool):
-                result = self._answer(self._begun(task))  # alone: if its process ends, the task is the cause
-                waiting = list(self.waiting)[1:]
-                restarted = ((each, begun if _is_good(begun) else self._begun(each)) for each, begun in waiting)
-                self.waiting = deque([self.waiting[0], *restarted])
-                return result
-        raise _deaths(task)
 
-    def _answer(self, future: Future[R]) -> R:
-        """Wait for the result of a task as long as all workers live.
+def _oldest(pool: _Pool, waiting: deque[tuple[T, Future[R]]]) -> tuple[T, R]:
+    """Remove the oldest task from those that wait, and return it with its result as soon as it is computed."""
+    task, future = waiting.popleft()
+    while not wait([future], timeout=_POLL).done and pool.is_working():
+        pass
+    rule = f"workers must live until {task} is complete, but one of them died"
+    died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
+    try:
+        if future.done():
+            return task, future.result()
+    except pool.death:
+        raise died from None
+    except CancelledError:  # the scheduler was lost
+        pass
+    raise pool.lost or died
 
-        The executor reports that a worker died, except while it waits for the rest of a result whose sender was killed.
-        """
-        while not wait([future], timeout=_POLL).done:
-            workers = [*(getattr(self._executor, "_processes", None) or {}).values()]
-            if any(worker.exitcode is not None for worker in workers) and not wait([future], timeout=_GRACE).done:
-                raise BrokenProcessPool
-        return future.result()
 
-    def stop(self) -> None:
-        for process in {*multiprocessing.active_children()} - self._others:
+@contextmanager
+def _processes(workers: int) -> Iterator[_Pool]:
+    """Start processes of this machine; they are spawned because threads of libraries do not survive in a forked one."""
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker)
+    processes: dict[int, multiprocessing.Process] = executor._processes  # type: ignore[assignment]
+    results: Any = executor._result_queue
+
+    def are_alive() -> bool:
+        # The executor reports a dead worker, except while it waits for the rest of a result whose sender was killed.
+        return all(process.exitcode is None for process in [*processes.values()])
+
+    try:
+        yield _Pool(executor, lambda: workers, are_alive, BrokenProcessPool)
+    finally:
+        for process in [*processes.values()]:
             process.kill()
         # The executor's thread would wait forever for the rest of a result whose process was killed while it sent it,
         # because this process could still write to the pipe.
-        results = getattr(self._executor, "_result_queue", None)
-        if results is not None:
-            results._writer.close()
-        self._executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _is_good(future: Future[Any]) -> bool:
-    """Whether a task was computed, or raised an error of its own, before its process ended."""
-    return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenProcessPool)
+        results._writer.close()
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
@@ -265,64 +214,39 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
-# --- Dask ---
+@contextmanager
+def _cluster(address: str) -> Iterator[_Pool]:
+    """Connect to an existing Dask scheduler, which computes a task again if its worker dies, up to three times."""
+    import dask
+    import distributed
+    from distributed.scheduler import KilledWorker
 
-
-class _Cluster(_Pool[T, R]):
-    """Workers of an existing scheduler."""
-
-    def __init__(self, function: Callable[[T], R], address: str) -> None:
-        import dask
-        import distributed
-
-        super().__init__(function)
-        library: Any = distributed  # its classes are not typed
-        settings = {
-            "distributed.comm.timeouts.connect": _CONNECTING,
-            "distributed.admin.large-graph-warning-threshold": "1GB",  # the documents of a task travel with it
-        }
-        for name in _LOGGERS:  # this module reports a lost scheduler itself
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._address, self._held = address, ExitStack()
-        with self._held:
-            self._held.enter_context(dask.config.set(settings))
-            try:
-                self._client = library.Client(address, timeout=_CONNECTING)
-            except (OSError, ValueError, TimeoutError) as error:
-                rule = f"scheduler must be reachable, got: {error}"
-                raise OutputError(rule, place=address, obstacle="NoScheduler") from None
-            self._executor = self._client.get_executor(pure=False)
-            self._held = self._held.pop_all()
-        self._n_threads, self._counted = 0, -_RECOUNTED
-
-    def _n_workers(self) -> int:
-        if time.monotonic() - self._counted >= _RECOUNTED:  # the number of workers changes
-            workers = self._client.scheduler_info(n_workers=-1)["workers"]
-            self._n_threads = sum(int(worker["nthreads"]) for worker in workers.values())
-            self._counted = time.monotonic()
-        return self._n_threads
-
-    def _begun(self, task: T) -> Future[R]:
-        future: Future[R] = self._executor.submit(self._function, task)
-        return future
-
-    def _result(self, task: T, future: Future[R]) -> R:
-        from distributed.scheduler import KilledWorker
-
-        while not future.done() and self._client.status == "running":
-            wait([future], timeout=_POLL)
-        with suppress(CancelledError):
-            if future.done():
-                try:
-                    return future.result()
-                except KilledWorker:
-                    raise _deaths(task) from None
+    library: Any = distributed  # its classes are not typed
+    for name in _LOGGERS:  # this module reports a lost scheduler itself
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    settings = {
+        "distributed.comm.timeouts.connect": _CONNECTING,
+        "distributed.admin.large-graph-warning-threshold": "1GB",  # the documents of a task travel with it
+    }
+    with dask.config.set(settings):
+        try:
+            client = library.Client(address, timeout=_CONNECTING)
+        except (OSError, ValueError, TimeoutError) as error:
+            rule = f"scheduler must be reachable, got: {error}"
+            raise OutputError(rule, place=address, obstacle="NoScheduler") from None
+        executor = client.get_executor(pure=False)
         rule = "scheduler must stay reachable, got no answer"
-        raise OutputError(rule, place=self._address, hint="the same command continues", obstacle="NoScheduler")
+        lost = OutputError(rule, place=address, hint=CONTINUES, obstacle="NoScheduler")
 
-    def stop(self) -> None:
-        with suppress(Exception):
-            self._executor.shutdown(wait=False)
-        with suppress(Exception):
-            self._client.close(timeout=2)
-        self._held.close()
+        def n_threads() -> int:
+            with suppress(Exception):  # of a lost scheduler; the next result raises the error
+                return sum(client.nthreads().values())
+            return 0
+
+        try:
+            yield _Pool(executor, n_threads, lambda: client.status == "running", KilledWorker, lost)
+        finally:
+            with suppress(Exception):
+                executor.shutdown(wait=False)
+            with suppress(Exception):
+                client.close(timeout=2)

@@ -23,6 +23,7 @@ from corefsample.files._digests import is_sealed, sealed, sha256
 from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
+CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
 _FORMAT = 6
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
@@ -93,10 +94,21 @@ class Source:
 
 
 class StoredPart(NamedTuple):
-    """Folder of a part, and its record, which has at least the entries `documents` (a number) and `rejected`."""
+    """A part in the store.
+
+    Attributes
+    ----------
+    folder
+        Folder with the files of the part.
+    record
+        Record of the part, which has at least the entries `documents` (a number) and `rejected`.
+    is_new
+        True if this run computed the part.
+    """
 
     folder: Path
     record: dict[str, Any]
+    is_new: bool = False
 
     def rejected(self) -> list[Rejected]:
         """The documents of the part that were set aside."""
@@ -148,7 +160,7 @@ class PartStore:
     @contextmanager
     def adding(self, key: str) -> Iterator[StoredPart]:
         """Add a part whose files and record the `with` block writes; after an error in it, the part is removed."""
-        stored = StoredPart(self.path / f"{key}-{secrets.token_hex(8)}", {})
+        stored = StoredPart(self.path / f"{key}-{secrets.token_hex(8)}", {}, is_new=True)
         stored.folder.mkdir()
         try:
             yield stored
@@ -239,12 +251,14 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
                         raise
-                    hint = f"{n_complete} complete parts are in {os.path.relpath(path)}, and the same command continues"
+                    complete = f"{n_complete} complete parts are in {os.path.relpath(path)}"
                     if isinstance(error, KeyboardInterrupt):
-                        raise type(error)(f"interrupted; {hint}") from None
+                        raise type(error)(f"interrupted; {complete}, and {CONTINUES}") from None
                     if isinstance(error, OutputError):
-                        hint, obstacle = f"{error.hint}; {hint}" if error.hint else hint, error.obstacle
-                        raise OutputError(error.message, place=error.place, hint=hint, obstacle=obstacle) from None
+                        hint = f"{complete}; {error.hint or CONTINUES}"
+                        raise OutputError(
+                            error.message, place=error.place, hint=hint, obstacle=error.obstacle
+                        ) from None
                     raise
     except BaseException:
         for folder in new_folders:

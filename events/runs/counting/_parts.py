@@ -32,12 +32,12 @@ from events.counting._periods import Calendar
 from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
-from events.runs._store import PartStore, Source
+from events.runs._store import PartStore, Source, StoredPart
 from events.runs.counting._options import CountOptions
 
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 
-_FREE = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
+_NOT_IN_KEY = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
 _OF_TABLES = ("level", "interval", "rule_error", "reference")  # options on which only the tables depend, but no part
 _BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per document
 
@@ -84,7 +84,7 @@ class Counting:
 
     def settings(self, *without: str) -> dict[str, Any]:
         """Everything on which results depend, except the documents, as JSON values by name."""
-        options = self.options.subset(*(fields_of(CountOptions).keys() - {*_FREE, *without}))
+        options = self.options.subset(*(fields_of(CountOptions).keys() - {*_NOT_IN_KEY, *without}))
         return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
     def definitions(self) -> Definitions:
@@ -146,13 +146,15 @@ class CountPart:
         """Approximate size of the part's documents in bytes."""
         return self.share * self.source.n_bytes
 
-    def compute(self, *, threads: int | None = None) -> None:
+    def compute(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> StoredPart:
         """Count the documents, and store the counts; parts can be computed in any order and in any process.
 
         Parameters
         ----------
         threads
             Number of threads that sample; by default, the number in the options, otherwise one for each processor.
+        on_progress
+            Function that is called after each batch with the bytes read and the number of documents of the part.
 
         Raises
         ------
@@ -162,13 +164,9 @@ class CountPart:
             If the result cannot be written.
         """
         give_credentials(self.urls)
-        self.count(threads=threads)
-
-    def count(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> EventCounter:
-        """Count the documents as `compute` does, and return the counts, whose rows stay in the store."""
         options = self.counting.options
         self.source.require_unchanged()
-        with self.store.adding(self.key) as (folder, record):
+        with self.store.adding(self.key) as stored:
             rejected: list[Rejected] = []
             selection = Selection(options.where)
             counter = EventCounter(
@@ -182,7 +180,7 @@ class CountPart:
                 filled=options.filled,
                 undated=options.undated,
                 coreference=options.coreference,
-                folder=folder,
+                folder=stored.folder,
             )
             documents = DocumentStream(
                 self.source.current_path,
@@ -201,11 +199,14 @@ class CountPart:
 
             n_threads = threads or options.threads or processors()
             counter.update(documents, threads=n_threads, repeated=self.excluded, on_batch=on_batch)
-            counter.save(folder)
+            counter.save(stored.folder)
             self.source.require_unchanged()
-            record["documents"], record["rejected"] = counter.n_documents, [each.to_json() for each in rejected]
-            record["not_selected"] = selection.n_not_selected
-        return counter
+            stored.record.update(
+                documents=counter.n_documents,
+                rejected=[each.to_json() for each in rejected],
+                not_selected=selection.n_not_selected,
+            )
+        return stored
 
     def location(self, number: int) -> tuple[str, str]:
         """Return the location and the doc_id of the document in a line or row with this number."""

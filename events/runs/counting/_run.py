@@ -11,7 +11,7 @@ import json
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from events.rule_error._counts import RunTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
 from events.runs._engines import Engine
+from events.runs._jobs import Job
 from events.runs._output_folder import RunFolder
 from events.runs._record import quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
@@ -202,54 +203,41 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
         parameter = "workers" if engine.scheduler is None else "scheduler"
         rule = "cannot be combined with standard input, which only one process can read"
         raise ParameterError(rule, parameter=parameter)
-    merged = MergedCounts()
-    n_bytes = sum(source.n_bytes for source in run.sources)
-    n_bytes_done = 0.0
 
-    def report(count_part: CountPart | None, n_read: int, n_documents: int) -> None:
-        if on_progress is not None:
-            n_of_part = 0.0 if count_part is None else min(n_read, count_part.n_bytes)
-            on_progress(min(int(n_bytes_done + n_of_part), n_bytes), n_bytes, merged.n_documents + n_documents)
+    def here(count_part: CountPart) -> StoredPart:
+        def on_progress(n_read: int, n_documents: int) -> None:
+            job.report(min(n_read, count_part.n_bytes), n_documents)
 
-    def here(count_part: CountPart) -> CountedEvents:
         with one_processor_left():
-            return count_part.count(on_progress=partial(report, count_part))
+            return count_part.compute(on_progress=on_progress)
 
-    def counts(count_part: CountPart, computed: CountedEvents | None) -> tuple[CountedEvents, StoredPart]:
-        stored = run.complete_part(count_part, verify=False)
-        if stored is None:
-            raise InputError(f"{count_part} must be complete, got a damaged result", place=str(run.store.path))
-        merged.stored.append(stored)
-        return computed or EventCounter.load(stored.folder), stored
-
-    missing = {count_part.key: count_part for count_part in run.count_parts if run.complete_part(count_part) is None}
-    computing = engine.results(partial(_compute, engine.threads), list(missing.values()), here=here, are_small=True)
-    with closing(computing):
-        for count_part in run.count_parts:
-            is_missing = missing.pop(count_part.key, None) is not None
-            counter, result = counts(count_part, next(computing)[1] if is_missing else None)
-            repeated = merged.repeated(counter)
-            if repeated:
-                numbers = [counter.ids.numbers[later] for _, later in repeated]
-                if run.stops:
-                    location, doc_id = count_part.location(numbers[0])
-                    message = f"{DUPLICATE}, first at {merged.location(repeated[0][0])}"
-                    raise InputError(message, place=f"{location}: doc_id {doc_id!r}")
-                count_part = count_part.without(numbers)
-                is_new = run.complete_part(count_part) is None
-                is_missing = is_missing or is_new
-                counter, result = counts(count_part, here(count_part) if is_new else None)
-            merged.add(count_part, counter, result)
-            merged.n_computed += is_missing
-            n_bytes_done += count_part.n_bytes
-            if is_missing and not engine.is_here:
-                report(None, 0, 0)
+    job = Job(
+        store=run.store,
+        engine=engine,
+        stops=run.stops,
+        compute=partial(CountPart.compute, threads=engine.threads),
+        here=here,
+        total_bytes=sum(source.n_bytes for source in run.sources),
+        on_progress=on_progress,
+    )
+    merged = MergedCounts()
+    for count_part, result in job.complete(run.count_parts):
+        merged.stored.append(result)
+        is_new, counter = result.is_new, EventCounter.load(result.folder)
+        repeated = merged.repeated(counter)
+        if repeated:
+            numbers = [counter.ids.numbers[later] for _, later in repeated]
+            if run.stops:
+                location, doc_id = count_part.location(numbers[0])
+                message = f"{DUPLICATE}, first at {merged.location(repeated[0][0])}"
+                raise InputError(message, place=f"{location}: doc_id {doc_id!r}")
+            count_part = count_part.without(numbers)
+            result = run.complete_part(count_part) or count_part.compute()
+            merged.stored.append(result)
+            is_new, counter = is_new or result.is_new, EventCounter.load(result.folder)
+        merged.add(count_part, counter, result)
+        merged.n_computed += is_new
     return merged
-
-
-def _compute(threads: int | None, count_part: CountPart) -> None:
-    """Compute a part in another process, which writes its counts to the store."""
-    count_part.compute(threads=threads)
 
 
 def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, started: float) -> EventsResult:

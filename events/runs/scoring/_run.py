@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, islice
@@ -18,7 +18,6 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import (
     new_file,
@@ -45,21 +44,22 @@ from events.news._quality import Duplicates, TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
+from events.runs._jobs import Job
 from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._options import ScoreOptions, ScoringOptions
-from events.runs.scoring._workers import Scored, Scorer, ScoringTask, add_tally, anywhere, score_task
+from events.runs.scoring._workers import Scored, Scorer, ScoringTask, add_tally, score_task, with_absolute_paths
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
-_FREE = ("clusters", "on_error", "max_quarantined")
+_NOT_IN_KEY = ("clusters", "on_error", "max_quarantined")
 
 
 def _settings(scorer: Scorer) -> dict[str, Any]:
     """Everything on which scores depend, except the documents, as JSON values by name."""
     options = dataclasses.asdict(scorer.options)
     settings: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
-    for name in _FREE:
+    for name in _NOT_IN_KEY:
         del settings["options"][name]
     return settings
 
@@ -69,68 +69,39 @@ def _parts_folder(path: str) -> Path:
     return Path(f"{local_name(path)}.parts")
 
 
-@dataclass
-class _CorpusParts:
-    """The parts of a corpus; each part has the next documents that are read, valid or invalid.
-
-    Attributes
-    ----------
-    documents
-        Documents of the corpus, which are read once.
-    store, settings
-        Store of scored parts, and settings on which scores depend.
-    stops, size
-        Whether the first invalid document is an error, and number of documents of a part.
-    scored
-        Scored parts, by number.
-    n_resumed
-        Number of documents in the parts that an earlier run had scored.
-    """
-
-    documents: DocumentInputs
-    store: PartStore
-    settings: dict[str, Any]
-    stops: bool
-    size: int
-    scored: dict[int, StoredPart] = field(default_factory=dict)
-    n_resumed: int = 0
-
-    def missing(self) -> Iterator[ScoringTask]:
-        """Read the corpus, and yield the parts that are not in the store."""
-        documents = iter(self.documents)
-        for number in count(1):
-            items = list(islice(documents, self.size))
-            if not items:
-                return
-            key = self._key(items)
-            stored = self.store.find(key, stops=self.stops)
-            if stored is None:
-                yield ScoringTask(number, items, key, self.documents.bytes_read)
-            else:
-                self.scored[number] = stored
-                self.n_resumed += stored.record["documents"]
-
-    def add(self, task: ScoringTask, scored: Scored) -> None:
-        """Store a scored part; raise InputError for its first invalid document unless such documents are set aside."""
-        if scored.rejected and self.stops:
-            raise scored.rejected[0].error()
-        with self.store.adding(task.key) as stored:
-            if scored.documents:
-                write_documents(scored.documents, stored.folder / _DOCUMENTS, batch_size=self.size)
-            stored.record.update(
-                documents=len(scored.documents),
-                tally=dataclasses.asdict(scored.tally),
-                texts=dataclasses.asdict(scored.texts),
-                rejected=[each.to_json() for each in scored.rejected],
-            )
-        self.scored[task.number] = stored
-
-    def _key(self, items: Sequence[ReadDocument | Rejected]) -> str:
+def _parts(
+    documents: DocumentInputs, store: PartStore, settings: Mapping[str, Any], size: int
+) -> Iterator[ScoringTask]:
+    """Read the corpus, and divide it into parts; each has the next documents that are read, valid or invalid."""
+    items_of_corpus = iter(documents)
+    n_bytes = 0
+    for number in count(1):
+        items = list(islice(items_of_corpus, size))
+        if not items:
+            return
         digest = hashlib.sha256()
         for item in items:
             position = [item.source, item.place] if isinstance(item, ReadDocument) else []
             digest.update(json.dumps([*position, item.to_json()]).encode())
-        return self.store.key(self.settings, digest.hexdigest())
+        key = store.key(settings, digest.hexdigest())
+        yield ScoringTask(number, items, key, documents.bytes_read - n_bytes)
+        n_bytes = documents.bytes_read
+
+
+def _stored(store: PartStore, stops: bool, task: ScoringTask, scored: Scored) -> StoredPart:
+    """Store a scored part; raise InputError for its first invalid document if `stops` is true."""
+    if scored.rejected and stops:
+        raise scored.rejected[0].error()
+    with store.adding(task.key) as stored:
+        if scored.documents:
+            write_documents(scored.documents, stored.folder / _DOCUMENTS, batch_size=len(task.items))
+        stored.record.update(
+            documents=len(scored.documents),
+            tally=dataclasses.asdict(scored.tally),
+            texts=dataclasses.asdict(scored.texts),
+            rejected=[each.to_json() for each in scored.rejected],
+        )
+    return stored
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -213,10 +184,24 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     require_writable(path)
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
-        stops, size = scoring.on_error == "stop", options.part_size
-        corpus = _CorpusParts(documents, store, _settings(scorer), stops=stops, size=size)
-        _score_missing(corpus, scorer, engine, on_progress)
-        in_order = [stored for _, stored in sorted(corpus.scored.items())]
+        settings = _settings(scorer)
+        stops = scoring.on_error == "stop"
+        job = Job(
+            store=store,
+            engine=engine,
+            stops=stops,
+            compute=partial(score_task, with_absolute_paths(scoring), scorer.identity()),
+            here=lambda task: scorer.score(task.items),
+            keep=partial(_stored, store, stops),
+            total_bytes=documents.total_bytes,
+            on_progress=on_progress,
+        )
+        in_order: list[StoredPart] = []
+        for task, stored in job.complete(_parts(documents, store, settings, options.part_size)):
+            in_order.append(stored)
+            is_first_of_several = stored.is_new and task.number == 1 and len(task.items) == options.part_size
+            if is_first_of_several and (few_known := few_known_words(ScoringTally(**stored.record["tally"]))):
+                logger("score").warning("of the first texts, %s", few_known)  # before a long run is done
         tally, texts = ScoringTally(), TextTally()
         for stored in in_order:
             add_tally(tally, ScoringTally(**stored.record["tally"]))
@@ -240,7 +225,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             record=record_path,
             tally=tally,
             texts=texts,
-            n_resumed=corpus.n_resumed,
+            n_resumed=sum(each.record["documents"] for each in in_order if not each.is_new),
             n_quarantined=len(rejected),
             reasons=tuple(each.message() for each in rejected[:3]),
             skipped=dict(documents.skipped),
@@ -256,10 +241,10 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             {**dataclasses.asdict(scoring), "out": path},
             [each.to_record() for each in sources],
             started,
-            model={**corpus.settings["model"], "provenance": dict(scorer.models[source].provenance)},
+            model={**settings["model"], "provenance": dict(scorer.models[source].provenance)},
             recalibration=scorer.recalibration_of(source),
-            pipeline=corpus.settings["pipeline"],
-            settings=corpus.settings,
+            pipeline=settings["pipeline"],
+            settings=settings,
             summary=run.to_json(),
         )
         write_json(record_path, record)
@@ -277,19 +262,6 @@ def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) ->
         selected=selection if options.where else None,
         repeated=RepeatedTexts(options.duplicates),
     )
-
-
-def _score_missing(corpus: _CorpusParts, scorer: Scorer, engine: Engine, on_progress: Progress | None) -> None:
-    """Score the parts that are not in the store."""
-    function = partial(score_task, anywhere(scorer.options), scorer.identity())
-    for task, scored in engine.results(function, corpus.missing(), here=lambda task: scorer.score(task.items)):
-        corpus.add(task, scored)
-        is_first_of_several = task.number == 1 and len(task.items) == corpus.size
-        if is_first_of_several and (few_known := few_known_words(scored.tally)):  # before a long run is done
-            logger("score").warning("of the first texts, %s", few_known)
-        if on_progress is not None:
-            n_documents = sum(part.record["documents"] for part in corpus.scored.values())
-            on_progress(task.bytes_read, corpus.documents.total_bytes, n_documents)
 
 
 def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: str | None) -> dict[str, int]:

@@ -59,14 +59,14 @@ class ScoringTask:
         Valid and invalid documents, in the order of the inputs.
     key
         Content key of the part.
-    bytes_read
-        Number of bytes of the inputs read so far.
+    n_bytes
+        Number of bytes of the inputs that were read for the part.
     """
 
     number: int
     items: Sequence[ReadDocument | Rejected]
     key: str = ""
-    bytes_read: int = 0
+    n_bytes: float = 0.0
 
     def __str__(self) -> str:
         return f"part {self.number}, {len(self.items)} documents from {place_of(self.items[0])},"
@@ -351,7 +351,7 @@ _lock = threading.Lock()  # a worker may have several threads, but a spaCy pipel
 _scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # the last scorer of this worker
 
 
-def anywhere(options: ScoringOptions) -> ScoringOptions:
+def with_absolute_paths(options: ScoringOptions) -> ScoringOptions:
     """The same options with absolute paths, for processes that work in another folder."""
     named = {name: getattr(options, name) for name in ("model", "pipeline", "recalibration")}
     files = {name: os.path.abspath(path) for name, path in named.items() if path is not None and os.path.exists(path)}

@@ -90,14 +90,21 @@ def test_a_job_killed_at_random_moments_loses_nothing(case: Case, reference: dic
     assert {path.name for path in tmp_path.iterdir()} <= {"slow", out.name, f"{out.name}.scoring.json"}
 
 
-def test_a_killed_worker_is_replaced(case: Case, reference: dict[str, bytes], tmp_path: Path) -> None:
+def test_the_same_command_continues_after_the_death_of_a_worker(
+    case: Case, reference: dict[str, bytes], tmp_path: Path
+) -> None:
     out = case.out(tmp_path)
     with started(tmp_path, case.command(out, "--workers", 2), slow=0.3) as job:
         wait_for(lambda: complete(out) and len(workers_of(job.pid)) == 2, job)
-        os.kill(workers_of(job.pid)[0], signal.SIGKILL)
-        _, printed = job.communicate(timeout=120)
-    assert (job.returncode, told(printed)) == (0, [])
-    assert case.content(out) == reference
+        workers = workers_of(job.pid)
+        os.kill(workers[0], signal.SIGKILL)
+        _, printed = job.communicate(timeout=60)
+    assert job.returncode == 1
+    (line,) = told(printed)
+    assert line.startswith("corefsample: workers must live until part ")
+    assert line.endswith("use fewer workers or smaller parts; the same command continues)")
+    assert not any(map(is_alive, workers))
+    require_continued(case, out, reference)
 
 
 def has_client(address: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -180,11 +181,11 @@ def test_a_checksum_is_remembered_until_the_file_changes(tmp_path: Path, monkeyp
 
 def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
     store = PartStore(tmp_path)
-    with store.adding(store.key("a")) as (folder, record):
-        (folder / "result").write_text("right")
-        record["documents"] = 1
+    with store.adding(store.key("a")) as stored:
+        (stored.folder / "result").write_text("right")
+        stored.record["documents"] = 1
     assert store.n_complete() == 1
-    (folder / "result").write_text("wrong")
+    (stored.folder / "result").write_text("wrong")
     assert store.find(store.key("a")) is None
     with store.adding(store.key("a")) as part:
         (part.folder / "result").write_text("right")
@@ -546,38 +547,42 @@ def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkey
 
 
 def test_workers_give_results_in_order_and_the_first_error() -> None:
-    results = Engine(2).results(failing, [8, 9, 7, 13])
+    results = Engine(2).results(failing, [8, 9, 7])
     assert [next(results), next(results)] == [(8, 1), (9, 0)]
     with pytest.raises(ZeroDivisionError):
         next(results)
 
 
-def test_a_task_whose_workers_keep_dying_is_named() -> None:
-    with pytest.raises(OutputError, match="workers must live until 13 is complete, but 3 of them died"):
-        [*Engine(2).results(failing, [13, 8])]
+def test_a_task_whose_worker_dies_is_named_after_the_results_before_it() -> None:
+    results = Engine(2).results(failing, [8, 9, 13])
+    assert [next(results), next(results)] == [(8, 1), (9, 0)]
+    with pytest.raises(OutputError) as caught:
+        next(results)
+    assert caught.value.message == "workers must live until 13 is complete, but one of them died"
+    assert str(caught.value.hint).endswith("; the same command continues")
 
 
-def test_workers_are_stopped_while_one_sends_a_result(tmp_path: Path) -> None:
-    results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
-    next(results)
-    (tmp_path / "begin").touch()
-    while not (tmp_path / "sent").exists():
-        time.sleep(0.01)
-    end = threading.Thread(target=results.close, daemon=True)
-    end.start()
-    end.join(30)
-    assert not end.is_alive()
-
-
-def test_a_worker_killed_while_it_sends_a_result_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_worker_that_has_sent_half_of_a_result_does_not_hang_the_job(tmp_path: Path, is_killed: bool) -> None:
+    others = {*multiprocessing.active_children()}
     results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
     next(results)
     (tmp_path / "begin").touch()
     while not (tmp_path / "sent").exists() or not (tmp_path / "sent").read_text():
         time.sleep(0.01)
-    os.kill(int((tmp_path / "sent").read_text()), signal.SIGKILL)
-    answers: list[tuple[Path, Path]] = []
-    end = threading.Thread(target=lambda: answers.extend(results), daemon=True)
-    end.start()
-    end.join(60)
-    assert answers == [(tmp_path, tmp_path)]
+    errors: list[Exception] = []
+
+    def end() -> None:
+        try:
+            next(results) if is_killed else results.close()
+        except OutputError as error:
+            errors.append(error)
+
+    if is_killed:
+        os.kill(int((tmp_path / "sent").read_text()), signal.SIGKILL)
+    thread = threading.Thread(target=end, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert ["one of them died" in str(error) for error in errors] == [True] * is_killed
+    assert {*multiprocessing.active_children()} <= others
