@@ -16,8 +16,8 @@ from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
 from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._loading import _UNUSED
-from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._pipelines import _UNUSED
+from events.runs.scoring._score_options import ScoringOptions
 from events.runs.scoring._workers import Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"

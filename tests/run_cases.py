@@ -23,9 +23,9 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
 from events.runs import CountOptions
-from events.runs.counting._options import EventsResult
-from events.runs.scoring._options import ScoringOptions
-from events.runs.scoring._run import ScoreResult
+from events.runs.counting._count_options import EventsResult
+from events.runs.scoring._score_options import ScoringOptions
+from events.runs.scoring._score_run import ScoreResult
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),

@@ -166,7 +166,7 @@ def run_calibrate_parses(
     from corefsample.parses._calibration import calibrate_parses
     from events.commands._results import ParsesFolder, results
     from events.rules._rules import load_rules
-    from events.runs.scoring._loading import load_pipeline
+    from events.runs.scoring._pipelines import load_pipeline
 
     rule, pipeline = load_rules(options.rule, options.preset), load_pipeline(options.pipeline)
     with results(ParsesFolder, options) as output:
@@ -334,7 +334,7 @@ class TreebankParses:
 
     def _samples(self, document: TreebankDocument, temperature: float) -> list[Tokens]:
         from corefsample.spacy_bridge.documents import tokens_of_doc
-        from events.runs.scoring._loading import doc_of_words
+        from events.runs.scoring._pipelines import doc_of_words
 
         docs = parses.parse_samples(
             self.pipeline,

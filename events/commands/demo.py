@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
     from events._options import Progress
     from events.counting._truth import TrueEvents
-    from events.runs.counting._options import EventsResult
+    from events.runs.counting._count_options import EventsResult
 
 _NEWS = "news.parquet"
 _RUN = "run"
@@ -112,7 +112,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.counting._truth import TrueEvents
     from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder, save_pictures
-    from events.runs.counting._options import EventsOptions
+    from events.runs.counting._count_options import EventsOptions
     from events.simulation._documents import simulate_documents
 
     options = options or DemoOptions()

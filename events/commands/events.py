@@ -27,7 +27,7 @@ from corefsample import _checks
 from corefsample._lazy import pd
 from events.commands._parser import Command
 from events.commands._screen import COLUMNS, counted, covered_uncertainty, print_files, print_text
-from events.runs.counting._options import EventsOptions, EventsResult
+from events.runs.counting._count_options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
     """
     _checks.instance("options", options, EventsOptions)
     from events.runs._engines import Engine
-    from events.runs.counting._run import merged_counts, opened_run, write_run
+    from events.runs.counting._count_run import merged_counts, opened_run, write_run
 
     started = time.time()
     engine = Engine(options.workers, options.scheduler)

@@ -21,8 +21,8 @@ from events import _shared_options as shared
 from events._options import CommandResult, declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import print_events, warnings_of_run
-from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
-from events.runs.scoring._options import ReadingOptions, ScoreOptions, ScoringOptions
+from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult
+from events.runs.scoring._score_options import ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
@@ -92,7 +92,7 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.pages._report import page_of_run
     from events.runs._output_folder import RunFolder
     from events.runs.counting._parts import Counting
-    from events.runs.scoring._run import is_scored
+    from events.runs.scoring._score_run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
     # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.

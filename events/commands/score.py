@@ -26,12 +26,12 @@ import click
 from corefsample import _checks
 from events.commands._parser import Command
 from events.commands._screen import counted, mention_counts, print_text
-from events.runs.scoring._options import ScoreOptions
+from events.runs.scoring._score_options import ScoreOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events._options import Progress
-    from events.runs.scoring._run import ScoreResult
+    from events.runs.scoring._score_run import ScoreResult
 
 __all__ = ["ScoreOptions", "print_score", "run_score"]
 
@@ -72,7 +72,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
         from events.runs.scoring._folds import score_folds
 
         return score_folds(inputs, options, on_progress=on_progress)
-    from events.runs.scoring._run import score_corpus
+    from events.runs.scoring._score_run import score_corpus
 
     return score_corpus(inputs, options, on_progress=on_progress)
 

@@ -60,9 +60,9 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
     from events.commands.events import run_events
-    from events.runs.counting._options import EventsOptions
-    from events.runs.scoring._options import ScoreOptions
-    from events.runs.scoring._run import score_corpus
+    from events.runs.counting._count_options import EventsOptions
+    from events.runs.scoring._score_options import ScoreOptions
+    from events.runs.scoring._score_run import score_corpus
     from events.simulation._documents import simulate_documents
 
     if not cache_folders(kernels_of("events.counting")):

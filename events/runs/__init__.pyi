@@ -1,2 +1,2 @@
-from .counting._options import CountOptions as CountOptions
-from .counting._run import missing_parts as missing_parts
+from .counting._count_options import CountOptions as CountOptions
+from .counting._count_run import missing_parts as missing_parts

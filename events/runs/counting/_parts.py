@@ -33,7 +33,7 @@ from events.counting._tables import EventKey
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._store import PartStore, Source, StoredPart
-from events.runs.counting._options import CountOptions
+from events.runs.counting._count_options import CountOptions
 
 OnProgress = Callable[[int, int], None]  # bytes read, documents
 

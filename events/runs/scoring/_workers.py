@@ -33,7 +33,7 @@ from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._loading import (
+from events.runs.scoring._pipelines import (
     doc_of_words,
     load_pipeline,
     load_recalibration,
@@ -41,7 +41,7 @@ from events.runs.scoring._loading import (
     pipeline_record,
     scheme_of_pipeline,
 )
-from events.runs.scoring._options import PREPARING, ScoringOptions
+from events.runs.scoring._score_options import PREPARING, ScoringOptions
 
 if TYPE_CHECKING:
     from spacy.language import Language

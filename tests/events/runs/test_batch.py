@@ -42,7 +42,7 @@ from events.counting._rows import rows_batch
 from events.counting._tables import Columns
 from events.rule_error._counts import RunTables
 from events.runs._output_folder import RunFolder
-from events.runs.counting._options import EventsResult
+from events.runs.counting._count_options import EventsResult
 from events.runs.counting._parts import Counting
 from events.runs.counting._tables import write_counts, written_rows
 

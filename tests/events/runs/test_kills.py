@@ -25,7 +25,7 @@ from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
 from events.runs._store import LOCK_NAME, PartStore
-from events.runs.scoring._run import is_scored
+from events.runs.scoring._score_run import is_scored
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
@@ -150,7 +150,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
 
 LIMITED = """
 import resource, sys
-import events.runs.counting._run, events.runs.scoring._run, corefsample.coreference
+import events.runs.counting._count_run, events.runs.scoring._score_run, corefsample.coreference
 from events.commands._program import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 main(sys.argv[2:])

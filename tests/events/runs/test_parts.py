@@ -296,7 +296,7 @@ def test_scores_killed_after_their_last_part_are_completed(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(place if is_finished else f"events.runs.scoring._run.{place}", killed)
+        patch.setattr(place if is_finished else f"events.runs.scoring._score_run.{place}", killed)
         with pytest.raises(SystemExit):
             scoring.run(out)
     if is_finished:

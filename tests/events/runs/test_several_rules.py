@@ -18,7 +18,7 @@ from corefsample.recalibration import read_recalibration
 from events import EventCounter, TrueEvents, load_rules
 from events.commands.calibrate import run_calibrate
 from events.counting import read_count_posterior
-from events.runs.counting._options import EventsResult
+from events.runs.counting._count_options import EventsResult
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",

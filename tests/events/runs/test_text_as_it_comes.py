@@ -12,7 +12,7 @@ from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
 from events.news._quality import TextTally
-from events.runs.scoring._options import ScoringOptions
+from events.runs.scoring._score_options import ScoringOptions
 
 pytest.importorskip("ftfy", reason="extra `text`")
 

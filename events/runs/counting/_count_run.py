@@ -42,7 +42,7 @@ from events.runs._jobs import Job
 from events.runs._output_folder import RunFolder
 from events.runs._record import quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
-from events.runs.counting._options import CountOptions, EventsOptions, EventsResult
+from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._parts import Counting, CountPart, file_parts
 from events.runs.counting._tables import draw_counts, write_counts, written_rows
 
