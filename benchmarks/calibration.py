@@ -19,10 +19,8 @@ import numpy.typing as npt
 from measure import Row, faster, in_turn, within
 
 from corefsample.calibration import calibration_error
-from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins, block_bin_pairs
 from corefsample.calibration._draws import ErrorDraws, bootstrap_draws, simulated_draws
-from corefsample.calibration._table import TableBuilder
 
 __all__ = ["calibration_rows"]
 
@@ -54,23 +52,12 @@ def calibration_rows(runs: int) -> Iterator[Row]:
     def ours() -> float:
         return calibration_error(q, y, interval=None).estimate
 
-    def table() -> object:
-        builder = TableBuilder()
-        builder.add(q, y)
-        return builder.table()
-
     if not np.isclose(sort(), ours(), rtol=1e-9):
         raise RuntimeError(f"both sides must find one error, got {sort()} and {ours()}")
     work = f"calibration error of {N_PAIRS / 1e6:.1f}M pairs"
     yield within(f"{work}, float q", SORT, in_turn(ours, sort, runs), 0.5)
     counted = in_turn(lambda: calibration_error(averages, y, interval=None, n_samples=N_SAMPLES), sort, runs)
     yield within(f"{work}, q = k/1000", SORT, counted, 0.12)
-    yield within(
-        f"table of {N_PAIRS / 1e6:.1f}M pairs",
-        SORT,
-        in_turn(table, sort, runs),
-        0.5,
-    )
     blocks = block_bin_pairs(q, y, np.sort(rng.integers(0, N_DOCUMENTS, N_PAIRS)))
     name = (
         f"{N_DRAWS:,} draws of Algorithm 2 + {N_DRAWS:,} bootstraps, {N_DOCUMENTS} documents, {blocks.bins.n_bins} bins"

@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from split_sample import split_sample_error
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
 from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.calibration import _draws
-from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import calibration_test
-from corefsample.calibration._split_sample import split_sample_error
 from corefsample.calibration._validation import Norm, generator
 from corefsample.errors import ParameterError
 
@@ -387,10 +386,10 @@ def noise_study(
             for n_samples in sample_counts:
                 rng = np.random.Generator(np.random.Philox(np.random.SeedSequence((seed, replication, n_samples))))
                 first, second = (rng.binomial(n_samples // 2, pairs.q) for _ in range(2))
-                bins: dict[str, Any] = {"n_samples": n_samples, "bin_size": bin_size, "documents": pairs.documents}
+                bins: dict[str, Any] = {"n_samples": n_samples, "bin_size": bin_size}
                 draws: dict[str, Any] = {"n_resamples": n_resamples, "seed": replication}
-                error = split_sample_error(first, second, pairs.y, norm="mse", **bins, **draws)
-                naive = block_bin_pairs(first + second, pairs.y, **bins)
+                error = split_sample_error(first, second, pairs.y, pairs.documents, norm="mse", **bins, **draws)
+                naive = block_bin_pairs(first + second, pairs.y, pairs.documents, **bins)
                 p_naive = calibration_test(naive, **draws).p_value
                 halves = zip(error.crossed, (2 * first / n_samples, 2 * second / n_samples), strict=True)
                 within = float(np.mean([half.n @ pairs.true_gaps(half, by) ** 2 / n_pairs for half, by in halves]))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from calibration_studies import Design, SyntheticPairs, synthetic_pairs
 from matplotlib.figure import Figure
+from smooth_curves import SmoothCurve, smooth_curve
 from tagger_studies import corpora
 from tagger_studies.results import measured
 
@@ -19,7 +20,6 @@ from corefsample._arrays import Bools, Floats
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._binning import default_bin_size
 from corefsample.calibration._error import binned_error
-from corefsample.calibration._smooth_curves import SmoothCurve, smooth_curve
 from corefsample.plots import reliability_axes
 from corefsample.tagging import HiddenMarkovModel
 
@@ -135,9 +135,10 @@ def figure() -> Figure:
 
 
 def draw(ax: Any, title: str, q: Any, y: Any, documents: Any) -> SmoothCurve:
-    curve = reliability_curve(q, y, documents=documents, bin_size=1000, smooth=True)
-    reliability_axes(ax, {title: curve})
+    reliability_axes(ax, {title: reliability_curve(q, y, documents=documents, bin_size=1000)})
+    smooth = smooth_curve(q, y, documents=documents)
+    ax.fill_between(smooth.q, smooth.lower, smooth.upper, color="C1", alpha=0.18, linewidth=0)
+    ax.plot(smooth.q, smooth.share, color="C1", linewidth=1.4)
     ax.set_title(title, loc="left", fontsize=10)
-    assert curve.smooth is not None
-    print(f"{title}: bandwidth {curve.smooth.bandwidth:g}, bin size {curve.smooth.bin_size}")
-    return curve.smooth
+    print(f"{title}: bandwidth {smooth.bandwidth:g}, bin size {smooth.bin_size}")
+    return smooth

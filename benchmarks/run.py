@@ -43,6 +43,7 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
+from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
@@ -146,12 +147,13 @@ def real_file(runs: int) -> Iterator[Row]:
     documents = list(read_documents(GUM))
 
     def calibration() -> None:
-        blocks = link_tables(documents).by_distance.block_bins(bin_size=5000)
+        links = link_tables(documents)
+        blocks = block_bin_pairs(links.q, links.y, links.documents, bin_size=5000)
         bootstrap_interval(blocks, n_resamples=10_000)
         simulated_interval(blocks.bins, n_resamples=10_000)
 
     yield within(
-        "GUM: marginals, pairs, tables by document, both intervals",
+        "GUM: marginals, pairs, sums by document, both intervals",
         "reading the file",
         in_turn(calibration, read, runs),
         3,

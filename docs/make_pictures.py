@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from corefsample import ScoredDocument, plots
-from corefsample.calibration import ReliabilityCurve, calibration_error
+from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.calibration._error import CalibrationError
 from corefsample.links import calibrate_links
 from corefsample.links._pairs import link_tables
@@ -57,8 +57,8 @@ def curves() -> dict[str, ReliabilityCurve]:
     models = {"calibrated": 1.0, "overconfident": 2.0, "underconfident": 0.6}
     tables = {name: link_tables(links_of(temperature)) for name, temperature in models.items()}
     return {
-        name: ReliabilityCurve.of_bins(table.by_distance.block_bins(n_bins=10, strategy="uniform"))
-        for name, table in tables.items()
+        name: reliability_curve(links.q, links.y, documents=links.documents, n_bins=10, strategy="uniform")
+        for name, links in tables.items()
     }
 
 

@@ -27,7 +27,7 @@ from pathlib import Path
 import pandas as pd
 
 from corefsample import fit_recalibration, link_tables, read_documents
-from corefsample.calibration import ReliabilityCurve
+from corefsample.calibration import reliability_curve
 from corefsample.links import calibrate_links
 from corefsample.plots import calibration_error_dots, reliability_figure
 from corefsample.recalibration import LinkScore
@@ -83,9 +83,9 @@ print(f"Calibration error: {overall.error:.4f}.")
 
 
 # %%
-def curve(link_tables):
+def curve(links):
     """Reliability curve of all pairs, in large bins."""
-    return ReliabilityCurve.of_bins(link_tables.by_distance.block_bins(bin_size=50_000))
+    return reliability_curve(links.q, links.y, documents=links.documents, bin_size=50_000)
 
 
 reliability_figure({"as scored": curve(tables)}, title="Link probabilities against gold")

@@ -23,7 +23,7 @@ from importlib.util import find_spec
 
 import corefsample as cs
 from corefsample import plots, summaries
-from corefsample.links import compare_links, scorer_links
+from corefsample.links import compare_links
 from events import EventCounter, count_samples, load_lexicon, load_rules, simulate_documents
 from events.arviz_export import to_arviz
 
@@ -87,7 +87,7 @@ print(scores)
 documents = [each.document for each in simulate_documents(40, seed=3)]
 flatter = cs.Recalibration(temperature=2.0, new_bias=0.0)
 others = [flatter.apply_document(each) for each in documents]
-compare_links(scorer_links(documents), scorer_links(others), n_resamples=500).to_frame()
+compare_links(cs.link_tables(documents), cs.link_tables(others), n_resamples=500).to_frame()
 
 # %% [markdown]
 # ## In ArviZ

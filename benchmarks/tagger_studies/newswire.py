@@ -9,9 +9,10 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from split_sample import split_sample_error
 
 from corefsample._arrays import Floats
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins
 from corefsample.calibration._intervals import bootstrap_interval
 from corefsample.tagging import (
     ConditionalRandomField,
@@ -279,7 +280,9 @@ def sampled_study(found: Mapping[str, Measured], output: Output) -> None:
     for name, each in found.items():
         for n_samples in (10, 100):
             query = followed_by(each.tags, "JJ", "NN")
-            error = sampled_events(each.items, query, n_samples=n_samples).error(bin_size=100)
+            sampled = sampled_events(each.items, query, n_samples=n_samples)
+            halves = sampled.hits_a, sampled.hits_b
+            error = split_sample_error(*halves, sampled.y, sampled.documents, n_samples=n_samples, bin_size=100)
             naive, corrected = error.naive_interval, error.interval
             rows.append(
                 {

@@ -13,8 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from corefsample.calibration import calibration_error, reliability_curve
-from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins, block_bin_pairs
 from corefsample.plots import reliability_axes
 from corefsample.tagging import TaggedSentence, event_pairs, labelled_posteriors
 from corefsample.tagging._events import EventPairs

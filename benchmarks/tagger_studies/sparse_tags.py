@@ -18,8 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration import IsotonicRecalibration, calibration_error
-from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins, block_bin_pairs
 from corefsample.calibration._error import CalibrationError
 from corefsample.plots.style import COLOURS, MARKERS
 from corefsample.tagging import LinearChain, TaggedSentence, event_pairs, labelled_posteriors

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from corefsample._arrays import Floats
 from corefsample.calibration import calibration_error
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins
 from corefsample.plots.style import COLOURS
 from corefsample.tagging import (
     ConditionalRandomField,

@@ -6,6 +6,5 @@ from ._recalibrators import IsotonicRecalibration as IsotonicRecalibration
 from ._recalibrators import PlattScaling as PlattScaling
 from ._reliability import ReliabilityCurve as ReliabilityCurve
 from ._reliability import reliability_curve as reliability_curve
-from ._split_sample import split_sample_error as split_sample_error
 from ._tag_scores import TagScores as TagScores
 from ._tag_scores import shared_calibration_error as shared_calibration_error

@@ -1,79 +1,119 @@
-"""Bins of prediction-label pairs: adaptive (equal mass) or uniform (equal width), from the pairs themselves."""
+"""Bins of prediction-label pairs, adaptive (equal mass) or uniform (equal width), and their Brier score."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise as neighbours
-from typing import Any, cast
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints, Ints32, Words
+from corefsample._arrays import Floats, Ints, Ints32, Words
+from corefsample._lazy import pd
+from corefsample._results import HtmlTable, Result
 from corefsample.calibration import _kernels, _validation
-from corefsample.calibration._bins import STRATEGIES, BlockBins, ReliabilityBins, Strategy
 from corefsample.errors import ParameterError
+
+Strategy = Literal["adaptive", "uniform"]
+STRATEGIES: tuple[Strategy, ...] = ("adaptive", "uniform")
 
 DEFAULT_BIN_SIZE = 5000
 SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # least size and number of bins by default for small data
 FEWEST_BINS = 10  # with fewer bins, errors of opposite sign cancel within bins
 DEFAULT_N_BINS = 15  # of equal width
 MAX_BINS = 10_000_000
+_ONE_BIT = np.uint64(1)
 
-Sums = tuple[Ints, Floats, Floats, Floats, Floats]  # n, sum_q, sum_q2, sum_y, sum_qy
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ReliabilityBins(Result):
+    """Prediction-label pairs summed by bin of the prediction, bins ascending; arrays read-only, no bin empty.
 
-@dataclass(frozen=True, slots=True)
-class BinRule:
-    """Rule by which pairs are binned; `bin_size` or `n_bins` is None, or both until the pairs are counted."""
+    Attributes
+    ----------
+    n
+        int64 (n_bins,): number of pairs in each bin, at least 1.
+    sum_q, sum_q2, sum_y, sum_qy
+        float64 (n_bins,): sums of prediction, squared prediction, label (0 or 1), and their product.
+    q_min, q_max
+        float64 (n_bins,) in [0, 1]: least and largest prediction of each bin.
 
-    strategy: Strategy
-    bin_size: int | None
-    n_bins: int | None
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithm 1.
+    """
 
-    def of_pairs(self, n_pairs: int) -> BinRule:
-        """The rule with the default size of bins for this number of pairs; raise if adaptive bins outnumber them."""
-        if self.n_bins is not None and self.n_bins > n_pairs and self.strategy == "adaptive":
-            raise ParameterError(
-                f"must be at most the number of pairs ({n_pairs}), got {self.n_bins}", parameter="n_bins"
-            )
-        if self.bin_size is None and self.n_bins is None:
-            return replace(self, bin_size=default_bin_size(n_pairs))
-        return self
-
-    def ends(self, values: Words, counts: Ints, positions: npt.NDArray[Any], edges: npt.NDArray[Any] | None) -> Ints:
-        """End of each bin, without empty bins: adaptive bins of rows (see `_kernels.adaptive_ends`), or `edges`."""
-        if edges is not None:
-            ends = np.append(np.searchsorted(positions, edges), positions.shape[0])
-            return ends[np.diff(ends, prepend=0) > 0]
-        n_pairs = int(counts.sum()) or values.shape[0]
-        most = self.n_bins if self.bin_size is None else n_pairs // self.bin_size + 1
-        ends = np.empty(min(cast("int", most), values.shape[0]), np.int64)
-        return ends[: _kernels.adaptive_ends(values, counts, self.bin_size or 0, self.n_bins or 0, ends)].copy()
+    n: Ints
+    sum_q: Floats
+    sum_q2: Floats
+    sum_y: Floats
+    sum_qy: Floats
+    q_min: Floats
+    q_max: Floats
 
     @property
-    def inner_edges(self) -> Floats:
-        """Edges between bins of equal width."""
-        n_bins = cast("int", self.n_bins)
-        return np.arange(1, n_bins) / n_bins
+    def n_bins(self) -> int:
+        """Number of bins, which may be fewer than requested because of ties or too few pairs."""
+        return int(self.n.shape[0])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of all bins together."""
+        return int(self.n.sum())
+
+    @property
+    def mean_q(self) -> Floats:
+        """Mean prediction of each bin: float64 (n_bins,) in [0, 1]."""
+        return self.sum_q / self.n
+
+    @property
+    def mean_y(self) -> Floats:
+        """Share of positive labels in each bin: float64 (n_bins,) in [0, 1]."""
+        return self.sum_y / self.n
+
+    @property
+    def share_above(self) -> Floats:
+        """Share of all pairs that are in each bin or in a higher one: float64 (n_bins,), decreasing from 1."""
+        return np.asarray(np.cumsum(self.n[::-1])[::-1] / self.n_pairs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per bin: bin, n, q_min, q_max, mean_q, mean_y."""
+        frame = self._columns("n", "q_min", "q_max", "mean_q", "mean_y")
+        frame.insert(0, "bin", np.arange(self.n_bins))
+        return frame
 
 
-def bin_rule(bin_size: object, n_bins: object, strategy: str) -> BinRule:
-    """Return the rule for these options; raise ParameterError if an option is invalid or contradicts another."""
-    kind = cast("Strategy", _checks.choice("strategy", strategy, STRATEGIES))
-    if bin_size is not None and (n_bins is not None or kind == "uniform"):
-        conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
-        raise ParameterError(
-            f"must be left out where {conflict} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
-        )
-    if n_bins is not None:
-        number = _checks.whole("n_bins", n_bins, 1)
-        _checks.at_most("n_bins", number, MAX_BINS)
-        return BinRule(kind, None, number)
-    if kind == "uniform":
-        return BinRule(kind, None, DEFAULT_N_BINS)
-    return BinRule(kind, None if bin_size is None else _checks.whole("bin_size", bin_size, 1), None)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BlockBins(Result):
+    """Sums by block (a document, whose pairs are not independent) and bin.
+
+    Attributes
+    ----------
+    bins
+        Sums by bin over all blocks.
+    n, sum_q, sum_y
+        float64 (n_blocks, n_bins): number of pairs, sum of predictions and sum of labels of each block in each bin;
+        zero where a block has no pair.
+    """
+
+    bins: ReliabilityBins
+    n: Floats
+    sum_q: Floats
+    sum_y: Floats
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.n.shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per block and bin that has pairs: block, bin, n, mean_q, mean_y."""
+        block, bin_index = np.nonzero(self.n)
+        n = self.n[block, bin_index]
+        means = {"mean_q": self.sum_q[block, bin_index] / n, "mean_y": self.sum_y[block, bin_index] / n}
+        return pd.DataFrame({"block": block, "bin": bin_index, "n": n.astype(np.int64), **means})
 
 
 def default_bin_size(n_pairs: int) -> int:
@@ -145,11 +185,13 @@ def bin_pairs(
     >>> bins.mean_y
     array([0.25, 1.  ])
     """
-    rule = bin_rule(bin_size, n_bins, strategy)
-    if n_samples is not None:
-        number = _validation.checked_n_samples(n_samples)
-        return _bins_of_levels(_level_counts(q, y, number, np.empty(0, np.int32)), rule)[0]
-    return _bins_of_words(_sorted_words(q, y), rule)
+    options = _checked_options(bin_size, n_bins, strategy)
+    if n_samples is None:
+        words = _packed(q, y)
+        words.sort()
+        return _bins_of_words(words, *options)
+    counts = _level_counts(q, y, _validation.checked_n_samples(n_samples), np.empty(0, np.int32))
+    return _bins_of_levels(counts, *options)
 
 
 def block_bin_pairs(
@@ -190,23 +232,65 @@ def block_bin_pairs(
     array([[1., 2.],
            [1., 0.]])
     """
-    rule = bin_rule(bin_size, n_bins, strategy)
-    if n_samples is not None:
-        return _block_bins_of_levels(q, y, documents, _validation.checked_n_samples(n_samples), rule)
-    words = _packed(q, y)
-    codes, names = _validation.coded("documents", documents, words.shape[0])
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
-    grouped = np.empty_like(words)
-    _kernels.words_by_block(words, codes, indptr, grouped)
-    # Sorted within each block, so that the order of the rows cannot change a sum.
-    for begin, end in neighbours(indptr.tolist()):
-        grouped[begin:end].sort()
-    words.sort()
-    bins = _bins_of_words(words, rule)
-    last = (bins.q_max.view(np.uint64) << np.uint64(1)) | np.uint64(1)
-    sums = [np.zeros((len(names), bins.n_bins)) for _ in range(3)]
-    _kernels.block_sums(grouped, indptr, last, *sums)
-    return BlockBins(bins, *sums)
+    options = _checked_options(bin_size, n_bins, strategy)
+    if n_samples is None:
+        words = _packed(q, y)
+        codes, names = _validation.coded("documents", documents, words.shape[0])
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
+        grouped = np.empty_like(words)
+        _kernels.words_by_block(words, codes, indptr, grouped)
+        for begin, end in pairwise(indptr.tolist()):
+            grouped[begin:end].sort()  # so that the order of the rows cannot change a sum
+        words.sort()
+        bins = _bins_of_words(words, *options)
+        last = (bins.q_max.view(np.uint64) << _ONE_BIT) | _ONE_BIT
+        sums = [np.zeros((len(names), bins.n_bins)) for _ in range(3)]
+        _kernels.block_sums(grouped, indptr, last, *sums)
+        return BlockBins(bins, *sums)
+    number, cells = _validation.checked_n_samples(n_samples), np.empty(np.size(q), np.int32)
+    bins = _bins_of_levels(_level_counts(q, y, number, cells), *options)
+    codes, names = _validation.coded("documents", documents, cells.shape[0])
+    levels, labels = cells >> 1, cells & 1  # sums of whole numbers do not depend on the order of the rows
+    rows = codes * bins.n_bins + np.searchsorted(bins.q_max, np.arange(number + 1) / number)[levels]
+    n, sum_level, sum_y = (
+        np.bincount(rows, values, len(names) * bins.n_bins).astype(np.float64).reshape(len(names), bins.n_bins)
+        for values in (None, levels, labels)
+    )
+    return BlockBins(bins, n, sum_level / number, sum_y)
+
+
+def _checked_options(bin_size: object, n_bins: object, strategy: str) -> tuple[int | None, int | None, Strategy]:
+    """Return size, number and kind of the bins, the size or the number None; raise if an option is invalid.
+
+    Both are None for adaptive bins of the default size, which depends on the number of pairs.
+    """
+    is_uniform = _checks.choice("strategy", strategy, STRATEGIES) == "uniform"
+    if bin_size is not None and (n_bins is not None or is_uniform):
+        conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
+        raise ParameterError(
+            f"must be left out where {conflict} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
+        )
+    if n_bins is None and is_uniform:
+        n_bins = DEFAULT_N_BINS
+    number = None if n_bins is None else _checks.whole("n_bins", n_bins, 1)
+    if number is not None:
+        _checks.at_most("n_bins", number, MAX_BINS)
+    size = None if bin_size is None else _checks.whole("bin_size", bin_size, 1)
+    return size, number, "uniform" if is_uniform else "adaptive"
+
+
+def _bin_ends(words: Words, counts: Ints, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> Ints:
+    """End of each bin among ascending words, without empty bins; `counts` as in `_kernels.adaptive_ends`."""
+    if strategy == "uniform" and n_bins is not None:
+        edges = (np.arange(1, n_bins) / n_bins).view(np.uint64) << _ONE_BIT
+        ends = np.append(np.searchsorted(words, edges), words.shape[0])
+        return ends[np.diff(ends, prepend=0) > 0]
+    n_pairs = int(counts.sum()) or words.shape[0]
+    if n_bins is not None and n_bins > n_pairs:
+        raise ParameterError(f"must be at most the number of pairs ({n_pairs}), got {n_bins}", parameter="n_bins")
+    size = bin_size or default_bin_size(n_pairs)
+    ends = np.empty(min(n_bins or n_pairs // size + 1, words.shape[0]), np.int64)
+    return ends[: _kernels.adaptive_ends(words, counts, size, n_bins or 0, ends)].copy()
 
 
 # --- sorted pairs ------------------------------------------------------------------------------------------
@@ -221,48 +305,20 @@ def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
     return words
 
 
-def _sorted_words(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
-    words = _packed(q, y)
-    words.sort()
-    return words
+def _predictions(words: Words) -> Floats:
+    return (words >> _ONE_BIT).view(np.float64)
 
 
-def sorted_pairs(q: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Bytes]:
-    """Return new arrays of predictions and labels, sorted by prediction, then by label; raise if a value is invalid."""
-    words = _sorted_words(q, y)
-    return (words >> np.uint64(1)).view(np.float64), (words & np.uint64(1)).astype(np.uint8)
-
-
-def _bins_of_words(words: Words, rule: BinRule) -> ReliabilityBins:
-    rule = rule.of_pairs(words.shape[0])
-    edges = None if rule.strategy == "adaptive" else rule.inner_edges.view(np.uint64) << np.uint64(1)
-    ends = rule.ends(words, np.empty(0, np.int64), words, edges)
+def _bins_of_words(words: Words, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> ReliabilityBins:
+    ends = _bin_ends(words, np.empty(0, np.int64), bin_size, n_bins, strategy)
     n = np.empty(ends.shape[0], np.int64)
     sum_q, sum_q2, sum_y, sum_qy = (np.empty(ends.shape[0]) for _ in range(4))
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
-    first, last = words[np.concatenate(([0], ends[:-1]))], words[ends - 1]
-    q_min, q_max = ((each >> np.uint64(1)).view(np.float64) for each in (first, last))
+    q_min, q_max = _predictions(words[ends - n]), _predictions(words[ends - 1])
     return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max)
 
 
-# --- cells: fine bins of which only sums are known ---------------------------------------------------------
-
-
-def bins_of_cells(
-    sums: Sums, low: Floats, high: Floats, centre: Floats, rule: BinRule
-) -> tuple[ReliabilityBins, Ints32]:
-    """Bins of non-empty cells in ascending order, and the bin of each cell.
-
-    `low` and `high` are the least and the largest prediction of each cell; a bin of equal width takes cells by their
-    `centre`.
-    """
-    rule = rule.of_pairs(int(sums[0].sum()))
-    edges = None if rule.strategy == "adaptive" else rule.inner_edges
-    ends = rule.ends(np.arange(sums[0].shape[0], dtype=np.uint64), sums[0], centre, edges)
-    begins = np.concatenate(([0], ends[:-1]))
-    n, sum_q, sum_q2, sum_y, sum_qy = (np.add.reduceat(each, begins) for each in sums)
-    bins = ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, low[begins], high[ends - 1])
-    return bins, np.repeat(np.arange(ends.shape[0], dtype=np.int32), ends - begins)
+# --- levels: predictions that are shares of samples --------------------------------------------------------
 
 
 def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
@@ -276,38 +332,79 @@ def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Int
     return counts.reshape(-1, 2)
 
 
-def _bins_of_levels(counts: Ints, rule: BinRule) -> tuple[ReliabilityBins, Ints32]:
-    """Bins of levels, and the bin of each level (arbitrary for levels without a pair)."""
-    n_samples = counts.shape[0] - 1
+def _bins_of_levels(counts: Ints, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> ReliabilityBins:
     n_all = counts.sum(axis=1)
     levels = np.flatnonzero(n_all)
-    q = levels / n_samples
     n, n_positive = n_all[levels], counts[levels, 1].astype(np.float64)
-    bin_of = np.zeros(n_samples + 1, np.int32)
-    bins, bin_of[levels] = bins_of_cells((n, q * n, q * q * n, n_positive, q * n_positive), q, q, q, rule)
-    return bins, bin_of
+    q = levels / (counts.shape[0] - 1)
+    ends = _bin_ends(q.view(np.uint64) << _ONE_BIT, n, bin_size, n_bins, strategy)
+    begins = np.concatenate(([0], ends[:-1]))
+    sums = (np.add.reduceat(values, begins) for values in (n, q * n, q * q * n, n_positive, q * n_positive))
+    return ReliabilityBins(*sums, q[begins], q[ends - 1])
 
 
-def _block_bins_of_levels(
-    q: npt.ArrayLike, y: npt.ArrayLike, documents: npt.ArrayLike, n_samples: int, rule: BinRule
-) -> BlockBins:
-    cells = np.empty(np.size(q), np.int32)
-    bins, bin_of = _bins_of_levels(_level_counts(q, y, n_samples, cells), rule)
-    codes, names = _validation.coded("documents", documents, cells.shape[0])
-    levels, labels = cells >> 1, cells & 1
-    # Sums of whole numbers, so the order of the pairs cannot change them.
-    n, sum_level, sum_y = (
-        sums_by_block(codes, bin_of[levels], (len(names), bins.n_bins), values) for values in (None, levels, labels)
+# --- Brier score -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BrierDecomposition(HtmlTable):
+    """The Brier score as a sum of parts: brier = calibration + refinement + within_bins.
+
+    Attributes
+    ----------
+    brier
+        Mean squared distance of predictions from labels.
+    calibration
+        Mean squared distance of a bin's mean prediction from its share p of positive labels: the "mse" error.
+    refinement
+        Mean of p (1 - p), which calibration cannot reduce. Together with `calibration` it is the Brier score of the
+        forecast that predicts each bin's mean prediction throughout the bin.
+    within_bins
+        Remainder of the score: the spread of predictions within bins, minus twice their covariance with the labels.
+        It is negative if predictions discriminate between labels within bins.
+    uncertainty
+        p (1 - p), where p is the share of positive labels among all pairs: the Brier score of a forecast that always
+        predicts this base rate.
+    """
+
+    brier: float
+    calibration: float
+    refinement: float
+    within_bins: float
+    uncertainty: float
+
+
+def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
+    """Parts of the Brier score of binned pairs; the identity holds to rounding.
+
+    Parameters
+    ----------
+    bins
+        Pairs summed by bin, from `bin_pairs`.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Eq. 1; DeGroot & Fienberg (1983); Stephenson, Coelho & Jolliffe (2008), "Two extra
+    components in the Brier score decomposition", for the part within bins.
+
+    Examples
+    --------
+    >>> parts = brier_decomposition(bin_pairs([0.2, 0.4, 0.8, 0.8], [0, 0, 1, 0], n_bins=2))
+    >>> [round(part, 6) for part in (parts.brier, parts.calibration, parts.refinement, parts.within_bins)]
+    [0.22, 0.09, 0.125, 0.005]
+    """
+    total = bins.n_pairs
+    p = bins.mean_y
+    spread = bins.sum_q2 - bins.sum_q * bins.mean_q
+    covariance = bins.sum_qy - bins.sum_q * p
+    base_rate = float(bins.sum_y.sum()) / total
+    return BrierDecomposition(
+        brier=float((bins.sum_q2 - 2.0 * bins.sum_qy + bins.sum_y).sum()) / total,
+        calibration=float(bins.n @ (bins.mean_q - p) ** 2) / total,
+        refinement=float(bins.n @ (p * (1.0 - p))) / total,
+        within_bins=float((spread - 2.0 * covariance).sum()) / total,
+        uncertainty=base_rate * (1.0 - base_rate),
     )
-    return BlockBins(bins, n, sum_level / n_samples, sum_y)
-
-
-def sums_by_block(
-    blocks: Ints32 | Ints, bins: Ints32 | Ints, shape: tuple[int, int], values: npt.ArrayLike | None = None
-) -> Floats:
-    """Sum values, or count rows, by block and bin: float64 of `shape` (n_blocks, n_bins)."""
-    sums = np.bincount(blocks * np.int64(shape[1]) + bins, values, shape[0] * shape[1])
-    return sums.astype(np.float64).reshape(shape)
 
 
 def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -339,6 +436,8 @@ def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
     >>> brier_score([0.5, 1.0], [0, 1])
     0.125
     """
-    predictions, labels = sorted_pairs(q, y)
-    predictions -= labels
+    words = _packed(q, y)
+    words.sort()
+    predictions = _predictions(words)
+    predictions -= words & _ONE_BIT
     return float(np.mean(np.square(predictions, out=predictions)))

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
 from corefsample.errors import ParameterError
 

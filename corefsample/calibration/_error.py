@@ -12,8 +12,14 @@ from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._results import Result, fields_of
-from corefsample.calibration._binning import FEWEST_BINS, bin_pairs, block_bin_pairs
-from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration._binning import (
+    FEWEST_BINS,
+    BlockBins,
+    ReliabilityBins,
+    Strategy,
+    bin_pairs,
+    block_bin_pairs,
+)
 from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
 from corefsample.calibration._validation import Norm, checked_level, checked_norm
 from corefsample.errors import ParameterError

@@ -10,7 +10,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._results import HtmlTable
 from corefsample.calibration import _draws
-from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._draws import Interval
 from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
 

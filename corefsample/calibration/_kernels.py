@@ -2,11 +2,8 @@
 
 Legend of dimensions and names
     i    : pair                              n : number of pairs
-    b    : bin, ascending in q               ends[b] : first row (pair or cell) after bin b
-    t    : block (a document)
-    k    : level of q = k / S
-    c    : cell (a fine bin of a table), ascending in q: a stretch of x = min(q, 1 - q) on one side of one half on
-           which the leading bits are the same
+    b    : bin, ascending in q               ends[b] : first row after bin b
+    t    : block (a document)             k : level of q = k / S
 
 A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
 left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
@@ -156,53 +153,3 @@ def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, count
         if cells.shape[0] > 0:
             cells[i] = max(cell, 0)
     return is_valid
-
-
-U52 = np.uint64(52)
-MANTISSA = np.uint64((1 << 52) - 1)
-HALF = 1022  # exponent field of 0.5, the largest possible x
-
-# Leading bits of the mantissa that define a cell, by exponent field: an octave has 2 ** LEADING_BITS cells. Cells are
-# fine where pairs are frequent, and coarse below 2 ** -64, where a difference cannot affect any error.
-EXPONENTS = np.arange(HALF + 1)
-LEADING_BITS = np.select([EXPONENTS >= HALF - 15, EXPONENTS >= HALF - 63, EXPONENTS >= 1], [10, 8, 3], 0)
-SHIFTS = np.where(EXPONENTS >= 1, 52 - LEADING_BITS, 63).astype(np.uint64)
-OCTAVE_CELLS = np.where(EXPONENTS >= 1, 1 << LEADING_BITS, 1)
-FIRST_CELLS = np.concatenate(([0], np.cumsum(OCTAVE_CELLS)[:-1]))  # of each octave; 0 itself comes before them all
-MIDDLE = int(FIRST_CELLS[HALF]) + 1  # the cell of 0.5, alone in its octave
-N_CELLS = 2 * MIDDLE + 1
-
-
-@inlined
-def fine_bin(q):  # type: ignore[no-untyped-def]
-    """Cell that contains q, which must lie in [0, 1]: from 0 to N_CELLS - 1, ascending in q."""
-    x = min(q, 1.0 - q)  # exact: above one half, 1 - q has no rounding
-    bits = np.float64(x).view(np.uint64)
-    exponent = np.int64(bits >> U52)
-    cell = FIRST_CELLS[exponent] + np.int64((bits & MANTISSA) >> SHIFTS[exponent]) + np.int64(x > 0.0)
-    return cell if q <= 0.5 else 2 * MIDDLE - cell
-
-
-@kernel
-def float_cells(q: Floats, y: Labels, cells: Ints32) -> bool:
-    """Cell of each pair; False if a q or a y breaks its rule."""
-    is_valid = True
-    for i in range(q.shape[0]):
-        p, label = q[i], y[i]
-        is_pair = (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
-        is_valid &= is_pair
-        p = p + 0.0 if is_pair else 0.0  # -0.0 becomes 0.0
-        cells[i] = fine_bin(p)
-    return is_valid
-
-
-@kernel
-def add_pairs(rows: Ints, q: Floats, y: Labels, sums: Floats) -> None:
-    """Add 1, q, q^2, y and q y of each pair to its row of `sums`."""
-    for i in range(q.shape[0]):
-        sums_row, p, label = sums[rows[i]], q[i], float(y[i])
-        sums_row[0] += 1.0
-        sums_row[1] += p
-        sums_row[2] += p * p
-        sums_row[3] += label
-        sums_row[4] += p * label

@@ -13,7 +13,7 @@ from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable, ShortRepr
 from corefsample.calibration import _draws, _validation
-from corefsample.calibration._bins import BlockBins
+from corefsample.calibration._binning import BlockBins
 from corefsample.calibration._draws import require_blocks, rooted
 from corefsample.calibration._validation import Norm
 from corefsample.errors import ParameterError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal, Self, cast, get_args
 
@@ -13,12 +13,9 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._lazy import pd
 from corefsample._results import Result
-from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._bins import BlockBins, ReliabilityBins, Strategy
+from corefsample.calibration._binning import BlockBins, ReliabilityBins, Strategy, bin_pairs, block_bin_pairs
 from corefsample.calibration._draws import require_bins, require_blocks
-from corefsample.calibration._smooth_curves import SmoothCurve, smooth_curve
 from corefsample.calibration._validation import checked_level
-from corefsample.errors import ParameterError
 
 BinMethod = Literal["normal", "clopper-pearson"]
 
@@ -39,8 +36,6 @@ class ReliabilityCurve(Result):
         Method of the intervals: "normal" or "clopper-pearson".
     by_block
         True if the intervals allow for dependence between pairs of one block (a document).
-    smooth
-        Smooth curve of the same pairs; None if it was not requested.
     """
 
     bins: ReliabilityBins
@@ -49,13 +44,12 @@ class ReliabilityCurve(Result):
     level: float
     method: BinMethod
     by_block: bool
-    smooth: SmoothCurve | None = None
 
     @classmethod
     def of_bins(
         cls, bins: ReliabilityBins | BlockBins, *, level: float = 0.95, method: BinMethod = "clopper-pearson"
     ) -> Self:
-        """Reliability curve of sums by bin, from a table for example.
+        """Reliability curve of sums by bin.
 
         Parameters
         ----------
@@ -101,7 +95,6 @@ def reliability_curve(
     n_samples: int | None = None,
     level: float = 0.95,
     method: BinMethod = "clopper-pearson",
-    smooth: bool = False,
 ) -> ReliabilityCurve:
     """Reliability curve of predictions q against labels y.
 
@@ -121,16 +114,12 @@ def reliability_curve(
         Nominal share of the intervals that contain the true share, in (0, 1).
     method
         Method of the intervals: "normal" (the paper's) or "clopper-pearson" (the default); see `bin_intervals`.
-    smooth
-        Add a smooth curve with an approximate pointwise band, and the bin size with the best held-out log score. It
-        takes predictions at face value, so it is not available with `n_samples`. By default there is no smooth curve.
 
     Raises
     ------
     ParameterError
         If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, there is no pair, there are fewer
-        than 2 documents, or an option of the bins or intervals is invalid; if a smooth curve is requested with
-        `n_samples`, or for fewer than 5 pairs or documents.
+        than 2 documents, or an option of the bins or intervals is invalid.
 
     References
     ----------
@@ -144,12 +133,7 @@ def reliability_curve(
     """
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
     bins = bin_pairs(q, y, **options) if documents is None else block_bin_pairs(q, y, documents, **options)
-    curve = ReliabilityCurve.of_bins(bins, level=level, method=method)
-    if not smooth:
-        return curve
-    if n_samples is not None:
-        raise ParameterError(f"must be left out with a smooth curve, got {n_samples}", parameter="n_samples")
-    return replace(curve, smooth=smooth_curve(q, y, documents=documents, level=level))
+    return ReliabilityCurve.of_bins(bins, level=level, method=method)
 
 
 def bin_intervals(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -184,44 +183,3 @@ def checked_pairs(
     weights = sample_weights(sample_weight, predicted.shape[0])
     positive = weights > 0.0
     return predicted[positive], labels[positive], weights[positive]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ties:
-    """Pairs pooled by prediction, ascending.
-
-    Attributes
-    ----------
-    q
-        float64 (n_distinct,): the distinct predictions.
-    weights, positives
-        float64 (n_distinct,): total weight, and weight of label 1, of the pairs with each prediction.
-    """
-
-    q: Floats
-    weights: Floats
-    positives: Floats
-
-
-def pooled(q: Floats, y: Floats, weights: Floats | None = None) -> Ties:
-    """Pool the pairs of equal prediction. By default every pair has weight 1."""
-    if weights is None or (weights == 1.0).all():
-        # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
-        distinct, counts = np.unique(q, return_counts=True)
-        positives = np.bincount(np.searchsorted(distinct, np.sort(q[y == 1.0])), minlength=distinct.shape[0])
-        return Ties(distinct, counts.astype(np.float64), positives.astype(np.float64))
-    order = np.lexsort((weights, y, q))  # a complete order, so the order of the rows cannot change the sums' last bits
-    ordered = q[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    mass = np.add.reduceat(weights[order], starts)
-    return Ties(ordered[starts], mass, np.add.reduceat((weights * y)[order], starts))
-
-
-def isotonic_blocks(ties: Ties) -> tuple[Ints, Floats]:
-    """Return the first distinct value of each block of the non-decreasing fit of label on prediction, and its mean."""
-    from scipy.optimize import isotonic_regression
-
-    fit = isotonic_regression(ties.positives / ties.weights, weights=ties.weights)
-    starts = np.asarray(fit.blocks[:-1], np.int64)
-    means = np.add.reduceat(ties.positives, starts) / np.add.reduceat(ties.weights, starts)
-    return starts, np.clip(means, 0.0, 1.0)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Ints
+from corefsample._arrays import Bools
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample._results import HtmlTable, fields_of
-from corefsample.calibration._binning import default_bin_size
-from corefsample.calibration._bins import BlockBins, BrierDecomposition, brier_decomposition
+from corefsample.calibration._binning import (
+    BlockBins,
+    BrierDecomposition,
+    block_bin_pairs,
+    brier_decomposition,
+    default_bin_size,
+)
 from corefsample.calibration._draws import Interval
 from corefsample.calibration._error import binned_error
 from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
 from corefsample.calibration._reliability import ReliabilityCurve
-from corefsample.calibration._table import CalibrationTable, TableBuilder
 from corefsample.calibration._validation import Norm, checked_norm
-from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError
-from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables, Unannotated, gold_codes, link_pairs
+from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +92,7 @@ class LinkCalibration(HtmlTable):
     norm, bin_size, level
         Norm, size of the bins and level of the intervals: see `calibrate_links`.
     tables
-        Sums of the pairs from which the calibration is computed, and counts of mentions and documents left out.
+        Pairs from which the calibration is computed, and counts of mentions and documents left out.
     """
 
     groups: tuple[GroupCalibration, ...]
@@ -155,7 +156,7 @@ def calibrate_links(
     Parameters
     ----------
     tables
-        Sums of the link pairs, from `corefsample.link_tables`.
+        Link pairs, from `corefsample.link_tables`.
     bin_size
         Target size of the adaptive bins, in pairs, at least 1. It is the same for all groups, because the error depends
         on it. By default 5,000, or for fewer than 100,000 pairs in all a twentieth of them, but at least 50.
@@ -182,23 +183,26 @@ def calibrate_links(
     _checks.instance("tables", tables, LinkTables, "link_tables(documents) makes them")
     checked_norm(norm)
     _checks.whole("n_resamples", n_resamples, 2)
-    if not tables.by_distance.n_pairs:
+    if not tables.n_pairs:
         raise InputError("gold must annotate at least two mentions of some document, got no pair")
     if bin_size is None:
-        bin_size = default_bin_size(tables.by_distance.n_pairs)
+        bin_size = default_bin_size(tables.n_pairs)
     _checks.whole("bin_size", bin_size, 1)
-    groups, partitions = [], list(_partitions(tables))
-    for number, (partition, name, table) in enumerate(partitions, start=1):
-        blocks = table.block_bins(bin_size=bin_size)
+    parts = [("all", "all pairs", np.ones(tables.n_pairs, np.bool_))]
+    for partition, names, codes in (("distance", DISTANCES, tables.distances), ("kind", PAIR_KINDS, tables.pair_kinds)):
+        parts += [(partition, name, codes == code) for code, name in enumerate(names) if code in codes]
+    groups = []
+    for number, (partition, name, is_member) in enumerate(parts, start=1):
+        blocks = _blocks(tables, bin_size, is_member)
         groups.append(_calibrated(partition, name, blocks, norm, level, n_resamples, seed))
-        log_step("measured the calibration of %s, group %d of %d", name, number, len(partitions))
+        log_step("measured the calibration of %s, group %d of %d", name, number, len(parts))
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
 
-def _partitions(tables: LinkTables) -> Iterator[tuple[str, str, CalibrationTable]]:
-    yield "all", "all pairs", tables.by_distance
-    for partition, groups, table in (("distance", DISTANCES, tables.by_distance), ("kind", PAIR_KINDS, tables.by_kind)):
-        yield from ((partition, group, table.group(group)) for group in groups if group in table.groups)
+def _blocks(tables: LinkTables, bin_size: int, is_member: Bools | slice = slice(None)) -> BlockBins:
+    """Pairs, or some of them, summed by document and bin; documents without a pair are left out."""
+    q, y, documents = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
+    return block_bin_pairs(q, y, documents, bin_size=bin_size)
 
 
 def _calibrated(
@@ -219,61 +223,9 @@ def _calibrated(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScorerLinks:
-    """Sums over the link pairs of one scorer, by document.
-
-    Attributes
-    ----------
-    table
-        Pairs summed by document.
-    losses
-        Sum of -log of the probability of each pair's label, in nats, by doc_id.
-    digests
-        Checksum of mentions and gold, by doc_id: documents with the same checksum have the same pairs.
-    n_without_gold
-        Number of documents without gold, which are left out.
-    """
-
-    table: CalibrationTable
-    losses: dict[str, float]
-    digests: dict[str, bytes]
-    n_without_gold: int
-
-
-def scorer_links(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> ScorerLinks:
-    """Sum the link pairs of a scorer's documents, one document at a time.
-
-    Parameters
-    ----------
-    documents
-        Documents of the scorer; those without gold are counted and left out.
-    unannotated
-        Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
-        mention; "single" treats each as a separate entity.
-    """
-    builder, n_without_gold = TableBuilder(), 0
-    losses: dict[str, float] = {}
-    digests: dict[str, bytes] = {}
-    for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
-        if document.gold is None:
-            n_without_gold += 1
-            continue
-        pairs = link_pairs(document, unannotated=unannotated)
-        builder.add(pairs.q, pairs.y, block=pairs.doc_id)
-        losses[pairs.doc_id] = float(log_losses(pairs.q, pairs.y).sum())
-        digests[pairs.doc_id] = _digest(document, gold_codes(document, unannotated))
-    return ScorerLinks(builder.table(), losses, digests, n_without_gold)
-
-
-def _digest(document: ScoredDocument, entities: Ints) -> bytes:
-    spans = np.ascontiguousarray(document.mentions[:, :2], np.int64)
-    return hashlib.blake2b(spans.tobytes() + entities.tobytes(), digest_size=16).digest()
-
-
 def compare_links(
-    first: ScorerLinks,
-    second: ScorerLinks,
+    first: LinkTables,
+    second: LinkTables,
     *,
     bin_size: int | None = None,
     norm: Norm = "rms",
@@ -286,7 +238,7 @@ def compare_links(
     Parameters
     ----------
     first, second
-        Link pairs of each scorer, from `scorer_links`; documents, mentions and gold are the same in both.
+        Link pairs of each scorer, from `corefsample.link_tables`; documents, mentions and gold are the same in both.
     bin_size, norm, level, n_resamples, seed
         Size of the bins, norm of the error ("rms" or "mse"), level of the intervals, number of resamples and seed: see
         `calibrate_links`.
@@ -294,24 +246,25 @@ def compare_links(
     Raises
     ------
     ParameterError
-        If `first` or `second` is no ScorerLinks, the norm is neither "rms" nor "mse", or another option is out of
+        If `first` or `second` is no LinkTables, the norm is neither "rms" nor "mse", or another option is out of
         range.
     InputError
         If documents, their mentions or their gold differ, or fewer than 2 documents have a pair.
     """
-    for name, links in (("first", first), ("second", second)):
-        _checks.instance(name, links, ScorerLinks, "scorer_links(documents) makes it")
+    for name, tables in (("first", first), ("second", second)):
+        _checks.instance(name, tables, LinkTables, "link_tables(documents) makes it")
     checked_norm(norm, squared_for="for a paired comparison")
     _checks.whole("n_resamples", n_resamples, 2)
     _require_same(first.digests, second.digests)
-    if len(first.table.blocks) < 2:
+    with_pairs = np.unique(first.documents)
+    if len(with_pairs) < 2:
         rule = "gold must annotate at least two mentions in each of at least 2 documents"
-        raise InputError(f"{rule} to compare scorers, got {len(first.table.blocks)} such documents")
-    size = default_bin_size(first.table.n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
-    sums = [
-        ScorerSums(each.table.block_bins(bin_size=size), np.array([each.losses[name] for name in each.table.blocks]))
-        for each in (first, second)
-    ]
+        raise InputError(f"{rule} to compare scorers, got {len(with_pairs)} such documents")
+    size = default_bin_size(first.n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
+    sums = []
+    for tables in (first, second):
+        losses = np.bincount(tables.documents, log_losses(tables.q, tables.y))
+        sums.append(ScorerSums(_blocks(tables, size), losses[with_pairs]))
     return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -9,10 +10,9 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._arrays import Bytes, Floats, Ints, Ints8, Ints32
 from corefsample._lazy import pd
-from corefsample._results import HtmlTable, Result
-from corefsample.calibration._table import CalibrationTable, TableBuilder
+from corefsample._results import Result
 from corefsample.coreference._clusterings import link_marginals
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
@@ -149,16 +149,26 @@ def link_pairs(document: ScoredDocument, *, unannotated: Unannotated = "skip") -
     return LinkPairs(document.doc_id, q, y, distances, None if document.tokens is None else pair_kinds, n_unannotated)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkTables(HtmlTable):
-    """Sums over the pairs of many documents, by document and by group of pairs, from which calibration is computed.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LinkTables(Result):
+    """Pairs of annotated mentions of many documents, from which calibration is computed; arrays read-only.
 
     Attributes
     ----------
-    by_distance
-        Sums by the groups of DISTANCES. Every pair is in one group, so the sum over all groups is the overall table.
-    by_kind
-        Sums by the groups of PAIR_KINDS, for documents with tokens.
+    q
+        float64 (n_pairs,) in [0, 1]: exact link marginal.
+    y
+        uint8 (n_pairs,): 1 if both mentions belong to one annotated entity, else 0.
+    documents
+        int32 (n_pairs,): document of each pair, as an index into `doc_ids`.
+    distances
+        int8 (n_pairs,): group of the distance between the two mentions, as an index into DISTANCES.
+    pair_kinds
+        int8 (n_pairs,): kind of each pair, as an index into PAIR_KINDS; -1 if the document has no tokens.
+    doc_ids
+        Ids of the documents with gold, in ascending order.
+    digests
+        Checksum of mentions and gold, by doc_id: documents with the same checksum have the same pairs.
     n_documents
         Number of documents with gold.
     n_without_gold
@@ -167,17 +177,27 @@ class LinkTables(HtmlTable):
         Number of mentions whose entity is not annotated, in the documents with gold.
     """
 
-    by_distance: CalibrationTable
-    by_kind: CalibrationTable
+    q: Floats
+    y: Bytes
+    documents: Ints32
+    distances: Ints8
+    pair_kinds: Ints8
+    doc_ids: tuple[str, ...]
+    digests: dict[str, bytes]
     n_documents: int
     n_without_gold: int
     n_unannotated: int
 
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.q.shape[0])
+
 
 def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> LinkTables:
-    """Sum the link pairs of documents, one document at a time.
+    """List the link pairs of documents, one document at a time.
 
-    Memory grows with the two tables alone: 52 bytes for each of their rows, some 0.5 rows per pair of mentions each.
+    Memory grows with the number of pairs: 15 bytes each.
 
     Parameters
     ----------
@@ -187,21 +207,30 @@ def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated
         Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
         mention; "single" treats each as a separate entity.
     """
-    by_distance, by_kind = TableBuilder(groups=DISTANCES), TableBuilder(groups=PAIR_KINDS)
-    n_documents = n_without_gold = n_unannotated = 0
+    columns: list[tuple[Floats, Bytes, Ints8, Ints8]] = []
+    doc_ids: list[str] = []
+    digests: dict[str, bytes] = {}
+    n_without_gold = n_unannotated = 0
     for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
         if document.gold is None:
             n_without_gold += 1
             continue
         pairs = link_pairs(document, unannotated=unannotated)
-        n_documents += 1
+        kinds = np.full(pairs.n_pairs, -1) if pairs.pair_kinds is None else pairs.pair_kinds
+        distances = _DISTANCE_CODE[np.minimum(pairs.distances, len(_DISTANCE_CODE) - 1)]
+        columns.append((pairs.q, pairs.y, distances.astype(np.int8), kinds.astype(np.int8)))
+        doc_ids.append(pairs.doc_id)
+        digests[pairs.doc_id] = _digest(document, gold_codes(document, unannotated))
         n_unannotated += pairs.n_unannotated
-        by_distance.add(pairs.q, pairs.y, block=pairs.doc_id, groups=_distance_codes(pairs.distances))
-        if pairs.pair_kinds is not None:
-            by_kind.add(pairs.q, pairs.y, block=pairs.doc_id, groups=pairs.pair_kinds)
-    return LinkTables(by_distance.table(), by_kind.table(), n_documents, n_without_gold, n_unannotated)
+    names = tuple(sorted(digests))
+    rank = {doc_id: code for code, doc_id in enumerate(names)}
+    codes = np.repeat(np.array([rank[doc_id] for doc_id in doc_ids], np.int32), [len(q) for q, *_ in columns])
+    empty = np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int8), np.empty(0, np.int8)
+    q, y, group, kind = (np.concatenate(column) for column in zip(*(columns or [empty]), strict=True))
+    counts = len(columns), n_without_gold, n_unannotated
+    return LinkTables(q, y, codes, group, kind, names, digests, *counts)
 
 
-def _distance_codes(distances: Ints32) -> Ints32:
-    """Place of each distance in DISTANCES: the binary logarithm, rounded down, up to the last group."""
-    return _DISTANCE_CODE[np.minimum(distances, len(_DISTANCE_CODE) - 1)]
+def _digest(document: ScoredDocument, entities: Ints) -> bytes:
+    spans = np.ascontiguousarray(document.mentions[:, :2], np.int64)
+    return hashlib.blake2b(spans.tobytes() + entities.tobytes(), digest_size=16).digest()

@@ -34,8 +34,6 @@ _MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, ReliabilityCurve]) -> Axes:
     """Draw reliability curves on one axes: points with intervals, and the diagonal of perfect calibration.
 
-    A curve made with `smooth=True` is drawn too, with its band, instead of the line that joins the points.
-
     Parameters
     ----------
     ax
@@ -70,10 +68,6 @@ def reliability_axes(ax: Axes, curves: ReliabilityCurve | Mapping[str, Reliabili
             ax.vlines(x, curve.lower, curve.upper, color=look["color"], linewidth=0.8, alpha=0.6)
         else:
             ax.fill_between(x, curve.lower, curve.upper, color=look["color"], alpha=0.25, linewidth=0)
-        if (smooth := curve.smooth) is not None:  # the points stay, without the line that joins them
-            ax.fill_between(smooth.q, smooth.lower, smooth.upper, color=look["color"], alpha=0.18, linewidth=0)
-            ax.plot(smooth.q, smooth.share, color=look["color"], linestyle=look["linestyle"], linewidth=1.4, zorder=2)
-            look["linestyle"] = "none"
         ax.plot(x, y, **look, linewidth=0.9, markersize=3, label=legible(name), zorder=3)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)

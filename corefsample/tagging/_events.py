@@ -17,7 +17,6 @@ from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._checks import shown
 from corefsample._lazy import pd
 from corefsample._results import Result
-from corefsample.calibration._split_sample import SplitSampleError, split_sample_error
 from corefsample.errors import ParameterError
 from corefsample.tagging._sentences import LabelledChain, tag_codes
 
@@ -224,21 +223,6 @@ class SampledEvents(Result):
         """Share of the samples with the event: float64 (n_sentences,) in [0, 1]."""
         return np.asarray((self.hits_a + self.hits_b) / self.n_samples)
 
-    def error(self, **options: Any) -> SplitSampleError:
-        """Calibration error, without and with the correction for the samples' noise; see `split_sample_error`.
-
-        Pairs of one document are resampled together if there are several documents.
-
-        Parameters
-        ----------
-        options
-            Options of `split_sample_error`: bin_size, n_bins, norm, level, n_resamples, seed.
-        """
-        documents = self.documents if len(self.doc_ids) > 1 else None
-        return split_sample_error(
-            self.hits_a, self.hits_b, self.y, n_samples=self.n_samples, documents=documents, **options
-        )
-
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per sentence: doc_id, hits_a, hits_b, q, y."""
         doc_id = pd.Categorical.from_codes(self.documents, pd.Index(list(self.doc_ids)))
@@ -283,8 +267,8 @@ def sampled_events(
 ) -> SampledEvents:
     """Sample tag sequences of each sentence, and count those with an event.
 
-    The result has these counts, and whether the gold tags have the event: its method `error` is the calibration error
-    of the shares of the samples.
+    The result has these counts, and whether the gold tags have the event: `calibration_error` of its shares `q` and
+    labels `y` includes the noise of the samples.
 
     Parameters
     ----------
@@ -295,8 +279,7 @@ def sampled_events(
         with the event; for example from `followed_by`. It is called with the samples, and with the gold tags, of which
         one that the model does not have is -1.
     n_samples
-        Number of samples of each sentence, at least 2 and even: the correction of the calibration error for the noise
-        of samples compares their two halves.
+        Number of samples of each sentence, at least 2 and even; they are counted in two halves.
     seed
         Seed of the samples, in [0, 2**64). The samples of a sentence depend on the seed, its document and its number
         in that document.

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of binning, errors, scores and the table. Nothing here is taken from the library.
+"""Slow, obvious versions of binning, errors and scores. Nothing here is taken from the library.
 
 A pair is (q, y); a bin is a list of pairs.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 Pair = tuple[float, int]
 Bin = list[Pair]
@@ -106,26 +105,3 @@ def brier(pairs: Sequence[Pair]) -> float:
 def log_loss(pairs: Sequence[Pair]) -> float:
     given = [q if y == 1 else 1 - q for q, y in pairs]
     return mean([-math.log(p) if p > 0 else math.inf for p in given])
-
-
-# --- the table ---------------------------------------------------------------------------------------------
-
-Key = tuple[Hashable, Hashable, float]
-
-
-def fine_bin(q: float) -> tuple[bool, int, int]:
-    """Key of a fine bin: the side of one half, and exponent and leading digits of the distance to its end."""
-    x = min(q, 1 - q)
-    if x == 0.0 or x < 2.0**-1022:
-        return q > 0.5, -2000 if x == 0.0 else -1999, 0
-    fraction, exponent = math.frexp(x)  # x = fraction * 2^exponent, fraction in [1/2, 1)
-    parts = 1024 if x >= 2.0**-16 else 256 if x >= 2.0**-64 else 8
-    return q > 0.5, exponent, math.floor((2 * fraction - 1) * parts)
-
-
-def table(rows: Sequence[tuple[Hashable, Hashable, Pair]]) -> dict[tuple[Hashable, ...], Bin]:
-    """Pairs by group, block and fine bin."""
-    found: dict[tuple[Hashable, ...], Bin] = defaultdict(list)
-    for group, block, pair in rows:
-        found[group, block, fine_bin(pair[0])].append(pair)
-    return found

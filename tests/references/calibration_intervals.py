@@ -152,34 +152,3 @@ def _root(rising: Callable[[float], float]) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if rising(middle) < 0.0 else (low, middle)
     return (low + high) / 2.0
-
-
-# --- split samples -----------------------------------------------------------------------------------------
-
-
-def split_sample_square(
-    hits: tuple[Sequence[int], Sequence[int]],
-    labels: Sequence[int],
-    documents: Sequence[int],
-    half: int,
-    bin_size: int,
-) -> float:
-    """Squared error of one half against the labels in bins of the other, minus the scatter; mean of both halves."""
-    squares = []
-    for by, counts in (hits, hits[::-1]):
-        rows = [(by[i] / half, i) for i in range(len(labels))]
-        bins = adaptive_bins([(share, 0, i) for share, i in rows], bin_size)
-        terms = []
-        for each in bins:
-            members = [i for _, _, i in each]
-            residual = {i: counts[i] / half - labels[i] for i in members}
-            mean = math.fsum(residual.values()) / len(members)
-            inside = sorted({documents[i] for i in members})
-            scatter = [
-                math.fsum(residual[i] - mean for i in members if documents[i] == document) ** 2 for document in inside
-            ]
-            correction = len(inside) / (len(inside) - 1) if len(inside) > 1 else 1.0
-            noise = math.fsum(scatter) / len(members) ** 2 * correction
-            terms.append(len(members) * (mean**2 - noise))
-        squares.append(math.fsum(terms) / len(labels))
-    return sum(squares) / 2.0

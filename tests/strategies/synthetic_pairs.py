@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr
 
 from corefsample._arrays import Bytes, Floats, Ints
-from corefsample.calibration._bins import ReliabilityBins
+from corefsample.calibration._binning import ReliabilityBins
 
 
 class SyntheticPairs(NamedTuple):

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_bins as references
 
-from corefsample.calibration._binning import bin_pairs, block_bin_pairs, default_bin_size
-from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs, default_bin_size
 from corefsample.errors import ParameterError
 
 SUMS = ("sum_q", "sum_q2", "sum_y", "sum_qy")

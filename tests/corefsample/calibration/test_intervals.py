@@ -26,8 +26,7 @@ from tolerance import plausible_counts, plausible_means, plausible_table
 from corefsample import ParameterError
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration import _draws
-from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._bins import BlockBins, ReliabilityBins
+from corefsample.calibration._binning import BlockBins, ReliabilityBins, block_bin_pairs
 from corefsample.calibration._draws import bootstrap_draws, simulated_draws
 from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks

@@ -47,21 +47,6 @@ def test_points_lie_at_mean_prediction_and_share() -> None:
     assert ends == [[low, high] for low, high in zip(drawn.lower, drawn.upper, strict=True)]
 
 
-def test_a_smooth_curve_replaces_the_line_between_the_points_and_has_a_band() -> None:
-    rng = np.random.default_rng(3)
-    q = rng.random(400)
-    drawn = reliability_curve(q, rng.random(400) < q, n_bins=4, smooth=True)
-    ax = reliability_axes(Figure().subplots(), {"model": drawn})
-    assert drawn.smooth is not None
-    _, line, points = ax.lines
-    np.testing.assert_array_equal(line.get_xdata(), drawn.smooth.q)
-    np.testing.assert_array_equal(line.get_ydata(), drawn.smooth.share)
-    assert points.get_linestyle() == "None"
-    band = next(each for each in ax.collections if len(each.get_paths()[0].vertices) > 100)
-    heights = band.get_paths()[0].vertices[:, 1]
-    assert (heights.min(), heights.max()) == (drawn.smooth.lower.min(), drawn.smooth.upper.max())
-
-
 def test_no_curve_raises() -> None:
     with pytest.raises(ParameterError, match="curves must have at least one curve, got none"):
         reliability_axes(Figure().subplots(), {})

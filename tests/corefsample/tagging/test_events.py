@@ -15,7 +15,6 @@ from strategies.tagged import random_sentences
 from tolerance import plausible_counts
 
 from corefsample import ParameterError
-from corefsample.calibration import calibration_error
 from corefsample.tagging import (
     HiddenMarkovModel,
     LinearChain,
@@ -207,12 +206,6 @@ def test_samples_do_not_depend_on_other_documents() -> None:
     last = [sentence for sentence in MORE if sentence.doc_id == "doc9"]
     alone = sampled_events(labelled_posteriors(MODEL, last), AB, n_samples=20, seed=3)
     np.testing.assert_array_equal(every.hits_a[every.documents == every.doc_ids.index("doc9")], alone.hits_a)
-
-
-def test_the_naive_error_is_that_of_the_shares() -> None:
-    found = sampled_events(labelled_posteriors(MODEL, MORE), AB, n_samples=10)
-    direct = calibration_error(found.q, found.y, n_bins=3, n_samples=10, interval=None)
-    assert found.error(n_bins=3).naive == pytest.approx(direct.estimate, abs=1e-12)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

@@ -8,19 +8,17 @@ Legend of dimensions and names
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit, logit, xlog1py, xlogy
 
 from corefsample._arrays import Floats, Ints
-from corefsample._lazy import pd
-from corefsample._results import Result
 from corefsample.calibration._binning import bin_pairs
-from corefsample.calibration._validation import checked_level, coded, generator, pair_arrays, require_pairs
-from corefsample.errors import ParameterError
+from corefsample.calibration._validation import generator
 
 _CLIP = 1e-6  # predictions are clipped to this distance from 0 and 1
 _STEP = 0.1  # width of a cell, in log-odds
@@ -32,81 +30,39 @@ _MOST_STEPS, _PRECISION = 50, 1e-8
 _PRIOR = np.array([5.0**-2, 1.0])  # inverse variances of a weak normal prior of shift and tilt, around 0
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SmoothCurve(Result):
+@dataclass(frozen=True)
+class SmoothCurve:
     """Share of positive labels as a smooth function of the prediction, with an approximate pointwise band.
 
     At each point a logistic regression on the log-odds of the predictions is fitted to the pairs nearby, weighted by a
     normal kernel. Calibrated predictions, and those that a temperature or a constant would recalibrate, are fitted
-    without bias at every bandwidth.
-
-    Attributes
-    ----------
-    q, share
-        float64 (n_points,) in [0, 1], ascending q: prediction, and share of positive labels.
-    lower, upper
-        float64 (n_points,) in [0, 1]: ends of the band. It is centred on the curve with half the bandwidth, whose bias
-        is smaller.
-    level
-        Nominal level of the band, in (0, 1). At .95 it contains the true share at 94% to 99% of the points on average,
-        and the whole true curve in 62% to 97% of sets of pairs (docs/calibration-studies.md).
-    bandwidth
-        Standard deviation of the kernel, in log-odds; the one with the best held-out log score.
-    bin_size
-        Number of pairs per bin of the binned curve; the one with the best held-out log score.
-    by_block
-        True if band and cross-validation allow for dependence between pairs of one block (a document).
-    scores
-        Held-out log score of a pair by bandwidth and by bin size, higher is better: dict of two dicts.
+    without bias at every bandwidth. The band, `lower` to `upper`, is centred on the curve with half the bandwidth,
+    whose bias is smaller. `bandwidth` (standard deviation of the kernel, in log-odds) and `bin_size` (pairs per bin of
+    the binned curve) are those with the best held-out log score.
     """
 
     q: Floats
     share: Floats
     lower: Floats
     upper: Floats
-    level: float
     bandwidth: float
     bin_size: int
-    by_block: bool
-    scores: dict[str, dict[float, float]] = field(default_factory=dict)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per point: q, share, lower, upper, level."""
-        return self._columns("q", "share", "lower", "upper").assign(level=self.level)
 
 
 def smooth_curve(
-    q: npt.ArrayLike, y: npt.ArrayLike, *, documents: npt.ArrayLike | None = None, level: float = 0.95, seed: int = 0
+    q: Floats, y: npt.ArrayLike, *, documents: npt.ArrayLike | None = None, level: float = 0.95, seed: int = 0
 ) -> SmoothCurve:
     """Smooth reliability curve; bandwidth, and the bin size to compare with, by cross-validated log score.
 
-    Parameters
-    ----------
-    q, y
-        Predictions in [0, 1] and labels 0 or 1, (n_pairs,).
-    documents
-        Document of each pair, (n_pairs,): cross-validation holds out whole documents, and the band resamples them. By
-        default pairs are assumed to be independent.
-    level
-        Nominal level of the band, in (0, 1): see `SmoothCurve`.
-    seed
-        Seed of the random folds and of the bootstrap behind the band, in [0, 2^64).
-
-    Raises
-    ------
-    ParameterError
-        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, the level or the seed is out of
-        range, or there are fewer than 5 pairs or documents.
+    With documents, cross-validation holds out whole documents, and the band resamples them.
 
     References
     ----------
     Frölich (2006), Econometrics Journal 9, for local likelihood; Nguyen & O'Connor (2015), section 7 and footnote 7,
     which name smooth curves and the choice of the bin size as future work.
     """
-    predictions, labels = pair_arrays(q, y)
-    require_pairs(predictions, labels)
-    codes = None if documents is None else coded("documents", documents, predictions.shape[0])[0] % _MOST_BLOCKS
-    pairs = _Pairs.of(predictions, np.asarray(labels, np.float64), codes)
+    codes = None if documents is None else np.unique(documents, return_inverse=True)[1] % _MOST_BLOCKS
+    pairs = _Pairs.of(q, np.asarray(y, np.float64), codes)
     rng = generator(seed)
     folds = _folds(pairs, rng)
     by_bandwidth = {width: _held_out(pairs, folds, width) for width in _BANDWIDTHS}
@@ -116,29 +72,18 @@ def smooth_curve(
     fit = _fitted(pairs.x, *pairs.sums(), points, bandwidth)
     # At the bandwidth with the best score, bias is as large as the spread; at half of it, it is small.
     rough = _fitted(pairs.x, *pairs.sums(), points, 0.5 * bandwidth)
-    half = _half_widths(pairs, rough, points, 0.5 * bandwidth, checked_level(level), rng)
+    half = _half_widths(pairs, rough, points, 0.5 * bandwidth, level, rng)
     return SmoothCurve(
-        q=_share(points),
-        share=_share(points + fit.shift),
-        lower=_share(points + rough.shift - half),
-        upper=_share(points + rough.shift + half),
-        level=level,
-        bandwidth=bandwidth,
-        bin_size=int(max(by_size, key=by_size.__getitem__)),
-        by_block=codes is not None,
-        scores={"bandwidth": by_bandwidth, "bin_size": by_size},
+        expit(points),
+        expit(points + fit.shift),
+        expit(points + rough.shift - half),
+        expit(points + rough.shift + half),
+        bandwidth,
+        int(max(by_size, key=by_size.__getitem__)),
     )
 
 
-def _share(log_odds: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(log_odds))
-
-
 def _log_odds(share: Floats) -> Floats:
-    from scipy.special import logit
-
     return np.asarray(logit(np.clip(share, _CLIP, 1.0 - _CLIP)))
 
 
@@ -150,10 +95,10 @@ class _Pairs:
     y: Floats
     x: Floats
     cells: Ints
-    blocks: npt.NDArray[np.int32] | None
+    blocks: Ints | None
 
     @classmethod
-    def of(cls, q: Floats, y: Floats, blocks: npt.NDArray[np.int32] | None) -> _Pairs:
+    def of(cls, q: Floats, y: Floats, blocks: Ints | None) -> _Pairs:
         steps = np.rint(_log_odds(q) / _STEP).astype(np.int64)
         _, cells = np.unique(steps, return_inverse=True)
         return cls(q, y, _log_odds(np.bincount(cells, q) / np.bincount(cells)), cells, blocks)
@@ -174,9 +119,6 @@ def _counts(codes: Ints, y: Floats, n: int) -> tuple[Floats, Floats]:
 def _folds(pairs: _Pairs, rng: np.random.Generator) -> Ints:
     """Fold of each pair; those of one block share it."""
     n = pairs.y.shape[0] if pairs.blocks is None else int(pairs.blocks.max()) + 1
-    if n < _N_FOLDS:
-        name = "q" if pairs.blocks is None else "documents"
-        raise ParameterError(f"must be at least {_N_FOLDS} for a smooth curve, got {n}", parameter=name)
     folds = rng.permutation(n) % _N_FOLDS
     return np.asarray(folds if pairs.blocks is None else folds[pairs.blocks], np.int64)
 
@@ -217,7 +159,7 @@ def _fitted(x: Floats, n: Floats, positive: Floats, points: Floats, bandwidth: f
         """Share of each cell, and the value to maximise."""
         log_odds = x[None] + parameters[0][:, None] + parameters[1][:, None] * distance
         likelihood = (hits * log_odds - trials * np.logaddexp(0.0, log_odds)).sum(axis=1)
-        return _share(log_odds), likelihood - 0.5 * _PRIOR @ parameters**2
+        return expit(log_odds), likelihood - 0.5 * _PRIOR @ parameters**2
 
     parameters = np.zeros((2, points.shape[0]))
     share, value = shares(parameters)
@@ -249,13 +191,11 @@ def _held_out(pairs: _Pairs, folds: Ints, bandwidth: float) -> float:
         is_training = np.arange(_N_FOLDS) != k
         used = n[k] > 0
         fit = _fitted(pairs.x, n[is_training].sum(0), positive[is_training].sum(0), pairs.x[used], bandwidth)
-        score += _log_score(n[k, used], positive[k, used], _share(pairs.x[used] + fit.shift))
+        score += _log_score(n[k, used], positive[k, used], expit(pairs.x[used] + fit.shift))
     return float(score / pairs.y.shape[0])
 
 
 def _log_score(n: Floats, positive: Floats, share: Floats) -> float:
-    from scipy.special import xlog1py, xlogy
-
     return float(np.sum(xlogy(positive, share) + xlog1py(n - positive, -share)))
 
 
@@ -291,7 +231,7 @@ def _half_widths(
     """
     weights, distance = _kernel(pairs.x, points, bandwidth)
     n, positive = pairs.sums()
-    share = _share(pairs.x[None] + fit.shift[:, None] + fit.tilt[:, None] * distance)
+    share = expit(pairs.x[None] + fit.shift[:, None] + fit.tilt[:, None] * distance)
     # Influence of one unit of residual of a cell on the shift at a point: (n_points, n_cells).
     pull = weights * (fit.inverse[:, :1, 0] + fit.inverse[:, :1, 1] * distance)
     least_variance = np.sum(pull**2 * share * (1.0 - share) * n, axis=1)
@@ -301,7 +241,7 @@ def _half_widths(
         times = np.concatenate((positive, n - positive))
     else:
         n_blocks = int(pairs.blocks.max()) + 1
-        pairs_of_block, positive_of_block = pairs.sums(pairs.blocks.astype(np.int64), n_blocks)
+        pairs_of_block, positive_of_block = pairs.sums(pairs.blocks, n_blocks)
         influence = positive_of_block @ pull.T - pairs_of_block @ (pull * share).T
         times = np.ones(n_blocks)
     total = times.sum()
