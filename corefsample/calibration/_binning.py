@@ -339,8 +339,10 @@ def _bins_of_levels(counts: Ints, bin_size: int | None, n_bins: int | None, stra
     q = levels / (counts.shape[0] - 1)
     ends = _bin_ends(q.view(np.uint64) << _ONE_BIT, n, bin_size, n_bins, strategy)
     begins = np.concatenate(([0], ends[:-1]))
-    sums = (np.add.reduceat(values, begins) for values in (n, q * n, q * q * n, n_positive, q * n_positive))
-    return ReliabilityBins(*sums, q[begins], q[ends - 1])
+    sum_q, sum_q2, sum_y, sum_qy = (
+        np.add.reduceat(values, begins) for values in (q * n, q * q * n, n_positive, q * n_positive)
+    )
+    return ReliabilityBins(np.add.reduceat(n, begins), sum_q, sum_q2, sum_y, sum_qy, q[begins], q[ends - 1])
 
 
 # --- Brier score -------------------------------------------------------------------------------------------

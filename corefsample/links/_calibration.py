@@ -263,7 +263,7 @@ def compare_links(
     size = default_bin_size(first.n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
     sums = []
     for tables in (first, second):
-        losses = np.bincount(tables.documents, log_losses(tables.q, tables.y))
+        losses = np.bincount(tables.documents, log_losses(tables.q, tables.y)).astype(np.float64)
         sums.append(ScorerSums(_blocks(tables, size), losses[with_pairs]))
     return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
 
