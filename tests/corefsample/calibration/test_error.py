@@ -1,4 +1,4 @@
-"""Calibration errors: hand-derived values, plain loops, intervals, and predictions that are shares of samples."""
+"""Calibration errors: hand-derived values, plain loops and intervals."""
 
 from __future__ import annotations
 
