@@ -1,9 +1,8 @@
-from ._assembly import drop_unlinked as drop_unlinked
-from ._assembly import linked_probabilities as linked_probabilities
-from ._berkeley import from_berkeley as from_berkeley
-from ._corpipe import from_corpipe as from_corpipe
-from ._e2e import from_e2e as from_e2e
-from ._fastcoref import from_fastcoref as from_fastcoref
-from ._spacy_experimental import from_spacy_experimental as from_spacy_experimental
-from ._stanza import from_stanza as from_stanza
-from ._stanza import recorded_stanza_scores as recorded_stanza_scores
+from ._links import drop_unlinked as drop_unlinked
+from ._links import linked_probabilities as linked_probabilities
+from ._span_links import from_corpipe as from_corpipe
+from ._span_links import from_e2e as from_e2e
+from ._span_links import from_fastcoref as from_fastcoref
+from ._word_links import from_spacy_experimental as from_spacy_experimental
+from ._word_links import from_stanza as from_stanza
+from ._word_links import recorded_stanza_scores as recorded_stanza_scores

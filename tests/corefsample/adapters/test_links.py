@@ -15,23 +15,10 @@ from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_
 
 from corefsample import AntecedentDistribution, ParameterError, Tokens, link_marginals
 from corefsample.adapters import drop_unlinked, linked_probabilities
-from corefsample.adapters._assembly import (
-    METADATA,
-    Links,
-    Spans,
-    align,
-    assemble,
-    float_matrix,
-    int_matrix,
-    parse_heads,
-)
+from corefsample.adapters._links import Links, float_matrix, int_matrix
+from corefsample.adapters._scored_mentions import METADATA, parse_heads, scored_document
 
 INF = math.inf
-
-
-def spans_of(pairs: list[tuple[int, int]], **more: Any) -> Spans:
-    starts, ends = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    return Spans(starts, ends, **more)
 
 
 def softmax_rows(scores: list[list[float]], new: list[float], masked: float = -5000.0) -> list[dict[int, float]]:
@@ -61,13 +48,16 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None
     scores, new = chart
     n = len(new)
     links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
-    spans = spans_of([(i, i + 1) for i in range(n)])
-    document = assemble("test", links, spans, doc_id="a")
+    document = scored_document("test", links, np.array([(i, i + 1) for i in range(n)]), doc_id="a")
     for i, row in enumerate(softmax_rows(scores, new)):
         candidates, probs = document.antecedents.row(i)
         assert candidates.tolist() == [j for j in sorted(row) if j >= 0]
         np.testing.assert_allclose(probs, [row[j] for j in candidates], rtol=1e-12, atol=1e-300)
         np.testing.assert_allclose(document.antecedents.new_probs[i], row[-1], rtol=1e-12, atol=1e-300)
+
+
+def top_k(scores: Any, antecedents: Any, new: Any) -> Links:
+    return Links.from_new_first(np.column_stack((new, scores)), antecedents, len(new), "mention")
 
 
 @given(charts(), st.randoms(use_true_random=False))
@@ -76,33 +66,29 @@ def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> Non
     n = len(new)
     scores[np.triu_indices(n)] = -INF
     orders = np.array([random.sample(range(n), n) for _ in range(n)])
-    shuffled = Links.from_top_k("scores", np.take_along_axis(scores, orders, 1), new, "antecedents", orders)
+    shuffled = top_k(np.take_along_axis(scores, orders, 1), orders, new)
     plain = Links.from_square("scores", scores, new)
     by_pair = np.lexsort((shuffled.antecedents, shuffled.mentions))
     for name in ("mentions", "antecedents", "scores"):
         np.testing.assert_array_equal(getattr(shuffled, name)[by_pair], getattr(plain, name))
-    np.testing.assert_array_equal(shuffled.probabilities()[by_pair], plain.probabilities())
 
 
 def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
-    links = Links.from_top_k("s", np.array([[-INF], [2.0]]), np.zeros(2), "a", np.array([[-1], [0]]))
-    assert links.antecedents.tolist() == [0]
+    assert top_k([[-INF], [2.0]], [[-1], [0]], [0.0, 0.0]).antecedents.tolist() == [0]
 
 
-BAD_LINKS = [
-    ([[-INF], [0.0]], [0.0, 0.0], [[0], [1]], "a[1][0] must be a mention before 1, unless masked, got 1"),
-    ([[-INF], [0.0]], [0.0, 0.0], [[0], [-1]], "a[1][0] must be a mention before 1, unless masked, got -1"),
-    ([[-INF], [0.0]], [0.0, 0.0], [[0], [2]], "a[1][0] must be a mention before 1, unless masked, got 2"),
-    ([[-INF, -INF], [1.0, 2.0]], [0.0, 0.0], [[0, 0], [0, 0]], r"a[1] must be distinct, got 0 twice"),
-    ([[-INF], [1.0]], [-INF, 0.0], [[0], [0]], "s[0] must have a score for NEW or a mention before it, got masks only"),
-]
-
-
-@pytest.mark.parametrize(("scores", "new", "antecedents", "words"), BAD_LINKS)
-def test_bad_links_are_rejected_with_a_reason(scores: Any, new: Any, antecedents: Any, words: str) -> None:
+@pytest.mark.parametrize(
+    ("scores", "antecedents", "message"),
+    [
+        ([[-INF], [0.0]], [[0], [1]], "antecedents[1][0] must be a mention before 1, unless masked, got 1"),
+        ([[-INF], [0.0]], [[0], [-1]], "antecedents[1][0] must be a mention before 1, unless masked, got -1"),
+        ([[-INF, -INF], [1.0, 2.0]], [[0, 0], [0, 0]], "antecedents[1] must be distinct, got 0 twice"),
+    ],
+)
+def test_bad_links_are_rejected_with_a_reason(scores: Any, antecedents: Any, message: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        Links.from_top_k("s", np.array(scores), np.array(new), "a", np.array(antecedents))
-    assert str(caught.value) == words
+        top_k(scores, antecedents, [0.0, 0.0])
+    assert str(caught.value) == message
 
 
 # --- arrays ------------------------------------------------------------------------------------------------
@@ -165,7 +151,7 @@ def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_
     square = np.full((4, 4), -INF)
     square[1, 0], square[2, :2], square[3, :3] = two, [0, two], [0, two, two]
     links = Links.from_square("s", square, np.zeros(4))
-    document = assemble("test", links, spans_of([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
+    document = scored_document("test", links, np.array([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 6, 5], [2, 4, 3], [8, 9, 8]]
     rows = [tuple(array.tolist() for array in document.antecedents.row(i)) for i in range(4)]
     assert [candidates for candidates, _ in rows] == [[], [0], [0], [0, 1, 2]]
@@ -187,7 +173,7 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
     place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
     pairs = data.draw(st.lists(place, min_size=n, max_size=n))
     links = Links.from_square("s", float_matrix("s", scores), np.array(new))
-    document = assemble("test", links, spans_of(pairs), doc_id="a")
+    document = scored_document("test", links, np.array(pairs), doc_id="a")
     order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
     assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
     removed = 0.0
@@ -207,17 +193,17 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
 def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
     links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
     with pytest.raises(ParameterError) as caught:
-        assemble("test", links, spans_of([(0, 1), (start, end)]), doc_id="a")
+        scored_document("test", links, np.array([(0, 1), (start, end)]), doc_id="a")
     assert str(caught.value) == f"spans[1] must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
     links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
-    document = assemble("test", links, spans_of([(0, 1)]), doc_id="a", metadata={"source": "wire"})
+    document = scored_document("test", links, np.array([(0, 1)]), doc_id="a", metadata={"source": "wire"})
     assert set(document.metadata) == {"source", METADATA}
 
 
-# --- heads and characters ----------------------------------------------------------------------------------
+# --- heads ----------------------------------------------------------------------------------
 
 WORDS = ["the", "president", "of", "France", "and", "his", "wife"]
 HEADS = [1, -1, 3, 1, 6, 6, 1]
@@ -238,27 +224,6 @@ def test_a_head_is_the_last_token_where_nothing_is_parsed() -> None:
     starts, ends = np.array([0, 2]), np.array([4, 3])
     assert parse_heads(starts, ends, None).tolist() == [3, 2]
     assert parse_heads(starts, ends, parsed([-1] * 7)).tolist() == [3, 2]
-
-
-OFFSETS = np.array([[0, 3], [4, 8], [8, 9], [10, 12]])  # "The U.S." as "The", "U.S." ... with a gap at 3 and 9
-
-
-@pytest.mark.parametrize(
-    ("span", "expected"),
-    [
-        ((0, 3), (0, 1)),
-        ((0, 8), (0, 2)),
-        ((4, 9), (1, 3)),
-        ((3, 8), (1, 2)),  # begins in the gap
-        ((5, 8), (1, 2)),  # begins inside
-        ((0, 5), (0, 2)),  # ends inside
-        ((8, 30), (2, 4)),  # ends past the text
-        ((3, 4), None),  # touches nothing
-    ],
-)
-def test_characters_become_tokens(span: Any, expected: Any) -> None:
-    starts, ends = align(np.array([span]), OFFSETS)
-    assert ((starts[0], ends[0]) if starts[0] < ends[0] else None) == expected
 
 
 # --- mentions that are hardly ever linked ----------------------------------------------------------------------
