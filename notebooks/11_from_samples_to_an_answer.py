@@ -28,7 +28,6 @@ from corefsample.plots import link_heat_map
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.summaries import (
     cluster_probability,
-    confident_core,
     credible_ball,
     document_links,
     most_probable_clusterings,
@@ -98,21 +97,6 @@ print(ball)
 sizes = {"estimate": estimates["vi"], "coarsest": ball.coarsest[0], "finest": ball.finest[0]}
 print("Entities:", {name: len(np.unique(labels)) for name, labels in sizes.items()})
 print("Gold is inside:", ball.contains(np.unique(document.gold, return_inverse=True)[1]))
-
-# %% [markdown]
-# ## What is certain
-#
-# The confident core is the largest group of mentions found whose grouping is right as a whole with a probability of at
-# least a half.
-
-# %%
-core = confident_core(distribution, threshold=0.5, samples=samples)
-print(core)
-print(f"With samples that the search did not see: {core.fresh_probability:.3f}.")
-for entity in np.unique(core.labels[core.labels >= 0]):
-    members = np.flatnonzero(core.labels == entity)
-    if len(members) > 1:
-        print(" = ".join(document.mention_text(m)[:30] for m in members[:5]), "..." if len(members) > 5 else "")
 
 # %% [markdown]
 # ## Is this one entity?

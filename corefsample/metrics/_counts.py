@@ -259,6 +259,8 @@ def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_ent
     The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
     (CEAFm).
     """
+    from scipy.optimize import linear_sum_assignment
+
     keys, labels, shared, n_cells = cells
     n_samples = keys.shape[0]
     if not n_cells.any():
@@ -268,7 +270,13 @@ def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_ent
     responses, n_entities = key.sizes.shape[0] + labels, key.sizes.shape[0] + response_sizes.shape[1]
     matching = np.empty(n_samples)
     kernels.match_certain(keys, responses, n_cells, weights, n_entities, matching)
-    kernels.match_rest(keys, responses, n_cells, weights, n_entities, matching)
+    for s in np.flatnonzero(weights.any(axis=1)).tolist():
+        rest = weights[s].nonzero()[0]
+        key_entities = keys[s, rest]  # ascending, as the cells are
+        rows = np.cumsum(np.append(False, key_entities[1:] != key_entities[:-1]))
+        table = np.zeros((rows[-1] + 1, response_sizes.shape[1]))
+        table[rows, labels[s, rest]] = weights[s, rest]
+        matching[s] += table[linear_sum_assignment(table, maximize=True)].sum()
     return matching
 
 

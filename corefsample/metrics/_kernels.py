@@ -1,4 +1,4 @@
-"""Compiled loops of the clustering metrics: overlaps of key and response, and the heaviest matching of both.
+"""Compiled loops of the clustering metrics: overlaps of key and response, and the certain part of their matching.
 
 Legend of dimensions and names
     s : sample (a response)          i : mention of the key, of the response, or of both
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._jit import inner_kernel, kernel
 
 # Columns of `totals`. Pairs are unordered; "shared" mentions are those of both key and response.
@@ -156,83 +156,3 @@ def match_certain(
                     matched[k] = True
                     matched[r] = True
                     matched_weights[s] += weights[s, c]
-
-
-@kernel
-def match_rest(
-    keys: Ints32, responses: Ints32, n_cells: Ints, weights: Floats, n_entities: int, matching: Floats
-) -> None:
-    """Add the weight of the heaviest matching of the cells that `match_certain` left to matching[s].
-
-    Rows are key entities and columns response entities, both from 1; column 0 starts each augmenting path. A row
-    without a partner has a column of cost 0.
-    """
-    index_of_entity = np.empty(n_entities, np.int64)
-    for s in range(matching.shape[0]):
-        index_of_entity[:] = 0
-        n_rows, n_columns = 0, 0
-        for c in range(n_cells[s]):
-            if weights[s, c] > 0.0 and index_of_entity[keys[s, c]] == 0:
-                n_rows += 1
-                index_of_entity[keys[s, c]] = n_rows
-            if weights[s, c] > 0.0 and index_of_entity[responses[s, c]] == 0:
-                n_columns += 1
-                index_of_entity[responses[s, c]] = n_columns
-        if n_rows == 0:
-            continue
-        n_columns = max(n_columns, n_rows)
-        costs = np.zeros((n_rows + 1, n_columns + 1))
-        for c in range(n_cells[s]):
-            if weights[s, c] > 0.0:
-                costs[index_of_entity[keys[s, c]], index_of_entity[responses[s, c]]] = -weights[s, c]
-        matching[s] -= least_assignment(
-            costs,
-            np.zeros(n_rows + 1),
-            np.zeros(n_columns + 1),
-            np.empty(n_columns + 1),
-            np.zeros(n_columns + 1, np.int64),
-            np.zeros(n_columns + 1, np.int64),
-            np.empty(n_columns + 1, np.bool_),
-        )
-
-
-@inner_kernel
-def least_assignment(
-    costs: Floats, row_price: Floats, column_price: Floats, slack: Floats, row_of: Ints, previous: Ints, visited: Bools
-) -> float:
-    """Least cost of a partner for each row: row by row, the cheapest path to a free column (Kuhn 1955; Jonker 1987).
-
-    There are at least as many columns as rows. row_of[j] becomes the row of column j; 0 if it is free.
-    """
-    for i in range(1, costs.shape[0]):
-        slack[:] = np.inf
-        visited[:] = False
-        row_of[0] = i
-        column = 0
-        while row_of[column] != 0:
-            visited[column] = True
-            row, step, nearest = row_of[column], np.inf, 0
-            for j in range(1, costs.shape[1]):
-                if visited[j]:
-                    continue
-                reduced = costs[row, j] - row_price[row] - column_price[j]
-                if reduced < slack[j]:
-                    slack[j] = reduced
-                    previous[j] = column
-                if slack[j] < step:
-                    step = slack[j]
-                    nearest = j
-            for j in range(costs.shape[1]):
-                if visited[j]:
-                    row_price[row_of[j]] += step
-                    column_price[j] -= step
-                else:
-                    slack[j] -= step
-            column = nearest
-        while column != 0:
-            row_of[column] = row_of[previous[column]]
-            column = previous[column]
-    total = 0.0
-    for j in range(1, costs.shape[1]):
-        total += costs[row_of[j], j]  # row 0 costs nothing
-    return total

@@ -23,9 +23,8 @@ from corefsample.coreference._clusterings import canonical_labels
 from corefsample.errors import ParameterError
 from corefsample.metrics._counts import Labels, label_codes
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._losses import losses_by_sample
-from corefsample.summaries._point_estimate import estimate_of
-from corefsample.summaries._posterior import Samples, SummaryInput, clustering_samples, posterior_from
+from corefsample.summaries._losses import estimate_of, losses_by_sample
+from corefsample.summaries._summary_input import Samples, SummaryInput, clustering_samples, posterior_from
 
 _FIRST_WIDTH = 64
 _ROUNDING = 1e-9  # of sums of logarithms

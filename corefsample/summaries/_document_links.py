@@ -1,7 +1,8 @@
-"""The link marginals of one document, entity by entity, for its plots, and the distribution of its entities' number."""
+"""Exact probabilities of one document's entities: link marginals by entity, their number, and a set as one entity."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,8 +16,9 @@ from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.summaries._point_estimate import point_estimate
+from corefsample.summaries._losses import point_estimate
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")
@@ -237,3 +239,47 @@ def entity_count_posterior(document: ScoredDocument, *, unannotated: Unannotated
         map_count=len(np.unique(map_clustering(document.antecedents))),
         gold_count=gold_count,
     )
+
+
+def cluster_probability(antecedents: AntecedentDistribution, mentions: Iterable[int]) -> float:
+    """Probability that a set of mentions is one entity to which no other mention belongs, exactly.
+
+    The set is one entity if its first mention is NEW, each other one links into it, and no mention outside does: a
+    product over the mentions of the document.
+
+    Parameters
+    ----------
+    antecedents
+        Distribution over the antecedents of one document.
+    mentions
+        Mentions of the set, at least one, without repetition.
+
+    Raises
+    ------
+    ParameterError
+        If the set is empty, or contains a mention twice or one that the document does not have.
+
+    Examples
+    --------
+    >>> links = AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [0.0]])
+    >>> cluster_probability(links, [0, 1])
+    0.25
+    """
+    AntecedentDistribution.require(antecedents)
+    if not isinstance(mentions, Iterable):
+        raise ParameterError(f"must be a list of mentions, got {_checks.shown(mentions)}", parameter="mentions")
+    indices = [*mentions]
+    members = np.sort(_checks.integers("mentions", np.asarray(indices) if indices else np.empty(0, np.int64)))
+    n = antecedents.n_mentions
+    if not len(members) or members[0] < 0 or members[-1] >= n or (np.diff(members) == 0).any():
+        rule = f"must be at least one mention from 0 to below {n}, each once"
+        raise ParameterError(f"{rule}, got {_checks.shown(indices)}", parameter="mentions")
+    inside = np.zeros(n, bool)
+    inside[members] = True
+    owners = np.repeat(np.arange(n), np.diff(antecedents.indptr))
+    into = np.bincount(owners, np.where(inside[antecedents.antecedents], antecedents.probs, 0.0), n)
+    # Of candidates outside, so that a small probability is not the difference of two large ones.
+    around = np.bincount(owners, np.where(inside[antecedents.antecedents], 0.0, antecedents.probs), n)
+    factors = np.where(inside, into, around + antecedents.new_probs)
+    factors[members[0]] = antecedents.new_probs[members[0]]
+    return min(float(np.prod(factors)), 1.0)

@@ -1,10 +1,10 @@
-"""Compiled loops of summaries: cells of two clusterings, searches, confident cores and most probable clusterings.
+"""Compiled loops of summaries: cells of two clusterings, searches, and most probable clusterings.
 
 Legend of dimensions and names
     i, j : mention              n : number of mentions
     s    : sample               n_samples : their number
     k    : cluster of the estimate, a slot from 0 to n - 1; slots may be empty
-    k, r : of cores and of probable clusterings: cluster, named by its first mention
+    r    : cluster of a probable clustering, named by its first mention
     b    : partial clustering, of the mentions before i
     cell : overlap of two clusters, one of each clustering, if it is not empty
     labels[i]     : cluster of mention i; sizes[k]: mentions of cluster k
@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._jit import kernel
 
 JOINT, PAIRS = 0, 1  # rows of sums over cells
 LEAST_GAIN = 1e-10  # smaller improvements are rounding errors
@@ -125,72 +125,6 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
         labels[i] = new
         n_moved += new != old
     return n_moved
-
-
-# --- confident cores ---------------------------------------------------------------------------------------
-
-
-@inner_kernel
-def best_assignment(row: Ints32, alive: Bools, core_of: Ints32, count: Ints) -> tuple[int, int]:
-    """Cluster of the core to which most samples assign a mention (-1 for a new one), and the number of these samples.
-
-    row[s] is the mention's cluster in sample s; core_of[r, s] is the core's cluster within r, or -1 if r has no mention
-    of the core.
-    """
-    count[:] = 0
-    best, most = -1, 0
-    n = count.shape[0] - 1
-    for s in range(row.shape[0]):
-        if alive[s]:
-            k = core_of[row[s], s]
-            slot = n if k < 0 else k
-            count[slot] += 1
-    for k in range(n + 1):
-        if count[k] > most:
-            best, most = -1 if k == n else k, count[k]
-    return best, most
-
-
-@kernel
-def grow_core(labels: Ints32, first: int, labels_of: Ints32, order: Ints, counts: Ints) -> None:
-    """Add mentions one by one, each time the one whose best assignment the most samples share.
-
-    labels[i, s] is i's cluster in sample s. order[t] becomes the mention added at step t, labels_of[i] the core's
-    cluster of mention i (named by the mention that began it), counts[t] the samples that agree with the core after
-    step t. A mention's count only falls as the core grows, so an old count is a bound, and most are not counted again.
-    """
-    n, n_samples = labels.shape
-    alive = np.ones(n_samples, np.bool_)
-    core_of = np.full((n, n_samples), -1, np.int32)
-    count = np.empty(n + 1, np.int64)
-    bound = np.full(n, n_samples, np.int64)
-    best_clusters = np.full(n, -1, np.int64)
-    counted_at = np.full(n, -1, np.int64)  # step at which a mention was last counted
-    added = np.zeros(n, np.bool_)
-    for t in range(n):
-        if t == 0:
-            i, k, agreed = first, -1, n_samples
-        else:
-            while True:
-                i = -1
-                for j in range(n):
-                    if not added[j] and (i < 0 or bound[j] > bound[i]):
-                        i = j
-                if counted_at[i] == t:
-                    break
-                best_clusters[i], bound[i] = best_assignment(labels[i], alive, core_of, count)
-                counted_at[i] = t
-            k, agreed = best_clusters[i], bound[i]
-        added[i] = True
-        order[t], counts[t] = i, agreed
-        labels_of[i] = i if k < 0 else k
-        for s in range(n_samples):
-            if alive[s]:
-                r = labels[i, s]
-                if core_of[r, s] != k:
-                    alive[s] = False
-                elif k < 0:
-                    core_of[r, s] = i
 
 
 # --- most probable clusterings -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Losses of a clustering that stands for the posterior, and their expectations."""
+"""Losses of a clustering that stands for the posterior, their expectations, and the search for a small one."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints32
-from corefsample._results import HtmlTable
+from corefsample._lazy import pd
+from corefsample._results import HtmlTable, Result
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
+from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, map_clustering
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._posterior import Samples, SummaryInput, cell_sums, posterior_from
+from corefsample.summaries._summary_input import Samples, SummaryInput, cell_sums, log_steps, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "b3", "lea", "conll")
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
 ScoreName = Literal["b3", "lea", "conll"]
 SCORES: tuple[ScoreName, ...] = ("b3", "lea", "conll")
+SWEPT: tuple[Loss, ...] = ("binder", "vi")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -182,3 +184,217 @@ def lower_bound(source: SummaryInput, loss: Loss, split_cost: float) -> float | 
     sums = cell_sums(source.rows[first], source.rows[second]), source.own_sums[:, first], source.own_sums[:, second]
     distances = losses_of_sums(*sums, n, loss)
     return min(split_cost, 2.0 - split_cost) * float(distances.sum()) / source.drawn.n_samples
+
+
+_HELPER_COSTS = (1.0, 1.2, 1.4, 1.6)  # split costs of estimates from which the search under other losses starts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PointEstimate(Result):
+    """A clustering that stands for the posterior.
+
+    Attributes
+    ----------
+    labels
+        int32 (n_mentions,), read-only: the first mention of each mention's cluster.
+    loss, split_cost
+        What is small: see `expected_loss`.
+    expected_loss
+        Its expectation under the posterior, or its mean over the samples; VI in nats.
+    mc_se
+        Monte Carlo standard error of `expected_loss`; 0 where it is exact. The clustering was chosen with the same
+        samples, so the loss on other samples is in general slightly larger.
+    lower_bound
+        No clustering has a smaller expected loss (under the same samples); None where no bound is known.
+    n_samples
+        Samples behind the loss; 0 where it is exact.
+    """
+
+    labels: Ints32
+    loss: Loss
+    split_cost: float
+    expected_loss: float
+    mc_se: float
+    lower_bound: float | None
+    n_samples: int
+
+    def __repr__(self) -> str:
+        value = f"expected_loss={self.expected_loss:.4g}, mc_se={self.mc_se:.2g}"
+        return f"PointEstimate(loss={self.loss!r}, {value}, n_entities={self.n_entities})"
+
+    @property
+    def n_entities(self) -> int:
+        """Number of clusters."""
+        return int(np.unique(self.labels).shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per mention: mention, entity (its first mention)."""
+        return pd.DataFrame({"mention": np.arange(self.labels.shape[0]), "entity": self.labels})
+
+
+def point_estimate(
+    posterior: AntecedentDistribution | Samples,
+    *,
+    loss: Loss = "vi",
+    split_cost: float = 1.0,
+    samples: Samples | None = None,
+) -> PointEstimate:
+    """Search for the clustering with the smallest expected loss.
+
+    The likeliest antecedents, average-linkage cuts of the link marginals and some samples are compared. Under "binder"
+    and "vi", each mention of the best of them moves to where the loss is least until no move lowers it. Under other
+    losses, estimates under "vi" with several split costs are compared, too, and merges of clusters of the best one are
+    kept where they lower the loss. `PointEstimate.lower_bound` says how far the result can be from the smallest loss.
+
+    Parameters
+    ----------
+    posterior
+        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them, or an int array of shape
+        (n_samples, n_mentions).
+    loss, split_cost, samples
+        Loss, its cost of separating mentions that corefer, and samples of the distribution: see `expected_loss`.
+
+    Returns
+    -------
+    PointEstimate
+        Labels of the clustering, and its expected loss with a lower bound.
+
+    Raises
+    ------
+    ParameterError
+        If `loss` is unknown, `split_cost` is outside [0, 2], or samples have another number of mentions than the
+        distribution.
+
+    References
+    ----------
+    Binder (1978); Wade & Ghahramani (2018); Rastelli & Friel (2018) for the sweeps; Dahl, Johnson & Müller (2022),
+    "Search algorithms and loss functions for Bayesian clustering", for the two costs.
+
+    Examples
+    --------
+    >>> links = AntecedentDistribution.from_lists([[], [0], [1]], [[], [3.0], [-3.0]])
+    >>> point_estimate(links, loss="binder").labels
+    array([0, 0, 2], dtype=int32)
+    """
+    check_loss(loss, split_cost)
+    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
+    return estimate_of(source, loss, split_cost)
+
+
+def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> PointEstimate:
+    """Point estimate under checked options."""
+    candidates = starts(source)
+    if loss in SWEPT:
+        labels = _swept_best(source, candidates, loss, split_cost)
+    else:
+        helper: Loss = "binder" if source.samples is None else "vi"
+        helpers = [_swept_best(source, candidates, helper, cost) for cost in _HELPER_COSTS]
+        labels = merged(source, _best(source, candidates + helpers, loss, split_cost), loss, split_cost)
+    final = loss_under(source, labels, loss, split_cost)
+    return PointEstimate(
+        labels=labels.copy(),
+        loss=loss,
+        split_cost=split_cost,
+        expected_loss=final.value,
+        mc_se=final.mc_se,
+        lower_bound=lower_bound(source, loss, split_cost),
+        n_samples=final.n_samples,
+    )
+
+
+_CLEARLY = 3.0  # standard errors
+
+
+def _clearly_worse(losses: Floats, least: Floats) -> bool:
+    """Whether losses of a few samples leave no hope that their mean over all samples is the least."""
+    excess = losses - least
+    if excess.shape[0] < 2:  # without a standard error
+        return False
+    return bool(excess.mean() > _CLEARLY * excess.std(ddof=1) / np.sqrt(excess.shape[0]))
+
+
+def _best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost: float) -> Ints32:
+    """Candidate with the least loss; of equal candidates the first."""
+    if loss in SCORES:
+        losses = [losses_by_sample(source.thinned, labels, loss, split_cost) for labels in candidates]
+        least = min(losses, key=np.mean)
+        candidates = [each for each, its in zip(candidates, losses, strict=True) if not _clearly_worse(its, least)]
+    return min(candidates, key=lambda labels: round(loss_under(source, labels, loss, split_cost).value, 12))
+
+
+def _swept_best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost: float) -> Ints32:
+    """Candidate with the least loss, after its sweeps."""
+    return swept(source, _best(source, candidates, loss, split_cost), loss, split_cost)
+
+
+_LEAST_GAIN = 1e-12
+_MOST_SWEEPS = 100  # each gains, so the search ends anyway; in practice after 3 to 10
+
+
+def swept(source: SummaryInput, start: Ints32, loss: Loss, split_cost: float) -> Ints32:
+    """Move single mentions until no move lowers the loss, which is Binder or VI."""
+    n, merge_cost = start.shape[0], 2.0 - split_cost
+    labels, sizes = start.astype(np.int64), np.bincount(start, minlength=n)
+    if loss == "binder":
+        weights = split_cost * source.marginals - merge_cost * (1.0 - source.marginals)
+        arrays = weights, np.empty((n, 0), np.int32), 0.0
+    else:
+        arrays = source.shares, source.columns, merge_cost
+    for _ in range(_MOST_SWEEPS if n > 1 else 0):
+        if kernels.sweep(*arrays, log_steps(n), labels, sizes) == 0:
+            break
+    return canonical_labels(labels)
+
+
+_MOST_MERGES = 50  # merges tried; on GUM twice as many bring nothing (benchmarks/summaries_study.py)
+
+
+def merged(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> Ints32:
+    """Merge clusters while it lowers the loss; pairs with the largest mean link marginal are tried first."""
+    firsts, clusters, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    belongs = (clusters[:, None] == np.arange(firsts.shape[0])).astype(np.float64)
+    later, earlier = np.tril_indices(firsts.shape[0], -1)
+    links = (belongs.T @ source.marginals @ belongs / np.outer(sizes, sizes))[later, earlier]
+    is_score = loss in SCORES
+    least = loss_under(source, labels, loss, split_cost).value
+    thinned = losses_by_sample(source.thinned, labels, loss, split_cost) if is_score else np.zeros(0)
+    for pair in np.argsort(-links, kind="stable")[:_MOST_MERGES].tolist():
+        joined = labels[firsts[later[pair]]], labels[firsts[earlier[pair]]]
+        candidate = canonical_labels(np.where(labels == joined[0], joined[1], labels))
+        of_few = losses_by_sample(source.thinned, candidate, loss, split_cost) if is_score else thinned
+        if is_score and _clearly_worse(of_few, thinned):
+            continue
+        value = loss_under(source, candidate, loss, split_cost).value
+        if value < least - _LEAST_GAIN:
+            labels, least, thinned = candidate, value, of_few
+    return labels
+
+
+_CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
+_SAMPLES = 4
+
+
+def starts(source: SummaryInput) -> list[Ints32]:
+    """Clusterings with canonical labels from which the search starts.
+
+    The likeliest antecedents, average-linkage clusters at several link marginals, some samples, singletons, and all
+    mentions as one entity.
+    """
+    candidates = [] if source.antecedents is None else [map_clustering(source.antecedents)]
+    candidates += average_linkage(source.marginals, _CUTS)
+    if source.samples is not None:
+        for s in np.unique(np.linspace(0, source.samples.n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
+            candidates.append(np.ascontiguousarray(source.samples.labels[s]))
+    n = source.n_mentions
+    return [*candidates, np.arange(n, dtype=np.int32), np.zeros(n, np.int32)]
+
+
+def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:
+    """Average-linkage clusters of mentions, cut where the mean link marginal falls below each of `cuts`."""
+    n = marginals.shape[0]
+    if n < 2:
+        return [np.zeros(n, np.int32)] * len(cuts)
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    tree = linkage(np.clip(1.0 - marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
+    return [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]

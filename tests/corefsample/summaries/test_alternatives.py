@@ -1,8 +1,7 @@
-"""Credible balls, cores, probable clusterings, and a document's links and entities."""
+"""Credible balls, probable clusterings, and a document's links and entities."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -12,15 +11,12 @@ from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference, summaries
-from references import coreference as references
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from strategies.documents import one_word_document as scored
-from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution, ParameterError, clustering_log_prob, sample_clusterings
 from corefsample.summaries import (
     cluster_probability,
-    confident_core,
     credible_ball,
     document_links,
     entity_count_posterior,
@@ -113,54 +109,6 @@ def test_a_ball_of_a_distribution_has_a_centre_and_samples_of_its_own() -> None:
     assert credible_ball(samples).centre.tolist() == point_estimate(samples).labels.tolist()
 
 
-# --- confident cores ---------------------------------------------------------------------------------------
-
-
-def largest_core(samples: np.ndarray, threshold: float) -> int:
-    """Number of mentions of the largest core, by trying every set of mentions."""
-    n_samples, n = samples.shape
-    for size in range(n, 0, -1):
-        for members in itertools.combinations(range(n), size):
-            rows = [canonical(row[list(members)]) for row in samples]
-            if max(rows.count(row) for row in rows) >= threshold * n_samples - 1e-9:
-                return size
-    return 0
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.9]))
-def test_a_core_is_agreed_on_and_never_larger_than_the_largest(seed: int, threshold: float) -> None:
-    samples = noisy(seed, 6, 15)
-    core = confident_core(samples, threshold=threshold)
-    members = core.mentions
-    agreeing = sum(canonical(row[members]) == canonical(core.labels[members]) for row in samples)
-    assert core.probability == agreeing / 15 >= threshold
-    assert len(core.to_frame()) == members.shape[0] <= largest_core(samples, threshold)
-    assert members.shape[0] >= largest_core(samples, threshold) - 1  # greedy, so it may miss one here
-
-
-def test_a_core_has_all_that_is_certain() -> None:
-    certain = AntecedentDistribution.from_lists([[], [0], [0, 1], [2], [3]], [[], [90.0], [-90.0] * 2, [0.0], [90.0]])
-    core = confident_core(certain, threshold=0.95)
-    # 0 and 1 are one entity, 2 another; 3 joins 2 with 1/2 and takes 4 along: one of 3 and 4 would not add
-    # certainty, but together without 2 they are certain: {0, 1}, {3, 4} is as large as a core with 2.
-    assert core.mentions.shape[0] == 4
-    assert core.probability == core.fresh_probability == 1.0
-
-
-@settings(max_examples=20)
-@given(antecedent_lists(min_mentions=1, max_mentions=5, scores=mild_scores))
-def test_fresh_samples_have_a_core_with_its_probability(lists: Lists) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    core = confident_core(distribution, threshold=0.5, samples=sample_clusterings(distribution, n_samples=50))
-    probs = coreference.clustering_probs(coreference.softmax_rows(*lists))
-    members = core.mentions
-    wanted = canonical(core.labels[members])
-    exact = math.fsum(p for truth, p in probs.items() if canonical(np.array(truth)[members]) == wanted)
-    assert core.fresh_probability is not None
-    assert plausible_counts(round(core.fresh_probability * 50), 50, min(exact, 1.0)).all()
-
-
 # --- probable clusterings ----------------------------------------------------------------------------------
 
 
@@ -225,7 +173,6 @@ DEPTHS = [0.5] * 18  # level .95 needs 19
         ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
         ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
         ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
-        ("threshold", lambda: confident_core(SAMPLES, threshold=1.5)),
         ("n", lambda: most_probable_clusterings(EVEN, 0)),
     ],
 )
@@ -274,8 +221,8 @@ def test_small_entities_can_be_left_out() -> None:
 
 @given(antecedent_lists(max_mentions=5, scores=mild_scores), st.integers(1, 3))
 def test_each_link_has_its_exact_probability(lists: Lists, smallest: int) -> None:
-    clusterings = references.clustering_probs(references.softmax_rows(*lists))
-    exact = references.link_marginals(clusterings, len(lists.antecedents))
+    clusterings = coreference.clustering_probs(coreference.softmax_rows(*lists))
+    exact = coreference.link_marginals(clusterings, len(lists.antecedents))
     links = document_links(scored(lists), smallest=smallest)
     for a, first in enumerate(links.mentions.tolist()):
         for b, second in enumerate(links.mentions.tolist()):
@@ -316,7 +263,7 @@ def test_gold_that_is_missing_is_named() -> None:
 @given(antecedent_lists(max_mentions=5, scores=mild_scores))
 def test_the_number_of_entities_is_distributed_as_in_all_clusterings(lists: Lists) -> None:
     n = len(lists.antecedents)
-    exact = references.entity_count_pmf(references.clustering_probs(references.softmax_rows(*lists)), n)
+    exact = coreference.entity_count_pmf(coreference.clustering_probs(coreference.softmax_rows(*lists)), n)
     posterior = entity_count_posterior(scored(lists))
     np.testing.assert_allclose(posterior.pmf, exact, atol=1e-12)
     counts = np.arange(n + 1)

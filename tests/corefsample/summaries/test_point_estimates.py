@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from corefsample.summaries._posterior import posterior_from
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,9 +19,7 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under
-from corefsample.summaries._point_estimate import merged, starts, swept
-from corefsample.summaries._posterior import posterior_from
+from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under, merged, starts, swept
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
 
