@@ -271,11 +271,11 @@ def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_ent
     matching = np.empty(n_samples)
     kernels.match_certain(keys, responses, n_cells, weights, n_entities, matching)
     for s in np.flatnonzero(weights.any(axis=1)).tolist():
-        rest = weights[s].nonzero()[0]
-        key_entities = keys[s, rest]  # ascending, as the cells are
+        cells_left = weights[s].nonzero()[0]
+        key_entities = keys[s, cells_left]  # ascending, as the cells are
         rows = np.cumsum(np.append(False, key_entities[1:] != key_entities[:-1]))
         table = np.zeros((rows[-1] + 1, response_sizes.shape[1]))
-        table[rows, labels[s, rest]] = weights[s, rest]
+        table[rows, labels[s, cells_left]] = weights[s, cells_left]
         matching[s] += table[linear_sum_assignment(table, maximize=True)].sum()
     return matching
 

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample.plots.style import COLOURS, axes_of, finish_axes, legible, say_instead
+from corefsample._arrays import Floats, Ints
+from corefsample.plots.style import COLOURS, MARKERS, axes_of, finish_axes, legible, say_instead
 from corefsample.summaries._document_links import DocumentLinks, EntityCountDistribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from corefsample._arrays import Floats
     from corefsample.metrics._scores import ScoreSamples
     from corefsample.summaries._alternatives import CredibleBall
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from corefsample._arrays import Floats, Ints
-from corefsample.plots.style import MARKERS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 _SOURCES = {
     "map": "likeliest antecedents",

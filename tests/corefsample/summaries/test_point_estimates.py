@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from corefsample.summaries._posterior import posterior_from
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +19,7 @@ from corefsample.coreference._clusterings import ClusteringSamples, canonical_la
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
 from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under, merged, starts, swept
+from corefsample.summaries._summary_input import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
 
