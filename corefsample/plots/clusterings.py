@@ -263,18 +263,18 @@ def _layout(links: DocumentLinks, later: Ints, earlier: Ints, seed: int) -> Floa
     groups = sorted((sorted(group) for group in nx.connected_components(graph)), key=lambda group: (-len(group), group))
     sides = [np.sqrt(len(group)) + 0.6 for group in groups]
     width = max(1.15 * np.sqrt(sum(side**2 for side in sides)), sides[0])
-    places = np.empty((links.n_mentions, 2))
+    positions = np.empty((links.n_mentions, 2))
     x = y = row = 0.0
     for group, side in zip(groups, sides, strict=True):
         if x and x + side > width:
             x, y, row = 0.0, y - row, 0.0
         middle = np.array([x + side / 2.0, y - side / 2.0])
-        apart = 3.0 / np.sqrt(len(group))  # three times the default distance, for labels
-        laid = nx.spring_layout(graph.subgraph(group), k=apart, seed=seed, iterations=200, scale=(side - 0.6) / 2.0)
+        distance = 3.0 / np.sqrt(len(group))  # three times the default distance, for labels
+        laid = nx.spring_layout(graph.subgraph(group), k=distance, seed=seed, iterations=200, scale=(side - 0.6) / 2.0)
         for m in group:
-            places[m] = middle + laid[m]
+            positions[m] = middle + laid[m]
         x, row = x + side, max(row, side)
-    return places
+    return positions
 
 
 def _draw_mentions(ax: Axes, positions: Floats, links: DocumentLinks) -> None:
