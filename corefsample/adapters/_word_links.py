@@ -254,7 +254,7 @@ def _word_document(
     if not isinstance(scores, (tuple, list)) or len(scores) != 2:
         raise ParameterError(f"must be scores and antecedents, got {shown(scores)}", parameter=name)
     n_tokens = len(tokens)
-    links = Links.from_new_first(*scores, n_tokens, "token", n_new=n_new)
+    links = Links.from_new_first(scores[0], scores[1], n_tokens, "token", n_new=n_new)
     heads = np.arange(n_tokens, dtype=np.int64)
     bounds = np.stack((heads, heads + 1), axis=1)
     for head, (start, end) in (spans or {}).items():
