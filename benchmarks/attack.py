@@ -98,7 +98,7 @@ def _stopping(folder: Path, stops: bool, *_: int) -> None:
 def _events(*inputs: str, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
         options = EventsOptions(out=f"{folder}/run", n_samples=40, on_error="quarantine", pictures=False, threads=1)
-        run = run_events(inputs, options, on_progress=partial(_stopping, folder, stops))
+        run = run_events(inputs, options, on_progress=partial(_stopping, folder, stops)).result
         return dataclasses.replace(run, out="", seconds=0.0, n_computed=0), run.n_computed
 
     return call

@@ -43,7 +43,7 @@ from events.commands import EventsOptions, run_events
 first, out, n_samples, *inputs = sys.argv[1:]
 run_events(first, EventsOptions(out=out, n_samples=100, pictures=False))
 started = time.process_time()
-run = run_events(inputs, EventsOptions(out=out, n_samples=int(n_samples), overwrite=True, pictures=False))
+run = run_events(inputs, EventsOptions(out=out, n_samples=int(n_samples), overwrite=True, pictures=False)).result
 cores = time.process_time() - started
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 peak = 1024 * int(status["VmHWM"].split()[0])  # getrusage would count the process that started this one

@@ -9,7 +9,6 @@ import dataclasses
 from pathlib import Path
 
 import pandas as pd
-
 from events.commands.calibrate_parses import CalibrateParsesOptions, run_calibrate_parses
 
 SHARED = Path(__file__).parents[2] / "shared"

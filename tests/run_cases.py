@@ -55,7 +55,8 @@ def count_events(
 ) -> EventsResult:
     """Run `events` with options of counting and others; without pictures, whose drawing takes most of a small run."""
     chosen = EventsOptions(out=out, **vars(options or CountOptions()), **{"pictures": False, **more})
-    return run_events(inputs, chosen, on_progress=on_progress)
+    result: EventsResult = run_events(inputs, chosen, on_progress=on_progress).result
+    return result
 
 
 def score_corpus(

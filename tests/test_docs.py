@@ -24,7 +24,7 @@ def yaml_blocks(page: Path) -> list[str]:
 def examined(text: str, folder: Path) -> FileReport:
     path = folder / "example.yaml"
     path.write_text(text, encoding="utf-8")
-    (report,) = run_doctor([str(path)]).reports
+    (report,) = run_doctor([str(path)]).result
     assert isinstance(report, FileReport)
     return report
 

@@ -208,7 +208,7 @@ def parse_temperature(nlp: Language) -> float:
 
     The temperatures of en_gum_ud and en_core_web_sm were fitted to treebanks; they also apply to packages whose name
     has a word added to one of these. Other pipelines have the mean of both, which was not measured for them.
-    `corefsample calibrate-parses` fits the temperature of any pipeline to a treebank.
+    `fit_temperature` fits the temperature of any pipeline to a treebank.
 
     Parameters
     ----------

@@ -10,9 +10,9 @@ from typing import Any
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
+from events._summary import listed
 from events._yaml_file import file_bytes, read_yaml
 from events.commands._reading import CheckReport
-from events.commands._screen import listed
 from events.counting._definitions import Definitions, check_classes
 from events.counting._examples import ExampleResult, example_results
 from events.lexicon._content import LexiconContent

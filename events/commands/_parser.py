@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import MISSING
 from importlib import import_module
@@ -21,7 +21,8 @@ import corefsample
 from corefsample._log import logger
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
-from events.commands._screen import COMMANDS, counted, log_to_screen, print_json, progress
+from events._summary import Summary, json_values
+from events.commands._screen import COMMANDS, log_to_screen, print_error, print_json, print_summary, progress
 
 # Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
 USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
@@ -168,10 +169,8 @@ class Command(click.Command):
     options
         Class of the command's options.
     run
-        Function that is called with the arguments, the options, and `on_progress` and `on_epoch` if it has these
-        parameters.
-    show
-        Function that prints the result of `run` as text; with --json, the `to_json` of the result is printed instead.
+        Function that returns a `Summary`. It is called with the arguments, the options, and `on_progress` and
+        `on_epoch` if it has these parameters.
     arguments
         Names of the arguments, with "+" for one or more values and "*" for any number.
     task
@@ -180,28 +179,22 @@ class Command(click.Command):
         Names of less common options by the title of their section, which follows the common options.
     reads_lines
         True if the command reads text files of documents, whose longest line --max-line-mib limits.
-    warnings
-        Function that yields sentences about the result, which --quiet prints; by default, a sentence with the number of
-        documents that were set aside.
-    finish
-        Function that is called with the result after it was printed.
+    show
+        Function that prints the result of `run` as text, if the result is no `Summary`.
     """
 
     def __init__(
         self,
         options: type[Options],
         run: Callable[..., Any],
-        show: Callable[[Any], None],
         *arguments: str,
         task: str = "",
         sections: Mapping[str, str] | None = None,
         reads_lines: bool = True,
-        warnings: Callable[[Any], Iterable[str]] | None = None,
-        finish: Callable[[Any], None] = lambda result: None,
+        show: Callable[[Any], None] | None = None,
     ) -> None:
         super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])), context_settings=_SETTINGS)
-        self.options, self.run, self.show, self.finish = options, run, show, finish
-        self.warnings = warnings or _set_aside
+        self.options, self.run, self.show = options, run, show
         self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
         self.params += [
             click.Argument([name.rstrip("+*")], nargs=-1 if name[-1] in "+*" else 1, required=name[-1] != "*")
@@ -235,16 +228,21 @@ class Command(click.Command):
                 raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
             with self._limited_lines(common), self._logged(ctx, common):
                 result = self._result(values, common.as_json)
+                summary = result if self.show is None else Summary(values=result.to_json(), result=result)
                 with _while_read():
                     if common.as_json:
-                        print_json(result.to_json())
-                    elif not common.quiet:
+                        print_json(json_values(summary.values))
+                    elif not common.quiet and self.show is not None:
                         self.show(result)
-                    for text in self.warnings(result) if common.quiet else ():
+                    elif not common.quiet:
+                        print_summary(summary, err=values.get("output") == "-")
+                    for text in summary.notices if common.quiet else ():
                         logger("results").warning("%s", text)
-                self.finish(result)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
+        if summary.problems:
+            _print_problems(summary, ctx)
+            sys.exit(BAD_INPUT)
 
     def _result(self, values: dict[str, Any], as_json: bool) -> Any:
         arguments = [values.pop(name) for name in self.arguments]
@@ -279,11 +277,16 @@ class Command(click.Command):
         return line_limit(common.max_line_mib)
 
 
-def _set_aside(result: Any) -> Iterator[str]:
-    """Yield a sentence with the number of documents that were set aside, if any."""
-    n_quarantined = getattr(result, "n_quarantined", 0)
-    if n_quarantined:
-        yield f"{counted(n_quarantined, 'bad document')} set aside"
+def _print_problems(summary: Summary, context: click.Context) -> None:
+    """Print the first problems of what was checked to standard error, and the number of the others."""
+    hints = set()
+    for problem in summary.problems:
+        if problem.hint in hints:  # each next step is printed once
+            problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
+        hints.add(problem.hint)
+        print_error(Failure(problem, context).message)
+    if summary.n_hidden_problems:
+        print_error(f"and {summary.n_hidden_problems:,} more")
 
 
 @contextmanager

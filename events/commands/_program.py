@@ -27,13 +27,11 @@ _COMMANDS = {
     "events": "Count documents with an event, by actor and period.",
     "report": "Make one HTML page of a run, for exploring and archiving.",
     "audit": "Label a sample, get counts whose intervals hold.",
-    "rule": "Write, test and improve rules.",
+    "rule": "Write and test rules.",
     "doctor": "Check a file, and describe its content.",
     "explain": "Show why sentences make an event, or do not.",
     "evaluate": "Score entities against gold: MUC, B3, CEAF, LEA, BLANC.",
     "calibrate": "Measure the link probabilities against gold entities.",
-    "calibrate-queries": "Measure the intervals of counts against gold entities.",
-    "calibrate-parses": "Measure sampled parses against a treebank.",
     "recalibrate": "Correct scores by a fit to documents with gold.",
     "train": "Train a model of your own on annotated corpora.",
     "convert": "Copy documents to another file or format.",
@@ -70,12 +68,11 @@ def audit() -> None:
     {
         "new": "Write a rule file from example sentences.",
         "test": "Check rule files, and show what they find in their examples.",
-        "compare": "Say which of two runs has the better rule, by labels.",
     },
     prefix="rule_",
 )
 def rule() -> None:
-    """Write a rule from example sentences, test rule files, and compare rules by labels.
+    """Write a rule from example sentences, and test rule files.
 
     A rule says by which words and paths of a parse a text reports an event: see docs/rules.md.
 
@@ -83,7 +80,6 @@ def rule() -> None:
     --------
       corefsample rule new raid --example "Iraq raided Iran." --actor Iraq --pipeline en_gum_ud
       corefsample rule test raid.yaml
-      corefsample rule compare run run2 audit/sheet.csv
     """
 
 

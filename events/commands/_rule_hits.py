@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events._options import Progress
+from events._summary import counted, listed
 from events.commands._explaining import traced
 from events.commands._reading import CheckReport
-from events.commands._screen import counted, listed
 from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon

@@ -18,6 +18,7 @@ import click
 
 from corefsample._log import ROOT, STEPS, logger
 from corefsample.errors import OutputError
+from events._summary import Pairs, Summary, Table, counted
 
 if TYPE_CHECKING:
     from corefsample.scorers.protocol import EpochReport
@@ -32,6 +33,28 @@ _LINES = ("progress", STEPS)
 def print_text(text: str) -> None:
     """Print text in lines of at most 80 columns, without breaking words."""
     click.echo(_filled(text))
+
+
+def print_summary(summary: Summary, *, err: bool = False) -> None:
+    """Print the text, the tables, the notices and the files of a summary, to standard error if `err` is true."""
+    blocks = [*summary.shown, *summary.notices]
+    lines = [line for block in blocks for line in block_lines(block)]
+    if summary.files:
+        lines += ["", *(f"{title:<8} {path}" for title, path in summary.files.items())]
+    for line in lines:
+        click.echo(line, err=err)
+
+
+def block_lines(block: str | Table | Pairs) -> list[str]:
+    """Lines of a paragraph, a table, or pairs of name and value."""
+    if isinstance(block, str):  # only sentences are wrapped: other lines end with a path, for copying
+        return _filled(block).split("\n") if block.endswith(".") else [block]
+    if isinstance(block, Pairs):
+        return pair_lines(block.title, block.pairs)
+    rows = [list(block.header), *block.rows] if block.header else list(block.rows)
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+    return ["", *([block.title] if block.title else []), *lines]
 
 
 def print_error(message: str) -> None:
@@ -69,35 +92,6 @@ def print_files(folder: str | None, names: Mapping[str, str]) -> None:
         path = joined(folder, name)
         if is_file(path):
             click.echo(f"{title:<8} {path}")
-
-
-def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
-    """Text that names what the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
-    sources = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
-    return " and ".join([", ".join(["coreference", *sources[:-1]]), *sources[-1:]]) if sources else "coreference only"
-
-
-def counted(number: int, noun: str) -> str:
-    """Text with a number and a noun: "1 document", "2,000 documents"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """Text with the first names, at most `most`, and the number of names that are left out."""
-    suffix = f", and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + suffix
-
-
-def mention_counts(counts: Mapping[str, int]) -> str:
-    """Text with counts by reason: "3 crossing sentences, 1 discontinuous"."""
-    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
-
-
-def print_counts(*counts: tuple[int, str, str]) -> None:
-    """Print a line for each number with its noun and remark, unless the number is 0."""
-    for number, noun, remark in counts:
-        if number:
-            click.echo(f"{counted(number, noun)} {remark}.")
 
 
 def _filled(text: str, indent: str = "", continuation_indent: str = "") -> str:

@@ -32,8 +32,9 @@ from corefsample.errors import InputError
 from events import _shared_options as shared
 from events import audit
 from events._options import CommandResult, declared, option
+from events._summary import counted, covered_uncertainty
 from events.commands._parser import Command
-from events.commands._screen import counted, covered_uncertainty, print_files, print_text
+from events.commands._screen import print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
@@ -368,5 +369,10 @@ def _print_use_of_labels(summary: AuditEstimateResult) -> None:
 
 
 command = Command(
-    AuditEstimateOptions, run_audit_estimate, print_audit_estimate, "source", "sheets+", reads_lines=False
+    AuditEstimateOptions,
+    run_audit_estimate,
+    "source",
+    "sheets+",
+    reads_lines=False,
+    show=print_audit_estimate,
 )

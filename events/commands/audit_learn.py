@@ -29,8 +29,9 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._folders import OutputFolder
 from events import _shared_options as shared
 from events._options import CommandResult, declared, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_text
+from events.commands._screen import print_files, print_text
 from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
@@ -236,4 +237,11 @@ def _interval(score: dict[str, Any]) -> str:
     return f"{score['estimate']:.3f}{limits}"
 
 
-command = Command(AuditLearnOptions, run_audit_learn, print_audit_learn, "source", "sheets+", reads_lines=False)
+command = Command(
+    AuditLearnOptions,
+    run_audit_learn,
+    "source",
+    "sheets+",
+    reads_lines=False,
+    show=print_audit_learn,
+)

@@ -35,8 +35,9 @@ from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
 from events._options import CommandResult, declared, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_pairs, print_text
+from events.commands._screen import print_files, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -357,8 +358,8 @@ def print_audit_plan(summary: AuditPlanResult) -> None:
 command = Command(
     AuditPlanOptions,
     run_audit_plan,
-    print_audit_plan,
     "source",
     sections={"Strata": "cuts keyword column by floor", "Other models, and copies": "proxies cluster table"},
     reads_lines=False,
+    show=print_audit_plan,
 )

@@ -26,8 +26,9 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import audit
 from events._options import CommandResult, Options, declared, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, print_files, print_text
+from events.commands._screen import print_files, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -166,4 +167,11 @@ def print_audit_regress(summary: AuditRegressResult) -> None:
     print_files(summary.out, {"Table": COEFFICIENTS, "Units": UNITS})
 
 
-command = Command(AuditRegressOptions, run_audit_regress, print_audit_regress, "source", "sheets+", reads_lines=False)
+command = Command(
+    AuditRegressOptions,
+    run_audit_regress,
+    "source",
+    "sheets+",
+    reads_lines=False,
+    show=print_audit_regress,
+)

@@ -13,25 +13,25 @@ Examples
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
-
-import click
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from corefsample import links, plots
 from corefsample.errors import InputError
+from corefsample.files._folders import OutputFolder
 from events import _shared_options as shared
-from events._options import FolderResult, Progress, declared, option
+from events._options import Progress, declared, option
+from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
 from events.commands._parser import Command
-from events.commands._screen import print_counts, print_files, print_text
-from events.runs._output_folder import save_pictures
+from events.runs._output_folder import picture_files, save_pictures
 
 if TYPE_CHECKING:
-    from corefsample.files._folders import OutputFolder
+    from corefsample.documents._faults import Rejected
     from corefsample.files._paths import Inputs
-    from corefsample.formats import DocumentStream
-    from corefsample.links._calibration import LinkCalibration
+    from corefsample.links._calibration import GroupCalibration, LinkCalibration
 
 _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
@@ -61,33 +61,21 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     n_resamples: int = option(default=10_000, at_least=2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrateResult(FolderResult):
-    """Result of a measurement of link probabilities.
+class CalibrationFolder(OutputFolder):
+    """Tables and pictures of `corefsample calibrate`."""
 
-    Attributes
-    ----------
-    calibration
-        Calibration of the link probabilities.
-    """
-
-    calibration: LinkCalibration
-
-    def _more(self) -> dict[str, Any]:
-        from events.runs._record import json_rows
-
-        tables = self.calibration.tables
-        return {
-            "n_documents": tables.n_documents,
-            "n_without_gold": tables.n_without_gold,
-            "n_unannotated": tables.n_unannotated,
-            "groups": json_rows(self.calibration.to_frame()),
-        }
+    RECORD: ClassVar[str] = "calibration.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *(RECORD, "quarantine.jsonl", "calibration.csv", "calibration.parquet", "reliability.csv"),
+            *picture_files("reliability", "reliability_by_kind"),
+        ]
+    )
 
 
 def run_calibrate(
     inputs: Inputs, options: CalibrateOptions | None = None, *, on_progress: Progress | None = None
-) -> CalibrateResult:
+) -> Summary:
     """Measure the calibration of link marginals in scored files with gold.
 
     Parameters
@@ -112,28 +100,45 @@ def run_calibrate(
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables
     from events.commands._reading import streamed
-    from events.commands._results import CalibrationFolder, results
+    from events.runs._record import checksums, quarantine_lines, run_record
 
-    options = options or CalibrateOptions()
-    with results(CalibrationFolder, options) as output:
-        stream = DocumentStream(inputs, on_rejected=output.on_rejected)
+    options, started = options or CalibrateOptions(), time.time()
+    rejected: list[Rejected] = []
+    with (
+        nullcontext() if options.out is None else CalibrationFolder(options.out, overwrite=options.overwrite) as folder
+    ):
+        stream = DocumentStream(inputs, on_rejected=rejected.append if options.on_error == "quarantine" else None)
         tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
+        paths = ", ".join(stream.paths)
         if not tables.n_documents:
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
-            raise InputError(rule, place=_place(stream))
+            raise InputError(rule, place=paths)
         try:
             calibration = links.calibrate_links(tables, **options.subset(*_MEASURING))
         except InputError as error:
-            raise error.at(_place(stream)) from None
-        result = CalibrateResult(calibration, **output.summary())
-        if output.folder is not None:
-            _write(output.folder, calibration)
-        output.finish(result, stream.paths)
-        return result
-
-
-def _place(stream: DocumentStream) -> str:
-    return ", ".join(stream.paths)
+            raise error.at(paths) from None
+        values = {
+            "out": options.out,
+            "n_quarantined": len(rejected),
+            "seconds": round(time.time() - started, 3),
+            **{name: getattr(tables, name) for name in ("n_documents", "n_without_gold", "n_unannotated")},
+            "groups": json_values(calibration),
+        }
+        if folder is not None:
+            _write(folder, calibration)
+            if rejected:
+                folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
+            record = run_record(options.recorded(), checksums(stream.paths), started, summary=values)
+            folder.finish_record(record)
+    return Summary(
+        values=values,
+        shown=[*_shown(calibration)],
+        notices=set_aside(len(rejected)),
+        files=existing_files(
+            options.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"}
+        ),
+        result=calibration,
+    )
 
 
 def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
@@ -151,54 +156,51 @@ def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
     save_pictures(pictures, folder.file)
 
 
-def print_calibrate(run: CalibrateResult) -> None:
-    """Print the calibration errors."""
+def _shown(calibration: LinkCalibration) -> Iterator[str | Table]:
+    """Yield the calibration errors, and what their columns mean."""
     from corefsample.calibration._binning import FEWEST_BINS
 
-    calibration, tables = run.calibration, run.calibration.tables
-    overall = calibration.overall
-    print_text(
+    tables, overall = calibration.tables, calibration.overall
+    n_bins = overall.curve.bins.n_bins
+    yield (
         f"{tables.n_documents:,} documents with gold, {overall.curve.bins.n_pairs:,} pairs of mentions, "
         f"{100 * overall.share_true:.3g}% coreferent."
     )
-    print_counts(
+    yield from counts_above_zero(
         (tables.n_without_gold, "document", "without gold left out"),
         (tables.n_unannotated, "mention", "without an annotated entity"),
-        (run.n_quarantined, "bad document", "set aside"),
     )
-    percent = f"{100 * calibration.level:g}%"
-    click.echo(
-        f"\nCalibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), {percent} intervals:"
+    yield Table(
+        ("pairs", "number", "bins", "mean q", "true", "error", "by document", "p"),
+        [_row(group) for group in calibration.groups],
+        f"Calibration error ({calibration.norm}, bins of {calibration.bin_size:,} pairs), "
+        f"{100 * calibration.level:g}% intervals:",
     )
-    click.echo(f"{'pairs':<17}{'number':>11} {'bins':>5} {'mean q':>6} {'true':>6} {'error':>6}  by document      p")
-    for group in calibration.groups:
-        interval, p = group.by_document, group.p_value
-        ends = "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}"
-        name = group.group if group.partition != "distance" else f"{group.group} apart"
-        click.echo(
-            f"{name:<17}{group.curve.bins.n_pairs:>11,} {group.curve.bins.n_bins:>5,} {group.mean_q:>6.4f} "
-            f"{group.share_true:>6.4f} "
-            f"{group.error:>6.4f}  {ends:<16} {'-' if p is None else f'{p:.2g}'}"
-        )
+    yield ""
+    if n_bins < FEWEST_BINS:
+        yield f"Only {n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
+    yield "by document: interval of the true error. Chance adds to the measured error, which can lie above it."
+    yield "p: probability of such an error if all probabilities were correct, by flipping the signs of documents."
     simulated = overall.simulated
-    click.echo()
-    if overall.curve.bins.n_bins < FEWEST_BINS:
-        print_text(
-            f"Only {overall.curve.bins.n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
-        )
-    ends = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
-    print_text(
-        "by document: interval of the true error. Chance adds to the measured error, which can therefore lie above it."
+    interval = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
+    yield f"All pairs by Algorithm 2, which assumes independent pairs: {interval}."
+
+
+def _row(group: GroupCalibration) -> tuple[str, ...]:
+    interval, bins = group.by_document, group.curve.bins
+    return (
+        f"{group.group} apart" if group.partition == "distance" else group.group,
+        f"{bins.n_pairs:,}",
+        f"{bins.n_bins:,}",
+        *(f"{value:.4f}" for value in (group.mean_q, group.share_true, group.error)),
+        "-" if interval is None else f"{interval.lower:.4f} to {interval.upper:.4f}",
+        "-" if group.p_value is None else f"{group.p_value:.2g}",
     )
-    print_text("p: probability of such an error if all probabilities were correct, by flipping the signs of documents.")
-    print_text(f"All pairs by Algorithm 2, which assumes independent pairs: {ends}.")
-    print_files(run.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"})
 
 
 command = Command(
     CalibrateOptions,
     run_calibrate,
-    print_calibrate,
     "inputs+",
     task="pairing",
     sections={"Measuring": "bin_size norm level n_resamples unannotated seed"},

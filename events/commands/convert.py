@@ -15,22 +15,18 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
-
-import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import CommandResult, declared, option
+from events._options import declared, option
+from events._summary import Summary, counted, mentions_by_reason, set_aside
 from events.commands._parser import Command
-from events.commands._screen import counted, mention_counts
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
@@ -65,32 +61,9 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
     workers: int | None = option(default=None, at_least=1)
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertResult(CommandResult):
-    """Result of a conversion.
-
-    Attributes
-    ----------
-    out
-        Path of the file that was written.
-    n_documents, n_quarantined
-        Number of documents written, and number of invalid documents that were set aside.
-    skipped
-        Number of mentions of the inputs that could not be read, by reason.
-    left_out
-        Number of mentions of the documents that the file lacks, by reason.
-    """
-
-    out: str
-    n_documents: int
-    n_quarantined: int
-    skipped: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-
 def run_convert(
     inputs: Inputs, output: PathLike, options: ConvertOptions | None = None, *, on_progress: Progress | None = None
-) -> ConvertResult:
+) -> Summary:
     """Check documents and copy them to another file or format.
 
     Parameters
@@ -138,15 +111,31 @@ def run_convert(
                 on_rejected=on_rejected,
                 on_progress=on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n)),
             )
-            return ConvertResult(path, n_documents, 0 if on_rejected is None else on_rejected.count)
-        require_free(path, overwrite=options.overwrite)
-        settings = options.subset("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
-        written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
+            skipped, left_out = Counter[str](), Counter[str]()
+        else:
+            require_free(path, overwrite=options.overwrite)
+            settings = options.subset("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
+            written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
+            n_documents, skipped, left_out = written.n_documents, written.skipped, written.left_out
         n_quarantined = 0 if on_rejected is None else on_rejected.count
-        return ConvertResult(path, written.n_documents, n_quarantined, written.skipped, written.left_out)
+    return Summary(
+        values={
+            "out": path,
+            "n_documents": n_documents,
+            "n_quarantined": n_quarantined,
+            "skipped": skipped,
+            "left_out": left_out,
+        },
+        shown=[f"{counted(n_documents, 'document')} written to {path}"],
+        notices=[
+            *mentions_by_reason("skipped", skipped),
+            *mentions_by_reason("left out", left_out),
+            *set_aside(n_quarantined, f"{path}.quarantine.jsonl"),
+        ],
+    )
 
 
-def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> ConvertResult:
+def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: Progress | None) -> Summary:
     """Convert to a temporary file and copy it, so that an invalid document leaves no partial output."""
     if options.on_error == "quarantine":
         rule = "must be stop if the output is standard output, because there is no file for documents set aside"
@@ -154,11 +143,14 @@ def _to_standard_output(names: list[str], options: ConvertOptions, on_progress: 
     _require_scores(names, "standard output", options)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "documents.jsonl")
-        run = run_convert(names, path, options, on_progress=on_progress)
+        summary = run_convert(names, path, options, on_progress=on_progress)
         with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
-    return dataclasses.replace(run, out=STANDARD_OUTPUT)
+    return Summary(
+        values={**summary.values, "out": STANDARD_OUTPUT},
+        shown=[f"{counted(summary['n_documents'], 'document')} written to standard output"],
+    )
 
 
 def _require_scores(names: list[str], path: str, options: ConvertOptions) -> None:
@@ -173,22 +165,9 @@ def _require_scores(names: list[str], path: str, options: ConvertOptions) -> Non
         raise ParameterError(f"{rule}, got {options.clustering!r}", parameter="clustering")
 
 
-def print_convert(run: ConvertResult) -> None:
-    """Print what was written, to standard error if the documents were written to standard output."""
-    to_screen = run.out != STANDARD_OUTPUT
-    target = run.out if to_screen else "standard output"
-    click.echo(f"{counted(run.n_documents, 'document')} written to {target}", err=not to_screen)
-    for action, counts in (("skipped", run.skipped), ("left out", run.left_out)):
-        if counts:
-            click.echo(f"Mentions {action}: {mention_counts(counts)}.", err=True)
-    if run.n_quarantined:
-        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl", err=True)
-
-
 command = Command(
     ConvertOptions,
     run_convert,
-    print_convert,
     "inputs+",
     "output",
     task="converting",

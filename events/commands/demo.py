@@ -7,26 +7,25 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import declared, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, print_text
-from events.commands.events import print_counts_of_run, run_events
+from events.commands.events import run_events, summary_of_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
     from corefsample.documents._scored import ScoredDocument
     from events._options import Progress
+    from events._summary import Summary
     from events.counting._truth import TrueEvents
     from events.runs.counting._count_options import EventsResult
 
@@ -55,39 +54,7 @@ class DemoOptions(shared.Seed, shared.Overwrite):
     n_documents: int = option(default=2000, at_least=1)
 
 
-@dataclass(frozen=True, slots=True)
-class DemoResult:
-    """Result of the demo.
-
-    Attributes
-    ----------
-    news
-        Path of the file of simulated news.
-    summary
-        Result of the run that counted the events.
-    n_uncertain, n_covered
-        Number of counts of a country in a quarter with posterior sd > 0, and number of these counts whose credible
-        interval contains the simulation's true count.
-    expected
-        Expected value of `n_covered`, which is the sum of the posterior probabilities of the intervals.
-    level
-        Probability that each credible interval has, in (0, 1).
-    """
-
-    news: str
-    summary: EventsResult
-    n_uncertain: int
-    n_covered: int
-    expected: float
-    level: float
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON values of all fields and of the summary."""
-        coverage = {name: getattr(self, name) for name in ("n_uncertain", "n_covered", "expected")}
-        return {"news": self.news, **coverage, **self.summary.to_json()}
-
-
-def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None = None) -> DemoResult:
+def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None = None) -> Summary:
     """Simulate news into a folder, count its events, and make the HTML page if the libraries are installed.
 
     Parameters
@@ -147,14 +114,27 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
                 on_progress(n_done, options.n_documents, n_done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    summary = run_events(news, counting, on_progress=on_progress)
+    events: EventsResult = run_events(news, counting, on_progress=on_progress).result
     record = read_json(run / _RECORD)
     write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
     save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
     page_of_run(run, overwrite=overwrite)
-    coverage = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
-    return DemoResult(news, summary, *coverage, counting.level)
+    n_uncertain, n_covered, expected = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
+    coverage = {"n_uncertain": n_uncertain, "n_covered": n_covered, "expected": expected}
+    summary, level = summary_of_run(events), f"{100 * counting.level:g}%"
+    known = (
+        "The simulation knows the true counts, so its intervals are without the error of rules. The posterior is "
+        f"uncertain about {counted(n_uncertain, 'count')}; {n_covered:,} of them lie in their {level} interval, "
+        f"{n_covered / max(n_uncertain, 1):.1%}. Limits are whole numbers, so that intervals of small counts cover "
+        f"more than {level}: here {expected / max(n_uncertain, 1):.1%} is right."
+    )
+    return dataclasses.replace(
+        summary,
+        values={"news": news, **coverage, **summary.values},
+        shown=["Its countries and dates are names in a simulation, not facts.", *summary.shown, "", known],
+        files={"News": news, **summary.files},
+    )
 
 
 def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
@@ -180,20 +160,4 @@ def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -
     return len(uncertain), int(uncertain["covered"].sum()), expected
 
 
-def print_demo(result: DemoResult) -> None:
-    """Print the file of simulated news, the counts, and the share of intervals that contain the truth."""
-    click.echo(f"Simulated news: {result.news}")
-    print_text("Its countries and dates are names in a simulation, not facts.")
-    print_counts_of_run(result.summary)
-    click.echo()
-    level, n = 100 * result.level, max(result.n_uncertain, 1)
-    print_text(
-        f"The simulation knows the true counts, so its intervals are without the error of rules. "
-        f"The posterior is uncertain about {counted(result.n_uncertain, 'count')}; {result.n_covered:,} of "
-        f"them lie in their {level:g}% interval, "
-        f"{result.n_covered / n:.1%}. Limits are whole numbers, so that intervals of small counts cover more than "
-        f"{level:g}%: here {result.expected / n:.1%} is right."
-    )
-
-
-command = Command(DemoOptions, run_demo, print_demo, task="simulating and counting", reads_lines=False)
+command = Command(DemoOptions, run_demo, task="simulating and counting", reads_lines=False)

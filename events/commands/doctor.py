@@ -31,16 +31,14 @@ from importlib import metadata
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._machine import available_memory, processors
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import CommandResult, Options, declared, option
-from events.commands._parser import BAD_INPUT, Command, Failure
-from events.commands._screen import print_error, print_pairs
+from events._summary import Pairs, Summary
+from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from events._options import Progress
@@ -72,32 +70,21 @@ class DoctorOptions(Options):
     scheme: shared.SchemeName | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorResult:
-    """Reports on files, or a description of the installation.
-
-    Attributes
-    ----------
-    reports
-        A report on each rule or lexicon, a report on all news, one on all annotated corpora, one on all scored
-        mentions, and a report on the hits of each rule in scored mentions.
-    environment
-        Description of the installation; None if files were checked.
-    """
-
-    reports: tuple[CheckReport, ...] = ()
-    environment: Environment | None = None
-
-    def to_json(self) -> Any:
-        """JSON values of each report, or of the description of the installation."""
-        if self.environment is not None:
-            return self.environment.to_json()
-        return [report.to_json() for report in self.reports]
+def summary_of_reports(reports: Sequence[CheckReport]) -> Summary:
+    """Summary of a check: what the reports say, and the first problems of all reports."""
+    problems = [problem for report in reports for problem in report.problems]
+    return Summary(
+        values=[report.to_json() for report in reports],
+        shown=[Pairs(report.title, report.lines()) for report in reports],
+        problems=problems,
+        n_hidden_problems=sum(report.n_problems for report in reports) - len(problems),
+        result=reports,
+    )
 
 
 def run_doctor(
     files: Sequence[str] = (), options: DoctorOptions | None = None, *, on_progress: Progress | None = None
-) -> DoctorResult:
+) -> Summary:
     """Check and describe files, or describe the installation.
 
     Parameters
@@ -127,7 +114,12 @@ def run_doctor(
         hint = ParameterHint("environment", "describes the installation, and takes no files")
         raise ParameterError("must be left out" if files else "are missing", parameter="files", hint=hint)
     if options.environment:
-        return DoctorResult(environment=describe_environment())
+        environment = describe_environment()
+        return Summary(
+            values=environment.to_json(),
+            shown=[Pairs(f"corefsample {environment.corefsample}", environment.lines())],
+            result=environment,
+        )
     from events.commands._document_checks import check_annotated, check_corpus, check_news
     from events.commands._file_check import check_file, is_rule_or_lexicon
     from events.counting._definitions import Definitions
@@ -160,7 +152,7 @@ def run_doctor(
             against: dict[str, Any] = {"scheme": options.scheme, "on_progress": on_progress}
             words = definitions.lexicon
             reports += [rule_hits(corpus, rule, words, **against) for rule in definitions.whole_rules]
-    return DoctorResult(tuple(reports))
+    return summary_of_reports(reports)
 
 
 def _is_news(name: str) -> bool:
@@ -266,34 +258,4 @@ def _versions(packages: dict[str, str | None]) -> str:
     return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items())
 
 
-def print_doctor(result: DoctorResult) -> None:
-    """Print each report, or the installation."""
-    for report in result.reports:
-        print_pairs(report.title, report.lines())
-    if result.environment is not None:
-        print_pairs(f"corefsample {result.environment.corefsample}", result.environment.lines())
-
-
-def report_problems(reports: Sequence[CheckReport]) -> None:
-    """Print the first problems of all reports to standard error, and end the program if there are any."""
-    problems, hints = [problem for report in reports for problem in report.problems], set()
-    for problem in problems:
-        if problem.hint in hints:  # each next step is printed once
-            problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
-        hints.add(problem.hint)
-        print_error(Failure(problem, click.get_current_context()).message)
-    if problems:
-        n_hidden = sum(report.n_problems for report in reports) - len(problems)
-        if n_hidden:
-            print_error(f"and {n_hidden:,} more")
-        sys.exit(BAD_INPUT)
-
-
-command = Command(
-    DoctorOptions,
-    run_doctor,
-    print_doctor,
-    "files*",
-    task="checking",
-    finish=lambda result: report_problems(result.reports),
-)
+command = Command(DoctorOptions, run_doctor, "files*", task="checking")

@@ -24,8 +24,9 @@ import click
 
 from events import _shared_options as shared
 from events._options import CommandResult, Progress, declared, option
+from events._summary import counts_above_zero, mentions_by_reason
 from events.commands._parser import Command
-from events.commands._screen import mention_counts, print_counts, print_text
+from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -196,15 +197,16 @@ def run_evaluate(
 def print_evaluate(run: EvaluateResult) -> None:
     """Print the scores in percent, as scorers do."""
     corpus, percent = run.scores.corpus, f"{100 * run.level:g}%"
-    print_counts(
+    for text in counts_above_zero(
         (run.n_documents, "document", "with gold entities"),
         (run.n_without_gold, "document", "of GOLD without gold entities left out"),
         (run.n_not_in_system, "document", "of GOLD not in SYSTEM, which count as without entities"),
         (run.n_not_in_gold, "document", "of SYSTEM not in GOLD left out"),
         (run.n_repeated, "mention", "of SYSTEM that repeat a span removed"),
-    )
-    if run.skipped:
-        click.echo(f"Mentions of GOLD and SYSTEM skipped: {mention_counts(run.skipped)}.")
+    ):
+        print_text(text)
+    for text in mentions_by_reason("of GOLD and SYSTEM skipped", run.skipped):
+        print_text(text)
     click.echo(f"\n{'':<9}{'recall':>8}{'precision':>11}{'F1':>8}   {percent} interval of F1")
     in_gold, in_system, in_both = corpus.counts["mentions"].tolist()
     recall, precision = in_both / max(in_gold, 1.0), in_both / max(in_system, 1.0)
@@ -243,9 +245,9 @@ def _print_row(title: str, recall: float, precision: float, f1: float, interval:
 command = Command(
     EvaluateOptions,
     run_evaluate,
-    print_evaluate,
     "system",
     "gold",
     task="scoring",
     sections={"Intervals": "n_samples level n_resamples seed", "Reading CoNLL-U": "entity_fields"},
+    show=print_evaluate,
 )

@@ -31,8 +31,9 @@ import click
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import CommandResult, Progress, declared, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, pair_lines, print_text
+from events.commands._screen import pair_lines, print_text
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
@@ -356,4 +357,10 @@ def _reading(reading: Explained) -> list[tuple[str, str]]:
     return pairs
 
 
-command = Command(ExplainOptions, run_explain, print_explain, "inputs+", task="explaining")
+command = Command(
+    ExplainOptions,
+    run_explain,
+    "inputs+",
+    task="explaining",
+    show=print_explain,
+)

@@ -24,8 +24,9 @@ from corefsample import recalibration
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import CommandResult, Progress, declared, option
+from events._summary import counts_above_zero
 from events.commands._parser import Command
-from events.commands._screen import print_counts, print_text
+from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.documents._batch import DocumentBatch
@@ -316,20 +317,21 @@ def print_recalibrate(run: RecalibrateResult) -> None:
         f"Held out, {summary['n_folds']} folds: {summary['score_before']:.5f} before, {summary['score_after']:.5f} "
         f"after (se of the change {summary['score_change_se']:.5f}); lower is better."
     )
-    print_counts(
+    for text in counts_above_zero(
         (run.n_without_gold, "document", "without gold left out of the fit"),
         (run.n_quarantined, "bad document", "set aside"),
         (run.n_also_fitted, "document", "of those written also used in the fit"),
-    )
+    ):
+        print_text(text)
     click.echo(f"\nScores   {run.out} ({run.n_documents:,} documents)\nRecord   {run.record}")
 
 
 command = Command(
     RecalibrateOptions,
     run_recalibrate,
-    print_recalibrate,
     "gold",
     "apply",
     task="recalibrating",
     sections={"Fitting": "form domains n_folds n_samples n_resamples missing role unannotated scheme seed"},
+    show=print_recalibrate,
 )

@@ -22,8 +22,9 @@ import click
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import CommandResult, Options, declared, fields_of, option
+from events._summary import counted
 from events.commands._parser import Command
-from events.commands._screen import counted, print_text
+from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -175,4 +176,10 @@ def print_report(summary: ReportResult | PictureResult) -> None:
         print_text(f"{counted(n_left_out, 'text')} left out; --documents {summary.n_with_events} includes them all.")
 
 
-command = Command(ReportOptions, run_report, print_report, "folder", reads_lines=False)
+command = Command(
+    ReportOptions,
+    run_report,
+    "folder",
+    reads_lines=False,
+    show=print_report,
+)

@@ -188,4 +188,10 @@ def print_rule_new(result: RuleNewResult) -> None:
     click.echo(f"Then     corefsample rule test {result.out}")
 
 
-command = Command(RuleNewOptions, run_rule_new, print_rule_new, "name", reads_lines=False)
+command = Command(
+    RuleNewOptions,
+    run_rule_new,
+    "name",
+    reads_lines=False,
+    show=print_rule_new,
+)

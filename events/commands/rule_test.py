@@ -10,22 +10,20 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import declared
+from events._summary import Pairs, Summary
 from events.commands._parser import Command
-from events.commands._screen import print_pairs, print_text
-from events.commands.doctor import report_problems
+from events.commands.doctor import summary_of_reports
 
 if TYPE_CHECKING:
     from events.commands._file_check import FileReport
-    from events.counting._examples import ExampleResult
 
 
 @declared
@@ -43,24 +41,7 @@ class RuleTestOptions(shared.LexiconOption):
     scheme: shared.SchemeName | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTestResult:
-    """Reports on rule files.
-
-    Attributes
-    ----------
-    reports
-        Report on each file: see `events.commands.doctor`.
-    """
-
-    reports: tuple[FileReport, ...]
-
-    def to_json(self) -> Any:
-        """JSON values of each report with its examples."""
-        return [{**report.to_json(), "examples": _examples(report)} for report in self.reports]
-
-
-def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) -> RuleTestResult:
+def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) -> Summary:
     """Check rule files and their examples, as `run_doctor` does.
 
     Parameters
@@ -81,7 +62,10 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     for name in files:
         if not is_rule_or_lexicon(name):
             raise ParameterError(f"must be YAML files or names of shipped rules, got {name!r}", parameter="files")
-    return RuleTestResult(tuple(check_file(name, options.lexicon, options.scheme) for name in files))
+    reports = [check_file(name, options.lexicon, options.scheme) for name in files]
+    values = [{**report.to_json(), "examples": _examples(report)} for report in reports]
+    shown = [block for report in reports for block in (Pairs(report.title, report.lines()), *_shown(report))]
+    return dataclasses.replace(summary_of_reports(reports), values=values, shown=shown)
 
 
 def _examples(report: FileReport) -> list[dict[str, Any]]:
@@ -99,28 +83,16 @@ def _examples(report: FileReport) -> list[dict[str, Any]]:
     ]
 
 
-def print_rule_test(outcome: RuleTestResult) -> None:
-    """Print each report, and the events that each preset finds in each example."""
-    for report in outcome.reports:
-        print_pairs(report.title, report.lines())
-        by_example: dict[int, list[ExampleResult]] = {}
-        for result in report.examples:
-            by_example.setdefault(result.number, []).append(result)
-        for number, results in sorted(by_example.items()):
-            first = results[0]
-            click.echo()
-            print_text(f"examples[{number}], {first.example.scheme}: {first.text}")
-            for result in results:
-                names = ", ".join(result.events) or "nothing"
-                wrong = "" if result.fault is None else f", and must be {', '.join(result.expected) or 'nothing'}"
-                click.echo(f"  {result.preset:<10} {names}{wrong}")
+def _shown(report: FileReport) -> Iterator[str | Pairs]:
+    """Yield the events that each preset finds in each example."""
+    for number, results in groupby(sorted(report.examples, key=lambda each: each.number), lambda each: each.number):
+        rows, text = [], ""
+        for each in results:
+            text = f"examples[{number}], {each.example.scheme}: {each.text}"
+            wrong = "" if each.fault is None else f", and must be {', '.join(each.expected) or 'nothing'}"
+            rows.append((each.preset, (", ".join(each.events) or "nothing") + wrong))
+        yield ""
+        yield Pairs(text, rows)
 
 
-command = Command(
-    RuleTestOptions,
-    run_rule_test,
-    print_rule_test,
-    "files+",
-    reads_lines=False,
-    finish=lambda result: report_problems(result.reports),
-)
+command = Command(RuleTestOptions, run_rule_test, "files+", reads_lines=False)

@@ -11,22 +11,22 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from events import _shared_options as shared
-from events._options import CommandResult, declared, fields_of, option
+from events._options import declared, fields_of, option
 from events.commands._parser import Command
-from events.commands.events import print_events, warnings_of_run
-from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult
+from events.commands.events import summary_of_run
+from events.runs.counting._count_options import CountOptions, EventsOptions
 from events.runs.scoring._score_options import ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events._options import Progress
+    from events._summary import Summary
+    from events.runs.counting._count_options import EventsResult
 
 
 @declared
@@ -45,30 +45,7 @@ class RunOptions(shared.Pictures, shared.Overwrite, ReadingOptions, CountOptions
     model: str | None = option(default=None, metavar="FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult(CommandResult):
-    """Files and counts of the three commands.
-
-    Attributes
-    ----------
-    scored
-        Path of the file of scored documents.
-    report
-        Path of the page; None if the libraries of the extra "report" are missing or memory for its charts is limited.
-    events
-        Result of counting.
-    """
-
-    scored: str
-    report: str | None
-    events: EventsResult
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON values of the result of counting, with the paths of the other files."""
-        return {"scored": self.scored, "report": self.report, **self.events.to_json()}
-
-
-def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> RunResult:
+def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None = None) -> Summary:
     """Score documents, count their events and write the report, as the commands score, events and report do.
 
     Parameters
@@ -104,24 +81,18 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
-    counts = run_events(scored, counting, on_progress=on_progress)
-    report = page_of_run(options.out, overwrite=True)
-    return RunResult(scored, report, counts)
-
-
-def print_run(result: RunResult) -> None:
-    """Print the result of counting, and the path of the scored documents."""
-    print_events(result.events)
-    click.echo(f"Scored   {result.scored}")
+    events: EventsResult = run_events(scored, counting, on_progress=on_progress).result
+    report = page_of_run(options.out, overwrite=True)  # None if the libraries of the extra "report" are missing
+    summary = summary_of_run(events)
+    values = {"scored": scored, "report": report, **summary.values}
+    return dataclasses.replace(summary, values=values, files={**summary.files, "Scored": scored})
 
 
 command = Command(
     RunOptions,
     run_run,
-    print_run,
     "inputs+",
     task="scoring and counting",
-    warnings=lambda result: warnings_of_run(result.events),
     sections={
         "Reading news": "date_format date_column text_column id_column title_column headline paragraphs as_written "
         "fix_text duplicates",

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 import click
 
 from corefsample import _checks
+from events._summary import counted, mentions_by_reason
 from events.commands._parser import Command
-from events.commands._screen import counted, mention_counts, print_text
+from events.commands._screen import print_text
 from events.runs.scoring._score_options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def print_score(run: ScoreResult) -> None:
         print_text(f"Recalibrated ({name}); --recalibration none leaves the scores as they are.")
     if tally.n_without_gold:
         click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
-    if run.skipped:
-        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    for text in mentions_by_reason("skipped", run.skipped):
+        print_text(text)
     if few_known := few_known_words(tally):
         print_text(f"Words: {few_known}.")
     if tally.n_seen:
@@ -117,8 +118,8 @@ def print_score(run: ScoreResult) -> None:
         click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
         for reason in run.reasons:
             click.echo(f"  {reason}")
-    if run.left_out:
-        print_text(f"Mentions that the file of clusters lacks: {mention_counts(run.left_out)}.")
+    for text in mentions_by_reason("that the file of clusters lacks", run.left_out):
+        print_text(text)
     rate = tally.n_documents / run.seconds if run.seconds else 0.0
     click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")
     if run.clusters is not None:
@@ -128,7 +129,6 @@ def print_score(run: ScoreResult) -> None:
 command = Command(
     ScoreOptions,
     run_score,
-    print_score,
     "inputs+",
     task="scoring",
     sections={
@@ -138,4 +138,5 @@ command = Command(
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
         "Parts and processes": "workers scheduler part_size",
     },
+    show=print_score,
 )

@@ -30,8 +30,9 @@ from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
 from events._options import CommandResult, Progress, declared, option
 from events._selection import Selection
+from events._summary import counted, counts_above_zero, mentions_by_reason
 from events.commands._parser import Command
-from events.commands._screen import counted, mention_counts, print_counts, print_text
+from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
@@ -442,14 +443,15 @@ def print_train(run: TrainResult) -> None:
     click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
     if run.model.provenance["options"]["start"] == "english":
         click.echo("Began with the weights of the English model (--start none: with zeros).")
-    print_counts(
+    for text in counts_above_zero(
         (run.n_held_out, "document", "held out"),
         (run.n_without_gold, "document", "without annotated entities left out"),
         (run.n_not_selected, "document", "left out by --where"),
         (run.n_quarantined, "bad document", "set aside"),
-    )
-    if run.skipped:
-        print_text(f"Mentions skipped: {mention_counts(run.skipped)}.")
+    ):
+        print_text(text)
+    for text in mentions_by_reason("skipped", run.skipped):
+        print_text(text)
     click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
     for report in run.reports:
         held_out = report.held_out
@@ -465,7 +467,6 @@ def print_train(run: TrainResult) -> None:
 command = Command(
     TrainOptions,
     run_train,
-    print_train,
     "corpora+",
     task="reading",
     sections={
@@ -473,4 +474,5 @@ command = Command(
         "What it learns from": "mentions windows language",
         "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
     },
+    show=print_train,
 )

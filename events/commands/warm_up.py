@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from corefsample.errors import CorefsampleError
-from events._options import CommandResult, Options, declared
+from events._options import Options, declared
+from events._summary import Summary, counted
 from events.commands._parser import Command
-from events.commands._screen import counted
 
 _DOCUMENTS, _SAMPLES = 5, 100
 
@@ -30,26 +27,7 @@ class WarmUpOptions(Options):
     """Options of `warm-up`, which has only those of every command."""
 
 
-@dataclass(frozen=True, slots=True)
-class WarmUpResult(CommandResult):
-    """Compiled kernels, and their folders.
-
-    Attributes
-    ----------
-    folders
-        Folders with the compiled kernels.
-    n_kernels
-        Number of compiled kernels, including those of earlier runs.
-    seconds
-        Wall time in seconds.
-    """
-
-    folders: tuple[str, ...]
-    n_kernels: int
-    seconds: float
-
-
-def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
+def run_warm_up(options: WarmUpOptions | None = None) -> Summary:
     """Score simulated news and count their events, which compiles the kernels of both and stores them.
 
     Raises
@@ -74,15 +52,12 @@ def run_warm_up(options: WarmUpOptions | None = None) -> WarmUpResult:
         write_documents((each.document for each in simulate_documents(_DOCUMENTS, seed=0, event_share=1.0)), news)
         score_corpus(news, ScoreOptions(out=str(scored), mentions="parse"))
         run_events(scored, EventsOptions(out=f"{name}/run", n_samples=_SAMPLES, pictures=False))
-    kernels = compiled_kernels()
-    return WarmUpResult(tuple(cache_folders(kernels)), len(kernels), round(time.time() - started, 3))
+    kernels, seconds = compiled_kernels(), round(time.time() - started, 3)
+    folders = cache_folders(kernels)
+    return Summary(
+        values={"folders": folders, "n_kernels": len(kernels), "seconds": seconds},
+        shown=[f"{counted(len(kernels), 'kernel')} ready in {seconds:,.1f} s:", *folders],
+    )
 
 
-def print_warm_up(run: WarmUpResult) -> None:
-    """Print the number of compiled kernels, and their folders."""
-    click.echo(f"{counted(run.n_kernels, 'kernel')} ready in {run.seconds:,.1f} s:")
-    for folder in run.folders:
-        click.echo(f"  {folder}")
-
-
-command = Command(WarmUpOptions, run_warm_up, print_warm_up, reads_lines=False)
+command = Command(WarmUpOptions, run_warm_up, reads_lines=False)

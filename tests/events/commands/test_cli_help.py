@@ -15,7 +15,6 @@ from command_line import LEAVES, Calls
 
 from corefsample.calibration._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
-from corefsample.parses._pairs import SCORES
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
 from corefsample.recalibration._uncertain import UNCERTAINTIES
@@ -90,13 +89,11 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("score", "paragraphs"): ("blank-line", "line"),
     ("calibrate", "norm"): NORMS,
     ("calibrate", "unannotated"): UNANNOTATED,
-    ("calibrate-queries", "role"): tuple(ROLES),
+    ("recalibrate", "role"): tuple(ROLES),
     ("recalibrate", "form"): FORMS,
     ("recalibrate", "missing"): MISSING,
     ("recalibrate", "objective"): OBJECTIVES,
     ("convert", "clustering"): ("gold", *CLUSTERS),
-    ("calibrate-parses", "fit_by"): SCORES,
-    ("calibrate-parses", "sentences"): ("predicted", "gold"),
     ("audit estimate", "method"): METHODS,
     ("audit estimate", "assume"): (STABLE_ERRORS,),
 }

@@ -86,8 +86,9 @@ def test_conllu_keeps_parse_date_and_metadata(tmp_path: Path, documents: list[An
 def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
     alone = sum(list(d.entities).count(entity) == 1 for d in documents for entity in d.entities)
-    status, _, err = call("convert", corpus, tmp_path / "b.conll", "--no-singletons")
-    assert (status, err) == (0, f"Mentions left out: {alone} singletons.\n")
+    assert f"Mentions left out: {alone} singletons.\n" in call.good(
+        "convert", corpus, tmp_path / "b.conll", "--no-singletons"
+    )
     assert (
         sum(d.n_mentions for d in read_conll2012(tmp_path / "b.conll")) == sum(d.n_mentions for d in documents) - alone
     )
@@ -108,9 +109,8 @@ def test_a_broken_document_may_be_set_aside(call: Calls, tmp_path: Path, documen
     path = sr.corpus_file(tmp_path / "a.conllu", documents)
     path.write_text(path.read_text() + SKIPPED.replace("Entity=e2)", "Entity=e9)").partition("\n")[2])
     out = tmp_path / "b.conllu"
-    status, text, err = call("convert", path, out, "--on-error", "quarantine")
-    assert (status, text) == (0, f"4 documents written to {out}\n")
-    assert err == f"1 bad document set aside in {out}.quarantine.jsonl\n"
+    text = call.good("convert", path, out, "--on-error", "quarantine")
+    assert text == f"4 documents written to {out}\n1 bad document set aside in {out}.quarantine.jsonl\n"
     assert json.loads(Path(f"{out}.quarantine.jsonl").read_text())["doc_id"] == "a"
 
 
@@ -190,8 +190,8 @@ def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scor
         f"corefsample: {path}: line 5: doc_id 'bare': gold is required to write gold entities (--clustering can be "
         "map or sample)"
     )
-    status, _, err = call("convert", path, out, "--on-error", "quarantine")
-    assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
+    aside = f"1 bad document set aside in {out}.quarantine.jsonl\n"
+    assert aside in call.good("convert", path, out, "--on-error", "quarantine")
     assert call("convert", path, out, "--clustering", "map", "--overwrite")[0] == 0
     assert len(list(read_corefud(out))) == 5
 
@@ -199,8 +199,8 @@ def test_missing_gold_is_rejected_or_set_aside(call: Calls, tmp_path: Path, scor
 def test_mentions_without_gold_are_counted(call: Calls, tmp_path: Path, scored: list[ScoredDocument]) -> None:
     gold = [None, *list(scored[0].gold or ())[1:]]
     write_documents([dataclasses.replace(scored[0], gold=gold)], tmp_path / "s.jsonl")
-    status, _, err = call("convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
-    assert (status, err) == (0, "Mentions skipped: 1 not annotated.\n")
+    text = call.good("convert", tmp_path / "s.jsonl", tmp_path / "b.conllu")
+    assert text.endswith("Mentions skipped: 1 not annotated.\n")
 
 
 def crossing(scored: list[ScoredDocument]) -> ScoredDocument:
@@ -220,10 +220,10 @@ def test_mentions_that_brackets_cannot_represent(call: Calls, tmp_path: Path, sc
         line = call.refused("convert", path, out)
         assert line.startswith(f"corefsample: {path}: line 1: doc_id {scored[0].doc_id!r}: mentions[1] must not cross")
         assert "(--on-unwritable can skip it)" in line
-        status, _, err = call("convert", path, out, "--on-unwritable", "skip")
-        assert (status, err) == (0, "Mentions left out: 1 crossing mentions.\n")
-        status, _, err = call("convert", path, out, "--overwrite", "--on-error", "quarantine")
-        assert (status, err) == (0, f"1 bad document set aside in {out}.quarantine.jsonl\n")
+        text = call.good("convert", path, out, "--on-unwritable", "skip")
+        assert text.endswith("Mentions left out: 1 crossing mentions.\n")
+        text = call.good("convert", path, out, "--overwrite", "--on-error", "quarantine")
+        assert text.endswith(f"1 bad document set aside in {out}.quarantine.jsonl\n")
 
 
 # --- errors ---------------------------------------------------------------------------------------

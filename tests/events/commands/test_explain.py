@@ -113,7 +113,7 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path)
 def test_doctor_reports_bad_documents_of_a_rule(tmp_path: Path) -> None:
     strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
     path = er.write_lines(tmp_path / "s.jsonl", [strange, *er.corpus()])
-    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).result
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_problems) == (10, 1)
 
@@ -220,7 +220,7 @@ def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(c
     flat = " ".join(out.split())
     assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
     assert flat.count("counted (an event by nobody whom the lexicon names)") == 3
-    *_, hits = run_doctor([str(path)], DoctorOptions(rule="arrest", lexicon="police")).reports
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="arrest", lexicon="police")).result
     assert isinstance(hits, RuleHits)
     assert (hits.n_with_event, hits.n_by_actor, hits.n_by_nobody) == (3, 1, 3)
     assert "1 by an actor, 3 by nobody whom the lexicon names" in [value for _, value in hits.lines()]
@@ -254,7 +254,7 @@ def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_
 def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
     path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
-    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).reports
+    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).result
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)
     out = call("doctor", path, "--rule", "attack")[1]

@@ -106,8 +106,6 @@ def test_calibrating_fits(fits: Fits, news: Path, tmp_path: Path) -> None:
         options = ["--form", form, "--objective", objective, "--resamples", 5]
         content = fits("recalibrate", news, news, "--out", out, *options)
         assert ("offsets" in content) == (form == "kinds")
-    options = ["--resamples", 5, "--samples", 100]
-    fits("calibrate-queries", news, "--recalibration", f"{out}.recalibration.json", *options)
 
 
 def test_training_and_scoring_fit(fits: Fits, tmp_path: Path) -> None:
@@ -124,23 +122,9 @@ def test_scores_of_entities_fit(fits: Fits, news: Path) -> None:
 
 
 @pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
-def test_calibrating_parses_fits(fits: Fits) -> None:
-    options = ["--pipeline", PIPELINE, "--temperature", 1.3, "--samples", 5, "--words", 40]
-    fits("calibrate-parses", OWN_NEWS, *options)
-
-
-@pytest.mark.skipif(not PIPELINE.exists(), reason="needs ../shared/models/en_gum_ud")
 def test_rules_from_sentences_and_their_tests_fit(fits: Fits, tmp_path: Path) -> None:
     out = tmp_path / "seizure.yaml"
     options = ["--example", "French soldiers seized a ship.", "--pipeline", PIPELINE, "--out", out]
     content = fits("rule new", "seizure", *options)
     assert set(content["examples"][0]) == {"text", "trigger", "actor", "mention", "path", "extended", "asserted"}
     assert fits("rule test", out)[0]["examples"][0]["found"] == ["FRA"]
-
-
-def test_a_comparison_of_rules_fits(fits: Fits, call: Calls, news: Path, tmp_path: Path) -> None:
-    run, audit = tmp_path / "run", tmp_path / "audit"
-    assert call("events", news, "--preset", "paper", "--samples", 50, "--no-pictures", "--out", run)[0] == 0
-    assert call("audit", "plan", run, "--labels", 30, "--out", audit)[0] == 0
-    fill(audit / "sheet.csv", ["yes", "no"] * 15)
-    assert fits("rule compare", run, run, audit / "sheet.csv")["verdict"] == "undecided"

@@ -73,10 +73,10 @@ def test_doctor_shows_what_is_recognised_in_news(tmp_path: Path) -> None:
     ]
     path = tmp_path / "news.csv"
     path.write_text("doc_id,date,text\n" + "".join(rows))
-    report = run_doctor([str(path)]).to_json()[0]
+    report = run_doctor([str(path)]).values[0]
     assert (report["n_articles"], report["n_problems"]) == (14, 1)
     assert report["examples"] == {"dateline": ["NAIROBI, Kenya (AP) --"], "capitals": ["Let us kill them all"]}
     assert (report["texts"]["n_dateline"], report["texts"]["n_recased"]) == (1, 1)
-    shown = dict(run_doctor([str(path)]).reports[0].lines())
+    shown = dict(run_doctor([str(path)]).result[0].lines())
     assert "1911-01-05" in shown["outlying"]
     assert "old" in shown["outlying"]

@@ -1,0 +1,130 @@
+"""Summaries of commands: text, tables and files for a person, and values for a program; and phrases in their text."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from corefsample.errors import CorefsampleError
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """A table of text cells with a title above it.
+
+    Attributes
+    ----------
+    header
+        Names of the columns; empty for a table without a header.
+    rows
+        Cells of each row. The first column is aligned at its left, the others at their right.
+    title
+        Text above the table; "" for none.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pairs:
+    """Names with their values, a line for each, below a title; long values continue on the next line."""
+
+    title: str
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Outcome of a command.
+
+    Attributes
+    ----------
+    values
+        Values that programs read: one mapping, or a list of mappings.
+    shown
+        Paragraphs, tables and pairs that a person reads, in their order; "" is an empty line.
+    files
+        Paths of the files written, or commands that continue from them, by their titles.
+    notices
+        Sentences about doubtful results, which are printed even if nothing else is.
+    problems, n_hidden_problems
+        Errors in what was checked, and number of further ones that are only counted. A command with problems fails.
+    result
+        Object that the library returned.
+    """
+
+    values: Any
+    shown: Sequence[str | Table | Pairs] = ()
+    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    notices: Sequence[str] = ()
+    problems: Sequence[CorefsampleError] = ()
+    n_hidden_problems: int = 0
+    result: Any = dataclasses.field(default=None, repr=False)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+def json_values(value: Any) -> Any:
+    """Value that JSON can represent: fields of results, rows of tables, and None for numbers that are not finite."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if hasattr(value, "to_frame"):
+        return json_values(value.to_frame().to_dict(orient="records"))
+    if dataclasses.is_dataclass(value):
+        return {each.name: json_values(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if hasattr(value, "tolist"):
+        return json_values(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: json_values(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_values(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (str, int, float)) else str(value)
+
+
+def existing_files(folder: str | None, names: Mapping[str, str]) -> dict[str, str]:
+    """Paths of the files of a folder that exist, by their titles; empty without a folder."""
+    from corefsample.files._paths import is_file, joined
+
+    paths = {} if folder is None else {title: joined(folder, name) for title, name in names.items()}
+    return {title: path for title, path in paths.items() if is_file(path)}
+
+
+def counted(number: int, noun: str) -> str:
+    """Text with a number and a noun: "1 document", "2,000 documents"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def counts_above_zero(*counts: tuple[int, str, str]) -> Iterator[str]:
+    """Yield a sentence for each number with its noun and remark, unless the number is 0."""
+    return (f"{counted(number, noun)} {remark}." for number, noun, remark in counts if number)
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Text with the first names, at most `most`, and the number of names that are left out."""
+    suffix = f", and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + suffix
+
+
+def mentions_by_reason(action: str, counts: Mapping[str, int]) -> list[str]:
+    """A sentence with counts by reason, unless there are none: "Mentions skipped: 3 crossing sentences, 1 nested."."""
+    reasons = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in sorted(counts.items()))
+    return [f"Mentions {action}: {reasons}."] if reasons else []
+
+
+def set_aside(n_quarantined: int, path: str | None = None) -> list[str]:
+    """A sentence with the number of documents that were set aside, and with their file, unless the number is 0."""
+    location = "" if path is None else f" in {path}"
+    return [f"{counted(n_quarantined, 'bad document')} set aside{location}"] if n_quarantined else []
+
+
+def covered_uncertainty(*, parses: bool, recalibration: bool) -> str:
+    """Text that names what the intervals of a run cover: "coreference, sampled parses and the recalibration"."""
+    sources = [*(["sampled parses"] if parses else []), *(["the recalibration"] if recalibration else [])]
+    return " and ".join([", ".join(["coreference", *sources[:-1]]), *sources[-1:]]) if sources else "coreference only"
