@@ -59,13 +59,11 @@ def s3_server() -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def web_server(
-    folder: Path, *, is_short: bool = False, secrets: Sequence[str] = (), parts: list[str] | None = None
-) -> Iterator[str]:
+def web_server(folder: Path, *, is_short: bool = False, secrets: Sequence[str] = ()) -> Iterator[str]:
     """A web server that sends whole files only, whatever part is asked for; yields its address.
 
-    The parts that it is asked for are added to `parts`, "" for all of a file. Files named forbidden... are; with
-    secrets, all are whose request has none of them. With `is_short`, the connection ends before the file does.
+    Files named forbidden... are; with secrets, all are whose request has none of them. With `is_short`, the connection
+    ends before the file does.
     """
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -80,8 +78,6 @@ def web_server(
             if "forbidden" in self.path or (secrets and not any(secret in sent for secret in secrets)):
                 self.send_error(403)
             else:
-                if parts is not None:
-                    parts.append(self.headers.get("Range", ""))
                 super().do_GET()
 
         def copyfile(self, source: Any, outputfile: Any) -> None:

@@ -60,19 +60,6 @@ def require_free(path: PathLike, *, overwrite: bool) -> None:
         raise ParameterError("output must not exist, got a file", place=name, hint=hint)
 
 
-@contextmanager
-def _new_partial(path: str, suffix: str) -> Iterator[str]:
-    """Make an empty file beside `path`, or for a URL in the folder for temporary files; at the end it is removed."""
-    folder = tempfile.gettempdir() if is_url(path) else os.path.dirname(path)
-    partial = os.path.join(folder, f"{PARTIAL_PREFIX}{secrets.token_hex(8)}{suffix}")
-    open(partial, "xb").close()
-    try:
-        yield partial
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(partial)
-
-
 def put_in_place(partial: str, path: PathLike) -> None:
     """Move a complete file to its place, or upload it: under a URL it appears when all of it has arrived."""
     target = link_target(path)
@@ -115,12 +102,14 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
     """
     name, target = _checks.path("path", path), link_target(path)
     require_free(name, overwrite=overwrite)
+    folder = tempfile.gettempdir() if is_url(target) else os.path.dirname(target)
+    partial = os.path.join(folder, f"{PARTIAL_PREFIX}{secrets.token_hex(8)}{suffix}")
     try:
-        with _new_partial(target, suffix) as partial:
-            yield partial
-            if os.path.exists(partial):
-                put_in_place(partial, target)
-                logger("files").debug("wrote %s", name)
+        open(partial, "xb").close()
+        yield partial
+        if os.path.exists(partial):
+            put_in_place(partial, target)
+            logger("files").debug("wrote %s", name)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
         is_own = error.filename in (None, name, target)
@@ -128,6 +117,9 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         if isinstance(error, (OutputError, BrokenPipeError)) or not is_own:
             raise
         raise unwritable(name, error) from None
+    finally:
+        with suppress(OSError):
+            os.unlink(partial)
 
 
 def require_writable(path: PathLike) -> None:

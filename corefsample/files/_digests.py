@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
-from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,6 @@ import numpy as np
 
 from corefsample.files._paths import PathLike, open_binary
 
-_HALVES = struct.Struct("=QQ")
 _MIN_RECENT = 1 << 14
 _RECENT_SHARE = 32  # one in so many digests is in the set, which needs some 90 bytes for each
 
@@ -24,46 +21,25 @@ def id_digest(identifier: str) -> bytes:
 
 
 class SeenIds:
-    """The identifiers of a corpus so far; only their digests are kept.
-
-    The latest are in a set; the others in two arrays, the halves of the digests sorted by the first half.
-    """
+    """The identifiers of a corpus so far; only their digests are kept, the latest in a set, the others in an array."""
 
     def __init__(self) -> None:
         self._recent: set[bytes] = set()
-        self._first = np.zeros(0, np.uint64)
-        self._second = np.zeros(0, np.uint64)
-        self._firsts = self._first.data
+        self._sorted = np.zeros(0, "S16")  # without the zero bytes at the end of a digest
 
     def add(self, identifier: str) -> bool:
         """Add an identifier; return whether it is new."""
         digest = id_digest(identifier)
-        if digest in self._recent or self._is_sorted_in(digest):
+        index = int(self._sorted.searchsorted(digest))
+        is_sorted_in = index < len(self._sorted) and self._sorted[index] == digest.rstrip(b"\0")
+        if is_sorted_in or digest in self._recent:
             return False
         self._recent.add(digest)
-        if len(self._recent) >= max(_MIN_RECENT, self._first.size // _RECENT_SHARE):
-            self._sort_in()
+        if len(self._recent) >= max(_MIN_RECENT, len(self._sorted) // _RECENT_SHARE):
+            recent = np.array(sorted(self._recent), "S16")
+            self._sorted = np.insert(self._sorted, self._sorted.searchsorted(recent), recent)
+            self._recent = set()
         return True
-
-    def _is_sorted_in(self, digest: bytes) -> bool:
-        first, second = _HALVES.unpack(digest)
-        firsts = self._firsts
-        index = bisect_left(firsts, first)  # on a view: a search of NumPy costs six times as much for one number
-        while index < len(firsts) and firsts[index] == first:
-            if int(self._second[index]) == second:
-                return True
-            index += 1
-        return False
-
-    def _sort_in(self) -> None:
-        """Move the recent digests to the arrays."""
-        halves = np.frombuffer(b"".join(self._recent), np.uint64).reshape(-1, 2)
-        halves = halves[np.argsort(halves[:, 0])]
-        places = self._first.searchsorted(halves[:, 0])
-        self._first = np.insert(self._first, places, halves[:, 0])
-        self._second = np.insert(self._second, places, halves[:, 1])
-        self._firsts = self._first.data
-        self._recent = set()
 
 
 def sealed(record: Mapping[str, Any]) -> dict[str, Any]:

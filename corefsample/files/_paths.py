@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from corefsample._checks import shown
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files._remote import expanded, is_url, opened, size, stored, without_credentials
+from corefsample.files._remote import expanded, is_url, opened, stored, without_credentials
 
 PathLike = str | os.PathLike[str]
 Inputs = PathLike | Iterable[PathLike]  # one file or several
@@ -155,7 +155,7 @@ def require_suffix(
 
 def total_size(paths: Iterable[str]) -> int:
     """Bytes of all files; standard input counts 0."""
-    return sum(size(path) if is_url(path) else os.path.getsize(path) for path in paths if path != "-")
+    return sum(file_version(path)[0] for path in paths if path != "-")
 
 
 def absolute(path: PathLike) -> str:
@@ -202,17 +202,15 @@ def file_version(path: PathLike) -> tuple[int, int | str]:
 
 def open_binary(path: PathLike) -> Any:
     """Open a file or URL for reading bytes, with `peek`; every failure is an OSError with a text of one line."""
-    return io.BufferedReader(opened(os.fspath(path))) if is_url(path) else open(path, "rb")
+    return io.BufferedReader(opened(os.fspath(path), in_order=True)) if is_url(path) else open(path, "rb")
 
 
 def parquet_source(path: str) -> Any:
     """Source from which pyarrow reads: a local path unchanged, or the opened file of a URL.
-
-    A Parquet file is read part by part: a server that can only send all of it sends it once to a process.
 
     Raises
     ------
     OSError
         If a URL cannot be opened.
     """
-    return opened(path, is_read_again=True) if is_url(path) else path
+    return opened(path) if is_url(path) else path

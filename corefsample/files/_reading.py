@@ -51,7 +51,8 @@ class FileSeries:
 
     def __init__(self, paths: list[str]) -> None:
         self.paths = paths
-        self.total_bytes = total_size(paths)
+        self._sizes = {path: total_size([path]) for path in paths}
+        self.total_bytes = sum(self._sizes.values())
         self._bytes_before = 0
         self._reader: Any = ReadProgress()
 
@@ -72,7 +73,7 @@ class FileSeries:
             logger("files").debug("reading %s", path)
             self._reader = reader = opened(path)
             yield path, reader
-            self._bytes_before += total_size([path])
+            self._bytes_before += self._sizes[path]
             self._reader = ReadProgress()
 
 

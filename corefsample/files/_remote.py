@@ -9,12 +9,10 @@ from __future__ import annotations
 import glob
 import io
 import logging
-import mmap
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from corefsample._extras import install_hint
@@ -138,9 +136,6 @@ def _one_line(value: object) -> str:
 # --- inputs ---
 
 
-_sizes: dict[str, int] = {}  # of files already seen, for progress
-
-
 def stored(url: str) -> tuple[int, str] | None:
     """Describe the current state of a file; None if the file does not exist.
 
@@ -166,19 +161,8 @@ def stored(url: str) -> tuple[int, str] | None:
     if about.get("type") == "directory":
         hint = f"name its files, such as {url.rstrip('/') + '/*'!r}"
         raise InputError("input must be a regular file, got a folder", place=url, hint=hint)
-    _sizes[url] = int(about.get("size") or 0)
-    return _sizes[url], _version(about)
-
-
-def _version(about: Mapping[str, Any]) -> str:
-    return next((str(about[name]) for name in _TAGS if about.get(name)), "").strip('"')
-
-
-def size(url: str) -> int:
-    """Size of a file in bytes, from the last description of it; 0 if the service does not report it."""
-    if url not in _sizes:
-        stored(url)
-    return _sizes.get(url, 0)
+    version = next((str(about[name]) for name in _TAGS if about.get(name)), "")
+    return int(about.get("size") or 0), version.strip('"')
 
 
 def expanded(url: str) -> list[str]:
@@ -192,27 +176,20 @@ def expanded(url: str) -> list[str]:
     if stored(url) is not None:
         return [url]
     is_glob = _scheme_of(url) not in _WEB and glob.has_magic(url)
-    matches: dict[str, Any] = {}
-    if is_glob:
-        system, path = _file_system(url)
-        with _errors(url, InputError):
-            matches = system.glob(path, detail=True)
-    scheme, _, address = url.partition("://")
-    start = f"{scheme}:///" if address.startswith("/") else f"{scheme}://"
-    urls = []
-    for name, about in matches.items():
-        if about.get("type") == "file":
-            urls.append(f"{start}{name.lstrip('/')}")
-            _sizes[urls[-1]] = int(about.get("size") or 0)
+    if not is_glob:
+        hint = "web servers list no files: name each of them" if "*" in url else None
+        raise InputError("file must exist, got none", place=url, hint=hint)
+    system, path = _file_system(url)
+    with _errors(url, InputError):
+        matches = system.glob(path, detail=True)
+    urls = [system.unstrip_protocol(name) for name, about in matches.items() if about.get("type") == "file"]
     if not urls:
-        rule = "glob must match a file" if is_glob else "file must exist"
-        hint = None if is_glob or "*" not in url else "web servers list no files: name each of them"
-        raise InputError(f"{rule}, got none", place=url, hint=hint)
+        raise InputError("glob must match a file, got none", place=url)
     return sorted(urls)
 
 
 class _RemoteFile(io.RawIOBase):
-    """A file at a URL for reading at any position; every failure is an InputError."""
+    """A file at a URL for reading; every failure is an InputError."""
 
     def __init__(self, url: str, file: Any) -> None:
         super().__init__()
@@ -226,7 +203,11 @@ class _RemoteFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         with _errors(self._url, InputError):
-            data: bytes = self._file.read(len(buffer))
+            try:
+                data: bytes = self._file.read(len(buffer))
+            except ValueError as error:  # from fsspec, where a web server sends all of the file instead of a part
+                hint = "download the file first, if the server cannot send parts of it"
+                raise InputError(f"file must be readable, got: {error}", place=self._url, hint=hint) from None
         buffer[: len(data)] = data
         return len(data)
 
@@ -241,21 +222,16 @@ class _RemoteFile(io.RawIOBase):
         super().close()
 
 
-_copies: dict[tuple[str, str], mmap.mmap] = {}  # of files that are read again, by URL and version
-
-
-def opened(url: str, *, is_read_again: bool = False) -> Any:
-    """Open a file for reading at any position.
-
-    Web servers that cannot send a part of a file, or do not know its size, send all of it: it is copied to a temporary
-    file.
+def opened(url: str, *, in_order: bool = False) -> Any:
+    """Open a file for reading.
 
     Parameters
     ----------
     url
         URL of the file.
-    is_read_again
-        True if this process keeps the copy, and reads it again as long as the server reports the same version.
+    in_order
+        True if the file is read from its start to its end, which every web server allows; by default, it can be read at
+        any position.
 
     Raises
     ------
@@ -265,38 +241,9 @@ def opened(url: str, *, is_read_again: bool = False) -> Any:
         If the file does not exist.
     """
     system, path = _file_system(url)
+    options = {"block_size": 0} if in_order and _scheme_of(url) in _WEB else _BLOCKS
     with _errors(url, InputError):
-        about = system.info(path)
-        version = (url, _version(about))
-        if version not in _copies:
-            if _sends_parts(system, path, about):
-                return _RemoteFile(url, system.open(path, "rb", **_BLOCKS))
-            with ExitStack() as unused:
-                copy = unused.enter_context(tempfile.TemporaryFile())
-                system.get_file(path, copy)
-                copy.seek(0)
-                if not (is_read_again and version[1] and os.fstat(copy.fileno()).st_size):
-                    unused.pop_all()
-                    return _RemoteFile(url, copy)
-                _copies[version] = mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ)
-        import pyarrow as pa
-
-        return pa.BufferReader(pa.py_buffer(_copies[version]))
-
-
-def _sends_parts(system: Any, path: str, about: Mapping[str, Any]) -> bool:
-    """Whether a service sends parts of a file; a web server is asked for the last byte, because few report it."""
-    size = about.get("size")
-    if not size or not about.get("partial", True):
-        return False
-    if "http" not in system.protocol or size == 1:
-        return True
-    with system.open(path, "rb", block_size=1, cache_type="none") as file:
-        file.seek(size - 1)
-        try:
-            return len(file.read(1)) == 1
-        except ValueError:  # from fsspec, where all of the file was sent
-            return False
+        return _RemoteFile(url, system.open(path, "rb", **options))
 
 
 # --- outputs ---
@@ -327,7 +274,6 @@ def upload(local: str, url: str) -> None:
     system, path = _file_system(url)
     with _errors(url, OutputError):
         system.put_file(local, path)
-    _sizes[url] = os.path.getsize(local)
 
 
 def remove(url: str) -> None:

@@ -251,14 +251,12 @@ def opened_store(path: Path, out: str) -> Iterator[PartStore]:
                     if not n_complete:
                         shutil.rmtree(path, ignore_errors=True)
                         raise
-                    complete = f"{n_complete} complete parts are in {os.path.relpath(path)}"
+                    step = f"{n_complete} complete parts are in {os.path.relpath(path)}, and {CONTINUES}"
                     if isinstance(error, KeyboardInterrupt):
-                        raise type(error)(f"interrupted; {complete}, and {CONTINUES}") from None
+                        raise type(error)(f"interrupted; {step}") from None
                     if isinstance(error, OutputError):
-                        hint = f"{complete}; {error.hint or CONTINUES}"
-                        raise OutputError(
-                            error.message, place=error.place, hint=hint, obstacle=error.obstacle
-                        ) from None
+                        first = str(error.hint or "").removesuffix(CONTINUES).removesuffix("; ")
+                        error.hint = "; ".join(filter(None, [first, step]))
                     raise
     except BaseException:
         for folder in new_folders:

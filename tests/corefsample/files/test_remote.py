@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from corefsample.files._digests import sha256
 from corefsample.files._folders import OutputFolder
 from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
 from corefsample.files._reading import ReadProgress, open_bytes
-from corefsample.files._remote import _BLOCKS, is_url, opened
+from corefsample.files._remote import _BLOCKS, is_url
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 
@@ -185,39 +184,18 @@ def test_documents_are_the_same_by_url(system: Any, tmp_path: Path) -> None:
 # --- web servers -------------------------------------------------------------------------------------------
 
 
-def test_a_server_without_ranges_sends_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_temporary_folder: Path
-) -> None:
+def test_a_server_that_sends_no_parts_can_be_read_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_BLOCKS, "block_size", 256)  # smaller than the files
     documents = [er.scored(each) for each in er.corpus()]
-    write_documents(documents, tmp_path / "a.parquet")
-    write_documents(documents, tmp_path / "a.jsonl.gz")
-    assert (tmp_path / "a.parquet").stat().st_size > 4096
+    for name in ("a.parquet", "a.jsonl", "a.jsonl.gz"):
+        write_documents(documents, tmp_path / name)
     with web_server(tmp_path) as address:
-        for name in ("a.parquet", "a.jsonl.gz", "a.parquet?signature=x#a.parquet"):
+        for name in ("a.jsonl", "a.jsonl.gz", "a.jsonl?signature=x#a.jsonl"):
             found = [each.doc_id for each in read_documents(f"{address}/{name}")]
             assert found == [each.doc_id for each in documents]
-        content = (tmp_path / "a.parquet").read_bytes()
-        with opened(f"{address}/a.parquet") as stream:
-            stream.seek(3000)
-            assert stream.read(5) == content[3000:3005]
-            assert stream.read() == content[3005:]
-    assert not [*own_temporary_folder.iterdir()]
-
-
-def test_a_parquet_file_is_downloaded_once_and_again_after_a_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(_BLOCKS, "block_size", 1024)  # smaller than the file
-    documents, path = [er.scored(each) for each in er.corpus()], tmp_path / "a.parquet"
-    parts: list[str] = []
-    with web_server(tmp_path, parts=parts) as address:
-        for n_documents in (len(documents), 2):
-            write_documents(documents[:n_documents], path, overwrite=True)
-            os.utime(path, (n_documents, n_documents))
-            for _ in range(3):
-                assert len([*read_documents(f"{address}/a.parquet")]) == n_documents
-    assert parts.count("") == 2
-    assert len(parts) == 4  # the others ask whether the server sends parts
+        with pytest.raises(InputError, match="file must be readable") as caught:
+            [*read_documents(f"{address}/a.parquet")]
+    assert "download the file first" in message(caught.value)
 
 
 def test_errors_of_web_servers_are_one_line(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ def test_the_same_command_continues_after_the_death_of_a_worker(
     assert job.returncode == 1
     (line,) = told(printed)
     assert line.startswith("corefsample: workers must live until part ")
-    assert line.endswith("use fewer workers or smaller parts; the same command continues)")
+    assert "use fewer workers or smaller parts; " in line
+    assert line.endswith("and the same command continues)")
     assert not any(map(is_alive, workers))
     require_continued(case, out, reference)
 
