@@ -1,4 +1,4 @@
-"""Many documents as columns; if a document has several parses, the parses are columns of a second batch.
+"""Many documents as columns; a document with several parses is several rows, one after another.
 
 Readers turn lines or rows into a `DocumentBatch` with a table of `SCHEMA`, and `checked` removes the documents that
 break a rule. Jobs scan the flat arrays of the batch before any document becomes a Python object.
@@ -21,12 +21,11 @@ import pyarrow.compute as pc
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._faults import Fault, Rejected
-from corefsample.documents._scored import Parse, ScoredDocument
+from corefsample.documents._faults import Fault, Rejected, shares_fault
+from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import INTEGER_COLUMNS, STRING_COLUMNS, TOKEN_COLUMNS, Tokens, counted
 
-VERSION = 1  # format version of documents with one parse
-PARSES_VERSION = 2  # format version of documents with several parses
+VERSION = 1  # of the format
 SPAN_COLUMNS = ("start", "end", "head")
 GOLD = pa.list_(pa.string())
 
@@ -34,6 +33,8 @@ SCHEMA = pa.schema(
     [
         ("doc_id", pa.string()),
         ("date", pa.string()),
+        ("parse", pa.int32()),
+        ("samples", pa.list_(pa.int32())),
         ("mentions", pa.struct([(name, pa.list_(pa.int32())) for name in SPAN_COLUMNS])),
         ("antecedents", pa.list_(pa.list_(pa.int32()))),
         ("scores", pa.list_(pa.list_(pa.float64()))),
@@ -62,16 +63,14 @@ def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     return offsets - offsets[0], values
 
 
-_OF_PARSES = ("tokens", "mentions", "antecedents", "scores", "gold")  # fields of each parse of version 2
-_TOKENS_OF_PARSES = tuple(name for name in TOKEN_COLUMNS if name != "text")  # written for each parse
-
-
 def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
     """One row as the object of a JSON line."""
     fields: dict[str, Any] = {name: table.column(name)[row].as_py() for name in table.schema.names}
     document: dict[str, Any] = {"version": VERSION, "doc_id": fields["doc_id"]}
     if fields["date"] is not None:
         document["date"] = fields["date"]
+    if fields["samples"] is not None:
+        document |= {"parse": fields["parse"], "samples": fields["samples"]}
     if fields["metadata"]:
         document |= _members("metadata", fields["metadata"])
     if fields["tokens"] is not None:
@@ -100,34 +99,6 @@ def _members(name: str, text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {name: value}
 
 
-def parses_json(parses: Sequence[dict[str, Any]], weights: Sequence[float]) -> dict[str, Any]:
-    """Object of a JSON line of version 2 from the parses of one document, each an object that `to_json` returns."""
-    document = {name: value for name, value in parses[0].items() if name not in _OF_PARSES}
-    document["version"] = PARSES_VERSION
-    tokens = [parse.get("tokens") or {} for parse in parses]
-    # The words, and further lists that are the same in all parses, are written once.
-    shared = [
-        name
-        for name in tokens[0]
-        if name not in _TOKENS_OF_PARSES and all(name in parse and parse[name] == tokens[0][name] for parse in tokens)
-    ]
-    document["tokens"] = {name: tokens[0][name] for name in shared}
-    document["parses"] = [
-        {
-            "weight": _weight(weight),
-            "tokens": {name: column for name, column in parse_tokens.items() if name not in shared},
-            **{name: parse[name] for name in _OF_PARSES if name in parse and name != "tokens"},
-        }
-        for weight, parse_tokens, parse in zip(weights, tokens, parses, strict=True)
-    ]
-    return document
-
-
-def _weight(weight: float) -> float | int:
-    """The weight as an integer if it is whole, such as a number of samples, so that it is written without a point."""
-    return int(weight) if weight.is_integer() and abs(weight) < 2**53 else weight
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentBatch:
     """Documents as columns; flat arrays are computed at first use and kept.
@@ -141,15 +112,12 @@ class DocumentBatch:
     unit, places
         Unit by which documents of the file are counted ("line" or "row"), and number of each document in the file, from
         1.
-    parses
-        All parses of the documents, while `table` has the first parse of each; None if no document has several.
     """
 
     source: str
     table: pa.RecordBatch
     unit: str
     places: Sequence[int]
-    parses: ParseRows | None = None
     _tokens: dict[int, Tokens] = field(default_factory=dict, init=False)
     _words: dict[str, tuple[list[str], Ints]] = field(default_factory=dict, init=False)
     _strings: dict[str, npt.NDArray[np.object_]] = field(default_factory=dict, init=False)
@@ -167,19 +135,11 @@ class DocumentBatch:
         ----------
         rows
             Values of each document by column of `SCHEMA`: mentions as rows of start, end and head, gold entities as
-            they were decoded. Absent columns are null. `parses` are the rows of all parses, each with a `weight` that
-            is not checked yet; without them, the row itself is the only parse.
+            they were decoded. Absent columns are null.
         source, unit, places
             File of the documents, and how its documents are counted: see the attributes of `DocumentBatch`.
         """
-        parses_by_document = [row.get("parses") or [{**row, "weight": 1.0}] for row in rows]
-        flat_rows = [parse for parse_rows in parses_by_document for parse in parse_rows]
-        parses = None
-        if len(flat_rows) > len(rows) or any(parse["weight"] != 1.0 for parse in flat_rows):
-            counts = np.array(list(map(len, parses_by_document)), np.int64)
-            parse_batch = cls(source, _table(flat_rows), unit, np.repeat(places, counts).tolist())
-            parses = ParseRows.of(counts, np.array([parse["weight"] for parse in flat_rows], np.float64), parse_batch)
-        return cls(source, _table(rows), unit, places, parses)
+        return cls(source, _table(rows), unit, places)
 
     def __repr__(self) -> str:
         bounds = f", {self.unit} {self.places[0]} to {self.places[-1]}" if len(self) else ""
@@ -198,6 +158,62 @@ class DocumentBatch:
     def dates(self) -> npt.NDArray[np.datetime64]:
         """Date of each document, datetime64[D]; NaT if a document has no date."""
         return np.array(self.table.column("date").to_pylist(), dtype="datetime64[D]")
+
+    @cached_property
+    def firsts(self) -> Ints:
+        """int64 (n_documents,): the row with which each document begins; a document with several parses has several."""
+        samples = self.table.column("samples")
+        if samples.null_count == len(self):
+            return np.arange(len(self))
+        has_parses = samples.is_valid().to_numpy(zero_copy_only=False)
+        ids = self.doc_ids
+        continues = [has_parses[r] and has_parses[r - 1] and ids[r] == ids[r - 1] for r in range(1, len(self))]
+        return np.flatnonzero([True, *np.logical_not(continues)])
+
+    def parses(self, row: int) -> range:
+        """Rows of the document that begins in a row: one for each of its parses."""
+        index = int(np.searchsorted(self.firsts, row))
+        return range(row, int(self.firsts[index + 1]) if index + 1 < len(self.firsts) else len(self))
+
+    def share(self, row: int) -> tuple[float, float]:
+        """Part of a document's samples that have the parse of a row: from and to, in [0, 1]; (0, 1) for one parse."""
+        rows = self.parses(int(self.firsts[np.searchsorted(self.firsts, row, side="right") - 1]))
+        if len(rows) == 1:
+            return 0.0, 1.0
+        samples = self.table.column("samples")
+        (first, end), (_, total) = samples[row].as_py(), samples[rows[-1]].as_py()
+        return first / total, end / total
+
+    def weight(self, row: int) -> float:
+        """Part of a document's samples that have the parse of a row, in [0, 1]; 1 for one parse."""
+        first, end = self.share(row)
+        return end - first
+
+    def parse(self, row: int) -> int:
+        """Number of the parse of a row, which selects its random stream; 0 for a document with one parse."""
+        return int(self.table.column("parse")[row].as_py() or 0)
+
+    def parses_fault(self, row: int) -> str | None:
+        """Describe how the parses of the document that begins in a row do not belong together, or return None."""
+        rows, samples = self.parses(row), self.table.column("samples")
+        if not samples[row].is_valid:
+            return None
+        for name, column in {"date": self.table.column("date"), "tokens.text": self.token_lists["text"]}.items():
+            unlike = [r for r in rows if not column.slice(r, 1).equals(column.slice(row, 1))]
+            if unlike:
+                return (
+                    f"{name} must be the same in the parses of a document, got another in parse {self.parse(unlike[0])}"
+                )
+        return shares_fault([self.parse(r) for r in rows], [samples[r].as_py() for r in rows])
+
+    def usual_parses(self) -> DocumentBatch:
+        """The first row of each document, as a document with one parse."""
+        if self.table.column("samples").null_count == len(self):
+            return self
+        batch = self.take(self.firsts)
+        columns = dict(zip(SCHEMA.names, batch.table.columns, strict=True))
+        columns |= {name: pa.nulls(len(batch), SCHEMA.field(name).type) for name in ("parse", "samples")}
+        return replace(batch, table=pa.RecordBatch.from_arrays(list(columns.values()), schema=SCHEMA))
 
     @cached_property
     def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
@@ -253,8 +269,7 @@ class DocumentBatch:
         """Return a batch of the documents in some rows only."""
         row_indices = np.asarray(rows, dtype=np.int64)
         places = [self.places[row] for row in row_indices]
-        parses = None if self.parses is None else self.parses.take(row_indices)
-        return DocumentBatch(self.source, self.table.take(pa.array(row_indices)), self.unit, places, parses)
+        return DocumentBatch(self.source, self.table.take(pa.array(row_indices)), self.unit, places)
 
     def dated(self, day: str) -> DocumentBatch:
         """Batch of the same documents, in which documents without a date have this ISO date."""
@@ -264,8 +279,7 @@ class DocumentBatch:
         columns = dict(zip(self.table.schema.names, self.table.columns, strict=True))
         columns["date"] = pc.fill_null(dates, day)
         table = pa.RecordBatch.from_arrays(list(columns.values()), schema=self.table.schema)
-        parses = None if self.parses is None else replace(self.parses, batch=self.parses.batch.dated(day))
-        return DocumentBatch(self.source, table, self.unit, self.places, parses)
+        return replace(self, table=table)
 
     def place(self, row: int) -> str:
         """Place of one document in messages: its file, line or row, and doc_id; only its doc_id if made in Python."""
@@ -275,7 +289,7 @@ class DocumentBatch:
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
         reason, hint = (fault, None) if isinstance(fault, str) else fault
-        line = msgspec.json.encode(self.to_json(row)).decode()
+        line = msgspec.json.encode(to_json(self.table, row)).decode()
         return Rejected(self.source, self.unit, self.places[row], self.doc_ids[row] or "", reason, line, hint)
 
     def antecedents(self, row: int) -> AntecedentDistribution:
@@ -320,33 +334,11 @@ class DocumentBatch:
         """All other fields of one document."""
         return _decoded(self.table.column("metadata")[row].as_py())
 
-    def n_parses(self, row: int) -> int:
-        """Number of parses of one document."""
-        return 1 if self.parses is None else len(self.parses.rows(row))
-
-    def rows_of_parses(self, row: int) -> list[tuple[float, DocumentBatch, int]]:
-        """Weight, batch and row of each parse of one document."""
-        if self.parses is None:
-            return [(1.0, self, row)]
-        rows = self.parses.rows(row)
-        return [(float(self.parses.weights[parse_row]), self.parses.batch, parse_row) for parse_row in rows]
-
-    def to_json(self, row: int) -> dict[str, Any]:
-        """One document as the object of a JSON line, of version 2 if it has several parses."""
-        if self.parses is None or self.n_parses(row) < 2:
-            return to_json(self.table, row)
-        rows = self.parses.rows(row)
-        parses = [to_json(self.parses.batch.table, parse_row) for parse_row in rows]
-        return parses_json(parses, self.parses.weights[rows.start : rows.stop].tolist())
-
     def document(self, row: int) -> ScoredDocument:
         """One document as a Python object."""
         text = self.table.column("date")[row].as_py()
         date = None if text is None else datetime.date.fromisoformat(text)
-        metadata = self.metadata(row)
-        parses = () if self.parses is None else self.parses.parses(row)
-        if parses:
-            return ScoredDocument.of_parses(self.doc_ids[row], parses, date=date, metadata=metadata)
+        samples = self.table.column("samples")[row].as_py()
         return ScoredDocument(
             doc_id=self.doc_ids[row],
             mentions=self.spans(row),
@@ -354,74 +346,10 @@ class DocumentBatch:
             date=date,
             tokens=self.tokens(row),
             gold=self.gold(row),
-            metadata=metadata,
+            metadata=self.metadata(row),
+            parse=self.parse(row),
+            samples=None if samples is None else (samples[0], samples[1]),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ParseRows:
-    """Parses of the documents of a batch.
-
-    Attributes
-    ----------
-    bounds
-        int64 (n_documents + 1,): the parses of document d are rows ``bounds[d]:bounds[d + 1]``. Each document has
-        at least one.
-    weights
-        float64 (n_parses,): weight of each parse.
-    batch
-        Every parse as a document of one parse, with the doc_id, date and metadata of its document.
-    """
-
-    bounds: Ints
-    weights: Floats
-    batch: DocumentBatch
-
-    @classmethod
-    def of(cls, counts: Ints, weights: Floats, batch: DocumentBatch) -> Self:
-        """Parses in the order of their documents; `counts` has the number of parses of each document."""
-        return cls(_bounds_of(counts), weights, batch)
-
-    @property
-    def counts(self) -> Ints:
-        """int64 (n_documents,): number of parses of each document."""
-        return np.diff(self.bounds)
-
-    @property
-    def firsts(self) -> Ints:
-        """int64 (n_documents,): row of the first parse of each document."""
-        return self.bounds[:-1]
-
-    def rows(self, document: int) -> range:
-        """Rows of the parses of a document."""
-        return range(int(self.bounds[document]), int(self.bounds[document + 1]))
-
-    def documents(self) -> Ints:
-        """int64 (n_parses,): the document of each parse."""
-        return np.repeat(np.arange(len(self.bounds) - 1), self.counts)
-
-    def take(self, documents: npt.ArrayLike) -> ParseRows | None:
-        """Parses of some documents only; None if each of these documents has one parse."""
-        document_rows = np.asarray(documents, np.int64)
-        counts = self.counts[document_rows]
-        if not (counts > 1).any():
-            return None
-        bounds = _bounds_of(counts)
-        rows = np.repeat(self.firsts[document_rows] - bounds[:-1], counts) + np.arange(bounds[-1])
-        return ParseRows(bounds, self.weights[rows], self.batch.take(rows))
-
-    def parses(self, document: int) -> tuple[Parse, ...]:
-        """Parses of a document; empty if the document has only one."""
-        rows = self.rows(document)
-        if len(rows) < 2:
-            return ()
-        return tuple(self._parse(row) for row in rows)
-
-    def _parse(self, row: int) -> Parse:
-        tokens = self.batch.tokens(row)
-        assert tokens is not None  # documents with several parses have tokens, as their check says
-        gold = self.batch.gold(row)
-        return Parse(float(self.weights[row]), tokens, self.batch.spans(row), self.batch.antecedents(row), gold)
 
 
 def _bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
@@ -435,14 +363,13 @@ def _decoded(text: str | None) -> dict[str, Any]:
 
 def _row(document: ScoredDocument) -> dict[str, Any]:
     """Values of a document by column, in the form that `DocumentBatch.of_rows` requires."""
-    if document.parses:
-        rows = [_row(document.with_parse(k)) | {"weight": parse.weight} for k, parse in enumerate(document.parses)]
-        return {**rows[0], "parses": rows}
     antecedents, tokens = document.antecedents, document.tokens
     bounds = list(itertools.pairwise(antecedents.indptr.tolist()))
     return {
         "doc_id": document.doc_id,
         "date": None if document.date is None else document.date.isoformat(),
+        "parse": None if document.samples is None else document.parse,
+        "samples": document.samples,
         "mentions": document.mentions,
         "antecedents": [antecedents.antecedents[start:end] for start, end in bounds],
         "scores": [antecedents.scores[start:end] for start, end in bounds],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -78,29 +78,25 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
     return reasons
 
 
-def weight_fault(weight: object) -> str | None:
-    """Describe how the weight of a parse breaks its rule, or return None if it is valid."""
-    if (
-        isinstance(weight, (int, float, np.integer, np.floating))
-        and not isinstance(weight, bool)
-        and 0 <= weight < math.inf
-    ):
-        return None
-    return f"weight must be a finite number of at least 0, got {_checks.shown(weight)}"
-
-
-def parses_fault(words: Sequence[Sequence[str]], weights: Sequence[float]) -> str | None:
-    """Describe how the words or weights of a document's parses break a rule, or return None if they are valid."""
-    if not math.fsum(weights) > 0:
-        return "parses must have a weight above 0, got 0 for all"
-    first = words[0]
-    for k, text in enumerate(words):
-        if list(text) != list(first):
-            if len(text) != len(first):
-                return f"parses[{k}].tokens must have the words of parses[0] ({len(first)}), got {len(text)}"
-            t = next(t for t, (a, b) in enumerate(zip(first, text, strict=True)) if a != b)
-            return f"parses[{k}].tokens.text[{t}] must be that of parses[0] ({first[t]!r}), got {text[t]!r}"
+def share_fault(parse: int | None, samples: Sequence[int] | None) -> str | None:
+    """Describe how the number or the range of one of several parses breaks its rule, or return None if it is valid."""
+    if samples is None:
+        return f"samples is missing, which a numbered parse needs, got parse {parse}" if parse else None
+    if len(samples) != 2 or not 0 <= samples[0] <= samples[1]:
+        return f"samples must be [first, end) with 0 <= first <= end, got {_checks.shown(list(samples))}"
+    if parse is None or parse < 0:
+        return f"parse must be a number of at least 0 beside samples, got {parse}"
     return None
+
+
+def shares_fault(parses: Sequence[int], samples: Sequence[Sequence[int]]) -> str | None:
+    """Describe how the numbers or the ranges of all parses of a document break a rule, or return None."""
+    if len(set(parses)) < len(parses):
+        return f"parse must differ in the parses of a document, got {', '.join(map(str, parses))}"
+    if samples[0][0] != 0 or any(end != first for (_, end), (first, _) in itertools.pairwise(samples)):
+        texts = ", ".join(f"[{first}, {end}]" for first, end in samples)
+        return f"samples must follow each other from 0 in the parses of a document, got {texts}"
+    return None if samples[-1][1] else "samples must have at least one sample in the parses of a document, got none"
 
 
 def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
@@ -171,6 +167,12 @@ class Fault(NamedTuple):
 def missing_field(name: str) -> Fault:
     """Fault of a document without a required field."""
     return Fault(f"{name} is missing", _HINTS.get(name))
+
+
+def version_fault(version: object) -> Fault:
+    """Fault of a document or a file of another version of the format than 1."""
+    hint = "score the texts again, because version 1 now has several parses, too" if version == 2 else None
+    return Fault(f"version must be 1, got {_checks.shown(version)}", hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""The posterior of a document's entities: weighted parses, their antecedents, and draws of a recalibration."""
+"""The posterior of a document's entities: antecedents, draws of a recalibration, and samples."""

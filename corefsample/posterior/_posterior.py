@@ -1,4 +1,4 @@
-"""One document's posterior, and samples of it: a parse, a draw of the recalibration, and a clustering given both."""
+"""One document's posterior, and samples of it: each has a draw of the recalibration, and a clustering given it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
 from corefsample._log import logger
+from corefsample._random import document_key
+from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
 from corefsample.coreference._conditioning import Apart, Conditioned
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._scored import ScoredDocument, sample_parses
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.recalibration._model import Recalibration, described, kinds_of
 from corefsample.recalibration._shipped import known_recalibration
@@ -29,7 +31,8 @@ from corefsample.recalibration._uncertain import (
 )
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
-
+_PARSE_WORD = 2**62  # index of the random word that assigns samples to parses; mentions use the first words
+_HIGH_BITS = np.uint64(11)  # a double has 53
 
 _DOMAINS = 64  # whose draws are kept
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
@@ -195,34 +198,8 @@ def unlike_scores(applied: str, first: str) -> ParameterError:
     return ParameterError(f"{rule}, {difference}", parameter="scores", hint=hint)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WeightedParse:
-    """One of the weighted parses of a document.
-
-    Attributes
-    ----------
-    antecedents
-        Distribution over the antecedents of the parse's mentions, before any recalibration.
-    weight
-        Weight of the parse, at least 0; its share of the sum over the document's parses is its probability.
-    kinds
-        uint8 (n_mentions,): kinds of the parse's mentions, or None if the recalibration does not need them.
-    """
-
-    antecedents: AntecedentDistribution
-    weight: float = 1.0
-    kinds: Bytes | None = None
-
-    def first_mentions(self, n_mentions: int | None) -> WeightedParse:
-        """The parse with its first mentions only, whose clusterings do not depend on later mentions."""
-        if n_mentions is None:
-            return self
-        kinds = None if self.kinds is None else self.kinds[:n_mentions]
-        return WeightedParse(self.antecedents.first_mentions(n_mentions), self.weight, kinds)
-
-
-class ParseSamples(NamedTuple):
-    """The samples of a document that have one of its parses.
+class PosteriorSamples(NamedTuple):
+    """Samples of a document, or those of them that have one of its parses.
 
     Attributes
     ----------
@@ -231,10 +208,10 @@ class ParseSamples(NamedTuple):
     labels
         int32 (n_mentions, n): clusterings of these samples; the label of a mention is the first mention of its entity.
     likeliest
-        int32 (n_mentions,): clustering of the likeliest antecedents given this parse.
+        int32 (n_mentions,): clustering of the likeliest antecedents.
     conditioned
         How the samples were made consistent with the mentions that are apart: see `Conditioned`. None if no pair of
-        mentions was passed.
+        mentions was passed, or there is no sample.
     """
 
     samples: Ints
@@ -245,31 +222,38 @@ class ParseSamples(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentPosterior:
-    """Posterior distribution of the entities of one document: 1 to k weighted parses with their antecedents.
+    """Posterior distribution of the entities of one document.
 
     Attributes
     ----------
     doc_id
         Id of the document, which determines the samples together with a seed.
-    parses
-        Weighted parses of the document, at least one; the first is the usual parse.
+    antecedents
+        Distribution over the antecedents of the document's mentions, before any recalibration.
     recalibrated
         Recalibration of which each sample has a draw. By default, the scores are used unchanged. `of` takes a
         `corefsample.recalibration.UncertainRecalibration`, and draws from it.
+    kinds
+        uint8 (n_mentions,): kinds of the mentions, or None if the recalibration does not need them.
+    parse, share
+        For one of several parses: its number, which selects a random stream of the document, and the part of the
+        document's samples that have this parse, from and to, in [0, 1]. By default, all samples have it.
 
     Examples
     --------
     >>> from corefsample import AntecedentDistribution
     >>> antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    >>> posterior = DocumentPosterior("a", (WeightedParse(antecedents),))
-    >>> posterior.sample(n_samples=6).of_parse(0).labels
+    >>> DocumentPosterior("a", antecedents).sample(n_samples=6).labels
     array([[0, 0, 0, 0, 0, 0],
            [0, 0, 0, 0, 1, 1]], dtype=int32)
     """
 
     doc_id: str
-    parses: tuple[WeightedParse, ...]
+    antecedents: AntecedentDistribution
     recalibrated: DrawnRecalibration | None = None
+    kinds: Bytes | None = None
+    parse: int = 0
+    share: tuple[float, float] = (0.0, 1.0)
 
     @classmethod
     def of(
@@ -282,107 +266,38 @@ class DocumentPosterior:
 
     @classmethod
     def of_row(cls, batch: DocumentBatch, row: int, recalibrated: DrawnRecalibration | None = None) -> Self:
-        """Posterior of one document of a batch, as `of` gives it."""
-        by_kind = recalibrated is not None and recalibrated.needs_kinds
-        parses = tuple(
-            WeightedParse(parses.antecedents(i), weight, _kinds(parses, i) if by_kind else None)
-            for weight, parses, i in batch.rows_of_parses(row)
-        )
-        return cls(batch.doc_ids[row], parses, recalibrated)
+        """Posterior of one row of a batch, which has the share of its parse in the samples of its document."""
+        doc_id, kinds = batch.doc_ids[row], None
+        if recalibrated is not None and recalibrated.needs_kinds:
+            kinds = kinds_of(batch.tokens(row), batch.spans(row), batch.metadata(row), doc_id)
+        return cls(doc_id, batch.antecedents(row), recalibrated, kinds, batch.parse(row), batch.share(row))
 
     def without_coreference(self) -> Self:
-        """The same parses, with every mention an entity of its own."""
-        empty = [[()] * parse.antecedents.n_mentions for parse in self.parses]
-        parses = tuple(
-            replace(parse, antecedents=AntecedentDistribution.from_lists(lists, lists))
-            for parse, lists in zip(self.parses, empty, strict=True)
-        )
-        return replace(self, parses=parses, recalibrated=None)
+        """The same document, with every mention an entity of its own."""
+        empty: list[tuple[()]] = [()] * self.antecedents.n_mentions
+        return replace(self, antecedents=AntecedentDistribution.from_lists(empty, empty), recalibrated=None)
 
-    def sample(self, *, n_samples: int = 1000, seed: int = 0) -> PosteriorSamples:
-        """Draw samples.
+    def sample(
+        self,
+        *,
+        n_samples: int = 1000,
+        seed: int = 0,
+        n_mentions: int | None = None,
+        apart: npt.ArrayLike | None = None,
+        n_counted: int | None = None,
+    ) -> PosteriorSamples:
+        """Draw the samples that have this parse.
 
-        A sample depends on (seed, doc_id, its number) alone. Parses are drawn by
-        `sample_parses`, more evenly than independent draws would be. The j-th sample with parse
-        k has clustering k 2**40 + j of the document's random stream. With a recalibration, sample s has the same draw
-        in every document.
+        A sample depends on (seed, doc_id, its number) alone. Samples are assigned to parses more evenly than by
+        independent draws: see `samples_of_share`. The j-th sample with parse k has clustering k 2**40 + j of the
+        document's random stream. With a recalibration, sample s has the same draw in every document.
 
         Parameters
         ----------
         n_samples
-            Number of samples, at least 1.
+            Number of samples of the document, at least 1.
         seed
             Seed of the samples, in [0, 2**64).
-        """
-        n_samples = _checks.n_samples(n_samples, 1)
-        parse_numbers = np.zeros(n_samples, np.int32)
-        if len(self.parses) > 1:
-            weights = [parse.weight for parse in self.parses]
-            parse_numbers = sample_parses(weights, n_samples=n_samples, seed=seed, doc_id=self.doc_id)
-        return PosteriorSamples(self, _checks.seed(seed), parse_numbers)
-
-    def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> ClusteringSamples:
-        """Sampled clusterings of a document with one parse; raises ParameterError for one with several.
-
-        Parameters
-        ----------
-        n_samples, seed
-            Number of clusterings, at least 1, and seed of the samples, in [0, 2**64).
-        """
-        if len(self.parses) > 1:
-            rule = f"must have one parse, because the mentions of parses differ, got {len(self.parses)}"
-            raise ParameterError(rule, parameter="posterior", place=f"doc_id {self.doc_id!r}")
-        samples = self.sample(n_samples=n_samples, seed=seed)
-        return ClusteringSamples(samples.of_parse(0).labels.T, samples.seed, self.doc_id)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PosteriorSamples:
-    """Samples of a document's posterior; the clusterings are drawn parse by parse, when they are asked for.
-
-    Attributes
-    ----------
-    posterior, seed
-        Posterior from which the samples are drawn, and the seed of the draws.
-    parses
-        int32 (n_samples,): number of the parse of each sample.
-    """
-
-    posterior: DocumentPosterior
-    seed: int
-    parses: Ints32
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-        return len(self.parses)
-
-    @property
-    def parse_counts(self) -> Ints:
-        """int64 (n_parses,): number of samples with each parse."""
-        return np.bincount(self.parses, minlength=len(self.posterior.parses)).astype(np.int64)
-
-    @property
-    def draws(self) -> Ints:
-        """int64 (n_samples,): number of the draw of the recalibration that each sample has."""
-        recalibrated = self.posterior.recalibrated
-        n_draws = 1 if recalibrated is None else min(len(recalibrated.draws), self.n_samples)
-        bounds = np.linspace(0, self.n_samples, n_draws + 1).astype(np.int64)
-        return np.repeat(np.arange(n_draws), np.diff(bounds))
-
-    def of_parse(
-        self,
-        parse: int,
-        n_mentions: int | None = None,
-        apart: npt.ArrayLike | None = None,
-        n_counted: int | None = None,
-    ) -> ParseSamples:
-        """The samples with one of the parses, and its likeliest clustering.
-
-        Parameters
-        ----------
-        parse
-            Number of the parse, from 0.
         n_mentions
             Number of mentions, from the first, whose clusterings are drawn. By default, all mentions.
         apart
@@ -391,27 +306,83 @@ class PosteriorSamples:
         n_counted
             Number of pairs, from the first, for which draws that join the two mentions are counted. By default, all.
         """
-        weighted, recalibrated = self.posterior.parses[parse].first_mentions(n_mentions), self.posterior.recalibrated
-        samples = np.flatnonzero(self.parses == parse)
-        pairs = None if apart is None else Apart.of_pairs(apart, weighted.antecedents.n_mentions, n_counted)
-        labels, conditioned = np.zeros((weighted.antecedents.n_mentions, 0), np.int32), None
-        likely = weighted.antecedents
+        samples = samples_of_share(self.share, n_samples=n_samples, seed=seed, doc_id=self.doc_id)
+        antecedents, kinds, recalibrated = self.antecedents, self.kinds, self.recalibrated
+        if n_mentions is not None:  # whose clusterings do not depend on later mentions
+            antecedents = antecedents.first_mentions(n_mentions)
+            kinds = None if kinds is None else kinds[:n_mentions]
+        pairs = None if apart is None else Apart.of_pairs(apart, antecedents.n_mentions, n_counted)
         stream: dict[str, Any] = {
-            "seed": self.seed,
-            "doc_id": self.posterior.doc_id,
-            "first_sample": parse * _CLUSTERINGS,
+            "seed": seed,
+            "doc_id": self.doc_id,
+            "first_sample": self.parse * _CLUSTERINGS,
             "apart": pairs,
         }
-        if recalibrated is not None:
-            likely = recalibrated.recalibration.apply(weighted.antecedents, weighted.kinds)
-        if recalibrated is not None and samples.size:
-            arguments = recalibrated.mixed, weighted.antecedents, weighted.kinds, samples, self.n_samples
-            labels, conditioned = mixture_labels(*arguments, **stream)
+        labels, conditioned = np.zeros((antecedents.n_mentions, 0), np.int32), None
+        if samples.size and recalibrated is not None:
+            labels, conditioned = mixture_labels(recalibrated.mixed, antecedents, kinds, samples, n_samples, **stream)
         elif samples.size:
-            clusterings = sample_clusterings(weighted.antecedents, n_samples=samples.size, **stream)
+            clusterings = sample_clusterings(antecedents, n_samples=samples.size, **stream)
             labels, conditioned = clusterings.labels.T, clusterings.conditioned
-        return ParseSamples(samples, labels, map_clustering(likely), conditioned)
+        likely = antecedents if recalibrated is None else recalibrated.recalibration.apply(antecedents, kinds)
+        return PosteriorSamples(samples, labels, map_clustering(likely), conditioned)
+
+    def clusterings(self, *, n_samples: int = 1000, seed: int = 0) -> ClusteringSamples:
+        """Sampled clusterings; of one of several parses, as if all samples had it.
+
+        Parameters
+        ----------
+        n_samples, seed
+            Number of clusterings, at least 1, and seed of the samples, in [0, 2**64).
+        """
+        samples = replace(self, share=(0.0, 1.0)).sample(n_samples=n_samples, seed=seed)
+        return ClusteringSamples(samples.labels.T, seed, self.doc_id)
 
 
-def _kinds(batch: DocumentBatch, row: int) -> Bytes:
-    return kinds_of(batch.tokens(row), batch.spans(row), batch.metadata(row), batch.doc_ids[row])
+def samples_of_share(share: tuple[float, float], *, n_samples: int = 1000, seed: int = 0, doc_id: str = "") -> Ints:
+    """Samples that have one of the parses of a document.
+
+    Sample s has the parse at (u + s / phi) mod 1 of the cumulative shares, where u is uniform and fixed by seed and
+    doc_id, and phi is the golden ratio. Each sample alone has exactly the probabilities of the shares, to 53 bits.
+    Together they cover the parses more evenly than independent draws: the number of samples of a parse differs from its
+    share of n by about log(n) instead of sqrt(n), which makes estimates from them more precise, and whether a sample is
+    among them never depends on n_samples.
+
+    Parameters
+    ----------
+    share
+        Cumulative share of the parses before this one, and with this one, in [0, 1].
+    n_samples
+        Number of samples of the document, at least 1.
+    seed
+        Seed of the random stream, in [0, 2**64).
+    doc_id
+        Id of the document: documents with different ids have independent random streams.
+
+    Returns
+    -------
+    int64 (n,), increasing
+
+    Raises
+    ------
+    ParameterError
+        If `n_samples` or `seed` is out of range.
+
+    References
+    ----------
+    Cranley & Patterson (1976), "Randomization of number theoretic methods for multiple integration"; Weyl (1916).
+    The steps are those of SplitMix64 (Steele, Lea & Flood 2014), whose increment is 2**64 / phi.
+
+    Examples
+    --------
+    >>> [len(samples_of_share(share, n_samples=1000)) for share in [(0.0, 0.7), (0.7, 1.0)]]
+    [699, 301]
+    """
+    n_samples, key = _checks.n_samples(n_samples, 1), document_key(seed, doc_id)
+    if share == (0.0, 1.0):
+        return np.arange(n_samples)
+    start = np.empty(1, np.uint64)
+    splitmix64(np.uint64(key), _PARSE_WORD, start)
+    words = start + np.arange(n_samples, dtype=np.uint64) * GAMMA
+    uniform = (words >> _HIGH_BITS).astype(np.float64) * 2.0**-53
+    return np.flatnonzero((share[0] <= uniform) & (uniform < share[1]))

@@ -266,13 +266,7 @@ class Recalibration(HtmlTable):
         """
         _checks.instance("document", document, ScoredDocument)
         metadata = marked(document.metadata, self.fingerprint())
-        if not document.parses:
-            return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
-        parses = [
-            dataclasses.replace(parse, antecedents=self.distribution_of(document.with_parse(k)))
-            for k, parse in enumerate(document.parses)
-        ]
-        return ScoredDocument.of_parses(document.doc_id, parses, date=document.date, metadata=metadata)
+        return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
         """Recalibrate the distribution of the document's mentions: see `apply_document`."""

@@ -174,65 +174,6 @@ class DocPosterior(HtmlTable):
         """
         return _mention_results.span_antecedents(self.distribution, self.number(mention), self.mentions)
 
-    # --- drawn parses --------------------------------------------------------------------------------------
-
-    @property
-    def parses(self) -> tuple[tuple[float, DocPosterior], ...]:
-        """The different parses that were drawn, each as its share of the samples and its own posterior.
-
-        Empty unless the component has `n_parses`. The words are the same in all; mentions and entities are not.
-        """
-        drawn = self._content.drawn_parses(self.doc)
-        total = sum(n_samples for n_samples, _ in drawn)
-        return tuple((n_samples / total, posterior_of(doc)) for n_samples, doc in drawn)
-
-    def joint_link_probability(self, a: Span, b: Span) -> float:
-        """P(two spans are mentions of one entity), over the drawn parses; in a parse without one of them it is 0.
-
-        Raises
-        ------
-        ParameterError
-            If no parses were drawn, or one is not a span of this Doc.
-        """
-        for span in (a, b):
-            if getattr(span, "doc", None) is not self.doc:
-                raise ParameterError(f"must be spans of this Doc, got {_checks.shown(span)}", parameter="mention")
-        total = 0.0
-        for share, posterior in drawn_parses(self):
-            own_a, own_b = (posterior._content.number(posterior.doc[span.start : span.end]) for span in (a, b))
-            if own_a is not None and own_b is not None:
-                total += share * float(posterior.link_marginals[own_a, own_b])
-        return total
-
-    def joint_document(
-        self,
-        *,
-        doc_id: str | None = None,
-        date: datetime.date | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> cs.ScoredDocument:
-        """Return a document with the drawn parses as `ScoredDocument.parses`, for files and for events.
-
-        The first parse is that of the Doc, whose weight is its number of samples, perhaps 0. Parameters are as of
-        `scored_document`.
-        """
-        from corefsample.documents._scored import Parse
-
-        usual = self.scored_document(doc_id=doc_id, date=date, metadata=metadata)
-        weights, documents = [0], [usual]
-        for n_samples, doc in self._content.drawn_parses(self.doc):
-            document = posterior_of(doc).scored_document()
-            if usual.tokens.to_frame().equals(document.tokens.to_frame()):  # type: ignore[union-attr]
-                weights[0] += n_samples
-            else:
-                weights.append(n_samples)
-                documents.append(document)
-        parses = [
-            Parse(weight if any(weights) else 1, each.tokens, each.mentions, each.antecedents)  # type: ignore[arg-type]
-            for weight, each in zip(weights, documents, strict=True)
-        ]
-        return cs.ScoredDocument.of_parses(usual.doc_id, parses, date=usual.date, metadata=usual.metadata)
-
     @property
     def _recalibrations(self) -> dict[str, str]:
         from corefsample.documents._scored import RECALIBRATION_FIELD
@@ -408,13 +349,6 @@ class DocPosterior(HtmlTable):
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
         return _mention_results.mention_frame(self.distribution, self.mentions, self.labels("map"))
-
-
-def drawn_parses(posterior: DocPosterior) -> tuple[tuple[float, DocPosterior], ...]:
-    """The drawn parses of a Doc; raises ParameterError if it has none."""
-    if not posterior.parses:
-        raise ParameterError("must have drawn parses, got none", parameter="doc", hint="n_parses draws some")
-    return posterior.parses
 
 
 def posterior_of(doc: Doc) -> DocPosterior:

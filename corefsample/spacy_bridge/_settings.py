@@ -56,8 +56,6 @@ class Settings:
     spans_key: str = "coref"
     sample_groups: int = 0
     require_parser: bool = True
-    n_parses: int = 0
-    parse_temperature: float | None = None
 
     def __post_init__(self) -> None:
         if self.model is not None:
@@ -79,11 +77,6 @@ class Settings:
                 raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
         _checks.n_samples(self.n_samples, 1)
         _checks.seed(self.seed)
-        _checks.whole("n_parses", self.n_parses, 0)
-        if self.parse_temperature is not None:
-            _checks.above_zero("parse_temperature", self.parse_temperature)
-        if self.n_parses and self.mentions != FROM_PARSE:
-            raise ParameterError("must be 0 unless mentions are found in the parse", parameter="n_parses")
         _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)
 
     @property

@@ -7,8 +7,6 @@ per Doc, at their first use.
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -58,8 +56,6 @@ class Content:
         Distribution over the antecedents of these mentions.
     estimates
         Labels of the point estimates computed so far, by loss.
-    parses
-        Drawn parses, each with its number of samples, once they were read.
     """
 
     state: dict[str, Any]
@@ -68,7 +64,6 @@ class Content:
     mentions: Ints32
     distribution: cs.AntecedentDistribution
     estimates: dict[Loss, Ints32] = field(default_factory=dict)
-    parses: list[tuple[int, Doc]] | None = None
 
     @cached_property
     def numbers(self) -> dict[tuple[int, int], int]:
@@ -97,15 +92,15 @@ class Content:
 
     def sampled(self, doc_id: str) -> ClusteringSamples:
         """Clusterings that depend on this doc_id."""
-        from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, WeightedParse
+        from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration
         from corefsample.recalibration._model import N_PARAMETERS
 
-        parse = WeightedParse(self.distribution, kinds=np.frombuffer(self.state.get("kinds", b""), np.uint8))
+        kinds = np.frombuffer(self.state.get("kinds", b""), np.uint8)
         vectors = np.frombuffer(self.state.get("draws", b"")).reshape(-1, N_PARAMETERS)
         recalibrated = None
         if len(vectors):
             recalibrated = DrawnRecalibration(cs.Recalibration(), tuple(map(cs.Recalibration.from_vector, vectors)))
-        posterior = DocumentPosterior(doc_id, (parse,), recalibrated)
+        posterior = DocumentPosterior(doc_id, self.distribution, recalibrated, kinds)
         return posterior.clusterings(n_samples=self.state["n_samples"], seed=self.state["seed"])
 
     @cached_property
@@ -114,15 +109,6 @@ class Content:
         labels = cs.map_clustering(self.distribution)
         labels.flags.writeable = False
         return labels
-
-    def drawn_parses(self, doc: Doc) -> list[tuple[int, Doc]]:
-        """The different parses that were drawn of the Doc, each with its number of samples; read once."""
-        from spacy.tokens import Doc as NewDoc
-
-        if self.parses is None:
-            stored = self.state.get("parses", ())
-            self.parses = [(int(each["n_samples"]), NewDoc(doc.vocab).from_bytes(each["doc"])) for each in stored]
-        return self.parses
 
     def estimate(self, loss: Loss) -> Ints32:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
@@ -181,12 +167,6 @@ def store(
         **({"recalibration": recalibration} if recalibration else {}),
         **{name: array.astype(_ARRAYS.get(name, array.dtype)).tobytes() for name, array in arrays.items()},
     }
-
-
-def store_parses(doc: Doc, samples: Sequence[Doc]) -> None:
-    """Keep drawn parses of a Doc, with their posteriors, beside its own; equal samples are the same Doc."""
-    parses = [{"n_samples": n, "doc": sample.to_bytes()} for sample, n in Counter(samples).items()]
-    doc.user_data[KEY] = {**doc.user_data[KEY], "parses": parses}
 
 
 def content_of(doc: Doc) -> Content:

@@ -33,7 +33,7 @@ from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntec
 from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
 from corefsample.spacy_bridge._scorer import scores_of_examples
 from corefsample.spacy_bridge._settings import FROM_PARSE, Settings, packed, read_model, unpack, write_model
-from corefsample.spacy_bridge._state import KEY, store, store_parses
+from corefsample.spacy_bridge._state import KEY, store
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -99,12 +99,6 @@ def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefCom
         Number of sampled clusterings to write as groups.
     require_parser
         True to reject a pipeline without a parser; false if Docs are parsed before they enter the pipeline.
-    n_parses
-        Number of parses to draw of each Doc and to score in addition to its own parse (`DocPosterior.parses`); with 0,
-        no parses are drawn.
-    parse_temperature
-        Temperature of `corefsample.parses.parse_samples`, above 0. By default (null), the result of
-        `parse_temperature` for the pipeline.
 
     Raises
     ------
@@ -160,7 +154,7 @@ class CorefComponent(Pipe):
     settings
         Its settings.
     nlp
-        Its pipeline, which is needed where parses are drawn.
+        Its pipeline, whose language and scheme it has.
 
     Raises
     ------
@@ -172,7 +166,6 @@ class CorefComponent(Pipe):
     def __init__(self, name: str, settings: Settings, nlp: Language | None = None) -> None:
         self.name = name
         self._nlp = nlp
-        self._is_sampling = False  # the pipeline calls this component for each parse that is drawn
         self.settings = settings
         self._model: cs.scorers.AntecedentScorer | None = None
         if settings.model is not None and os.path.exists(settings.model):
@@ -266,8 +259,6 @@ class CorefComponent(Pipe):
             options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
         sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
         store(doc, mentions, distribution, doc_id=doc_id, **sampling, **options)
-        if settings.n_parses and self._nlp is not None and not self._is_sampling:
-            store_parses(doc, self._drawn(doc, self._nlp))
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
 
@@ -299,22 +290,6 @@ class CorefComponent(Pipe):
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
             logger("spacy_bridge").warning("of the first Docs, %s", few_known)
-
-    def _drawn(self, doc: Doc, nlp: Language) -> list[Doc]:
-        """Parses of a Doc, each scored by this component."""
-        settings = self.settings
-        self._is_sampling = True
-        try:
-            return cs.parses.parse_samples(
-                nlp,
-                doc,
-                settings.n_parses,
-                temperature=settings.parse_temperature,
-                seed=settings.seed,
-                doc_id=doc_id_of(doc),
-            )
-        finally:
-            self._is_sampling = False
 
     def _mentions(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
         from corefsample.spacy_bridge.documents import mentions_of_spans

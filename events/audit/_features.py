@@ -27,7 +27,7 @@ LEAST_P = 0.005  # P is never taken as nearer to 0 or 1: a share of samples says
 _LISTS = ["events", "actors", "probabilities"]
 _ALL_COLUMNS = ["doc_id", "actor", "n_tokens", "triggers", *_LISTS]
 _EVIDENCE = ["doc_id", "event", "probability", "role_mentions"]
-_OPTIONAL = {"filled": "", "parse_variance": 0.0}  # columns that not every run has, and what stands for them
+_OPTIONAL = {"filled": ""}  # columns that not every run has, and what stands for them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,19 +154,18 @@ class _RunTables:
         return columns
 
     def _evidence_columns(self, event: str, actor: str) -> dict[str, Floats]:
-        """How roles are filled, how far parses differ, and how many triggers make the event."""
+        """How roles are filled, and how many triggers make the event."""
         rows = self._evidence[self._evidence["event"] == event]
         if actor != ANYBODY:
             rows = rows[rows["actor"] == actor]
         return {
             "P by default": self._highest(rows["probability"] * rows["filled"].isin(["default", "both"])),
-            "variance among parses": self._highest(rows["parse_variance"]),
             "log of triggers that make it": self._highest(rows["n_instances"]),
         }
 
 
 def _evidence(run: Path, doc_ids: pd.Series) -> pd.DataFrame:
-    """Evidence of a run by row of the document: event, actor, P, filled, parse_variance, and number of instances."""
+    """Evidence of a run by row of the document: event, actor, P, filled, and number of instances."""
     import pyarrow.parquet as pq
 
     path = run / "evidence.parquet"

@@ -236,25 +236,28 @@ def check_corpus(
     stream = DocumentStream(files, on_rejected=report.reject, parses=True)
     sizes: list[int] = []
     new_mass, words, merged = 0.0, np.zeros(2, np.int64), MergedActors()
-    for batch, _ in batches(stream, on_progress, report=report):
+    for parses, _ in batches(stream, on_progress, report=report):
+        batch, firsts = parses.usual_parses(), parses.firsts.tolist()
         report.n_documents += len(batch)
-        if batch.parses is not None:
-            counts = batch.parses.counts[batch.parses.counts > 1]
-            report.n_several_parses += len(counts)
-            report.n_parses += int(counts.sum())
+        counts = [len(parses.parses(row)) for row in firsts]
+        report.n_several_parses += sum(n > 1 for n in counts)
+        report.n_parses += sum(n for n in counts if n > 1)
         sizes += np.diff(batch.mentions[0]).tolist()
         report.n_candidates += len(batch.candidates[1])
         report.n_gold += len(batch) - batch.table.column("gold").null_count
         _add_dates(report, batch)
         _add_schemes(report, batch)
         report.languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
-        parses = (batch.tokens(row) for row in range(len(batch)))
-        words += sum(np.array(known_words(load_scorer(ENGLISH), tokens)) for tokens in parses if tokens is not None)
+        words += sum(
+            np.array(known_words(load_scorer(ENGLISH), tokens))
+            for row in range(len(batch))
+            if (tokens := batch.tokens(row)) is not None
+        )
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         if lexicon is not None:
-            for row in np.flatnonzero(batch.has_tokens).tolist():
+            for row in (firsts[d] for d in np.flatnonzero(batch.has_tokens).tolist()):
                 with suppress(InputError):  # the report says how many documents fit no scheme
-                    merged.add_document(batch, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
+                    merged.add_document(parses, row, lexicon, scheme=scheme, n_samples=_SAMPLES)
     report.n_mentions = sum(sizes)
     if sizes:
         report.mentions_quantiles = min(sizes), float(np.median(sizes)), max(sizes)

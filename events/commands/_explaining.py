@@ -43,10 +43,10 @@ def traced(
 
     def inspect(batch: DocumentBatch) -> tuple[dict[int, DocumentTrace], dict[int, str]]:
         traces, faults = {}, {}
-        for row in range(len(batch)):
+        for first in batch.firsts.tolist():
+            row = max(batch.parses(first), key=lambda row: batch.weight(row))
             try:
-                _, rows, r = max(batch.rows_of_parses(row), key=lambda parse: parse[0])
-                traces[row] = _trace(rows, r, rule, screen.lexicon, screen.scheme_of(batch, row, rows, r))
+                traces[row] = _trace(batch, row, rule, screen.lexicon, screen.scheme_of(batch, row))
             except InputError as error:
                 faults[row] = error.message
         return traces, faults
@@ -66,16 +66,13 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
     """
     date = batch.dates[row]
     day = None if np.isnat(date) else str(date)
-    parses = batch.rows_of_parses(row)
-    total = math.fsum(weight for weight, *_ in parses)
     readings_by_token: dict[int, dict[TriggerTrace, Explained]] = {}  # equal traces are one
-    for number, (weight, rows, r) in enumerate(parses):
+    for r in batch.parses(row):
         try:
-            trace = _trace(rows, r, rule, screen.lexicon, screen.scheme_of(batch, row, rows, r))
+            trace = _trace(batch, r, rule, screen.lexicon, screen.scheme_of(batch, r))
         except InputError as error:
-            prefix = f"parses[{number}]: " if len(parses) > 1 else ""
-            raise batch.rejected(row, f"{prefix}{error.message}").error() from None
-        tokens = rows.tokens(r)
+            raise batch.rejected(r, error.message).error() from None
+        tokens = batch.tokens(r)
         assert tokens is not None  # the stream needs them
         bounds = tokens.sentences()
         for trigger in trace.triggers:
@@ -83,7 +80,7 @@ def explained(batch: DocumentBatch, row: int, rule: Rule, screen: Screen) -> Ite
             start, end = bounds[int(tokens.sent[trigger.token])]
             reading = Explained(batch.doc_ids[row], day, tuple(tokens.text[start:end]), start, trigger, share=0.0)
             reading = readings.get(trigger, reading)
-            readings[trigger] = dataclasses.replace(reading, share=reading.share + weight / total)
+            readings[trigger] = dataclasses.replace(reading, share=reading.share + batch.weight(r))
     for _, readings in sorted(readings_by_token.items()):
         likeliest, *alternatives = _likeliest_first(readings.values())
         yield dataclasses.replace(likeliest, alternatives=tuple(alternatives))
@@ -144,7 +141,7 @@ def document_events(
     The result is None if the labels fit several schemes that give different events, so that `events` rejects the
     document.
     """
-    document = batch.take([row])
+    document = batch.take(batch.parses(row))
     matches, faults = finder.match(document)
     if faults:
         return None

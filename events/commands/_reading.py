@@ -69,7 +69,7 @@ def batches(
         results, reasons = inspect(valid)
         batch, rows = stream.accepted(valid, rejected, reasons)
         yield batch, {new: results[old] for new, old in enumerate(rows) if old in results}
-        n_documents += len(batch)
+        n_documents += len(batch.firsts)
         if on_progress is not None:
             on_progress(stream.bytes_read, stream.total_bytes, n_documents)
     if not n_documents and (report is None or not report.n_problems):

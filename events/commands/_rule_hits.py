@@ -143,8 +143,8 @@ def rule_hits(
     stream = DocumentStream(files, needs=("tokens",), on_rejected=hits.reject, parses=True)
     spellings: set[str] = set()  # texts and lemmas of the names found, without white space
     for batch, traces in traced(stream, rule, Screen(rule, lexicon, scheme), on_progress, hits):
+        hits.n_with_parses += sum(len(batch.parses(row)) > 1 for row in batch.firsts.tolist())
         for row, trace in traces.items():
-            hits.n_with_parses += batch.n_parses(row) > 1
             _add_names(hits, spellings, batch, row, trace)
             _add_triggers(hits, batch.doc_ids[row], trace)
     hits.unused = _unused(lexicon, spellings)

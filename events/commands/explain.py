@@ -183,7 +183,7 @@ def run_explain(
         return {}, acceptance.faults(batch, recalibration)
 
     accepted = batches(stream, on_progress, inspect)
-    for batch, row in ((documents, row) for documents, _ in accepted for row in range(len(documents))):
+    for batch, row in ((documents, row) for documents, _ in accepted for row in documents.firsts.tolist()):
         n_documents += 1
         if options.doc_id not in (None, batch.doc_ids[row]):
             continue

@@ -66,9 +66,11 @@ class Acceptance:
         """
         faults = self._missing(batch)
         seen = set[str]()
-        for row, doc_id in enumerate(batch.doc_ids):
+        for row, doc_id in ((row, batch.doc_ids[row]) for row in batch.firsts.tolist()):
             if doc_id in seen or doc_id in repeated or doc_id in counted:
                 faults[row] = Fault(DUPLICATE)
+            if (reason := batch.parses_fault(row)) is not None:
+                faults[row] = Fault(reason)
             if row not in invalid:
                 seen.add(doc_id)
         accepted: set[str | None] = set()  # metadata of many documents are the same
@@ -140,9 +142,10 @@ def batches_of(documents: Iterable[ScoredDocument] | Iterable[DocumentBatch]) ->
                 yield from _batch(waiting)
                 yield item
             else:
-                waiting.append(require_document(item))
-                if len(waiting) == _AT_ONCE:
+                document = require_document(item)
+                if len(waiting) >= _AT_ONCE and not document.continues(waiting[-1]):
                     yield from _batch(waiting)
+                waiting.append(document)
     except Exception:
         yield from _batch(waiting)
         raise

@@ -294,14 +294,14 @@ class EventCounter(CountedEvents):
             require_none(batch, faults)
             is_valid = not self.is_outlying(batch)
         except (InputError, ParameterError) as error:
-            if len(batch) < 2:
+            if len(batch.firsts) < 2:
                 raise error if isinstance(error, InputError) else error.as_input_error(batch.place(0)) from None
             is_valid = False
-        if is_valid or len(batch) < 2:
+        if is_valid or len(batch.firsts) < 2:
             yield batch, matches
             return
-        for row in range(len(batch)):
-            yield from self._valid_batches(batch.take([row]))
+        for row in batch.firsts.tolist():
+            yield from self._valid_batches(batch.take(batch.parses(row)))
 
     def _add_batches(self, batches: Iterator[MatchedBatch], n_threads: int = 1) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""

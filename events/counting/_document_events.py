@@ -19,50 +19,6 @@ from events.matching._matches import MentionMatches
 _FILLED = {0: "", NAMED: "named", BY_DEFAULT: "default", STANDS_FOR: "stands for"}  # "both" in other cases
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ParseEvents:
-    """Events of a rule in the samples of a document that have one of its parses.
-
-    Attributes
-    ----------
-    parse
-        Number of the parse.
-    samples
-        int64 (n,), increasing: the samples with this parse. Empty for a first parse of weight 0.
-    matches
-        Matches of the rule in this parse.
-    hits
-        uint8 (n_keys, n): 0 if the event of a key is not true in the sample; otherwise the bits by which it is true,
-        see `DocumentEvents.ways`.
-    one_best
-        bool (n_keys,): whether each event is true in the likeliest-antecedent clustering.
-    instance_hits
-        int64 (n_instances, n_keys): samples in which an instance makes the event true.
-    description_hits
-        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
-    conditioned
-        How distinct actors were kept apart in these samples; None if they were not kept apart, or there is no sample.
-    named_hits
-        int64 (n_instances, n_keys): `instance_hits` if class nouns are not allowed to stand for actors; None if no
-        class noun can, so that the numbers are the same.
-    """
-
-    parse: int
-    samples: Ints
-    matches: MentionMatches
-    hits: Bytes
-    one_best: Bools
-    instance_hits: Ints
-    description_hits: Ints
-    conditioned: Conditioned | None = None
-    named_hits: Ints | None = None
-
-    @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The possible events."""
-        return self.matches.keys
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DocumentEvents:
     """Events of one document in each sample.
@@ -81,11 +37,21 @@ class DocumentEvents:
         predicate that returns numbers, int64: its numbers for this clustering.
     event
         Name of the rule.
-    parses
-        Events in the samples of each parse in which an event is possible and that some sample has; empty for a
-        predicate.
-    parse_counts
-        int64 (n_parses,): number of samples with each parse of the document; None if the document has one parse.
+    matches
+        Matches of the rule in the parse; None for a predicate, an outcome, and events of several parses.
+    instance_hits
+        int64 (n_instances, n_keys): samples in which an instance makes the event true.
+    description_hits
+        int64 (n_descriptions,): samples in which a description belongs to an entity of an event.
+    conditioned
+        How distinct actors were kept apart in the samples; None if they were not kept apart, or there is no sample.
+    named_hits
+        int64 (n_instances, n_keys): `instance_hits` if class nouns are not allowed to stand for actors; None if no
+        class noun can, so that the numbers are the same.
+    parse, n_drawn
+        Number of the parse among those of the document, and number of samples that have it.
+    parts
+        For events of several parses, or for an outcome: events of one parse each, in whose samples alone they are true.
     reasons
         Reasons why an event is not true, by the row of its key, for events that are true in some samples but not all.
     ways
@@ -93,8 +59,8 @@ class DocumentEvents:
         default actor, 3 if both; 4 if it is true only because a class noun stands for an actor. None if every event is
         true with named actors or without an actor only.
     members
-        For an outcome, the events of rules that each of its events unites, with the indices of these events; `parses`
-        are then the parses of all these events. Empty for a rule and a predicate.
+        For an outcome, the events of rules that each of its events unites, with the indices of these events; `parts`
+        then have one of these events for each parse. Empty for a rule and a predicate.
     numbers
         int64 (n_keys, n_samples): numbers that a predicate returned, which are above 0 where `hits` is 1; None if it
         returned booleans.
@@ -106,8 +72,14 @@ class DocumentEvents:
     hits: Bytes
     one_best: Bools | Ints
     event: str = "event"
-    parses: tuple[ParseEvents, ...] = ()
-    parse_counts: Ints | None = None
+    matches: MentionMatches | None = None
+    instance_hits: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    description_hits: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    conditioned: Conditioned | None = None
+    named_hits: Ints | None = None
+    parse: int = 0
+    n_drawn: int = 0
+    parts: tuple[DocumentEvents, ...] = ()
     reasons: Mapping[int, Reasons] = field(default_factory=dict)
     ways: Bytes | None = None
     members: tuple[tuple[UnionMember, ...], ...] = ()
@@ -120,9 +92,16 @@ class DocumentEvents:
         return f"DocumentEvents({self.doc_id!r}, {self.date}, {self.n_samples:,} samples: {shares})"
 
     @property
-    def n_parses(self) -> int:
-        """Number of parses of the document."""
-        return 1 if self.parse_counts is None else len(self.parse_counts)
+    def parses(self) -> tuple[DocumentEvents, ...]:
+        """Events of each parse in which an event is possible; empty for a predicate."""
+        return self.parts or (() if self.matches is None else (self,))
+
+    def parses_with(self, index: int) -> set[int]:
+        """Numbers of the parses in which the event with this index is true in some sample."""
+        if self.members:
+            return {parse for events, rows in self.members[index] for row in rows for parse in events.parses_with(row)}
+        key = self.keys[index]
+        return {part.parse for part in self.parses if key in part.keys and part.n_hits[part.keys.index(key)]}
 
     @property
     def n_samples(self) -> int:
@@ -168,54 +147,19 @@ class DocumentEvents:
         return monte_carlo_errors(self.n_hits, self.n_samples, self.inefficiency)
 
     @property
-    def conditioned(self) -> tuple[Conditioned, ...]:
+    def conditionings(self) -> tuple[Conditioned, ...]:
         """How the samples of each parse were conditioned, for parses in which distinct actors are kept apart."""
-        return tuple(parse.conditioned for parse in self.parses if parse.conditioned is not None)
+        return tuple(part.conditioned for part in self.parses if part.conditioned is not None)
 
     @property
     def inefficiency(self) -> float:
         """Number of samples that are worth one independent sample; above 1 where Markov chains drew them."""
-        return max((conditioned.inefficiency for conditioned in self.conditioned), default=1.0)
+        return max((conditioned.inefficiency for conditioned in self.conditionings), default=1.0)
 
     @property
     def is_settled(self) -> bool:
         """False if the Markov chains that drew some of the samples do not agree."""
-        return all(conditioned.way != WAYS[-1] for conditioned in self.conditioned)
+        return all(conditioned.way != WAYS[-1] for conditioned in self.conditionings)
 
 
 UnionMember = tuple[DocumentEvents, list[int]]  # events of one rule, and the indices of some of them
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class VarianceComponents:
-    """The variance of an event's indicator over the samples, by the law of total variance.
-
-    Attributes
-    ----------
-    parse
-        float64 (n_events,): variance over parses of P(event | parse).
-    coreference
-        float64 (n_events,): mean over parses of the variance given the parse. `parse` + `coreference` is P (1 - P).
-    """
-
-    parse: Floats
-    coreference: Floats
-
-
-def variance_components(events: DocumentEvents) -> VarianceComponents:
-    """Split the variance of each event into the component of parses and the component of coreference.
-
-    P(event | parse) is estimated by a share of samples, so chance adds to the component of parses: with K parses and n
-    samples, about (K - 1) / n of the component of coreference. With one parse, the component of parses is 0.
-    """
-    p = events.probabilities
-    total = p * (1.0 - p)
-    if events.n_parses < 2:
-        return VarianceComponents(np.zeros_like(total), total)
-    within = np.zeros_like(total)
-    for parse_events in events.parses:
-        if parse_events.samples.size:
-            n_hits = np.count_nonzero(events.hits[:, parse_events.samples], axis=1)
-            within += n_hits * (1.0 - n_hits / parse_events.samples.size)
-    within /= events.n_samples
-    return VarianceComponents(np.maximum(total - within, 0.0), within)

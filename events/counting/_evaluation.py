@@ -16,12 +16,8 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
-from corefsample.posterior._posterior import (
-    CorpusRecalibration,
-    DocumentPosterior,
-    ParseSamples,
-)
-from events.counting._document_events import DocumentEvents, ParseEvents, UnionMember
+from corefsample.posterior._posterior import CorpusRecalibration, DocumentPosterior, PosteriorSamples
+from events.counting._document_events import DocumentEvents, UnionMember
 from events.counting._kernel_inputs import Hits, KernelInputs
 from events.counting._kernels import NAMED, STANDS_FOR
 from events.counting._reasons import Reasons
@@ -34,30 +30,33 @@ from events.rules._outcomes import Outcome
 
 def evaluate_document(
     posterior: DocumentPosterior,
-    matches: Mapping[int, Sequence[MentionMatches]],
+    matches: Sequence[MentionMatches],
     date: datetime.date | None,
     *,
     n_samples: int = 1000,
     seed: int = 0,
+    parse: int = 0,
 ) -> list[DocumentEvents]:
     """Sample a document's posterior, and evaluate the events of several rules in the same samples.
 
     Parameters
     ----------
     posterior
-        Posterior of the document: its parses and antecedent distributions.
+        Posterior of the document, or of one of its parses.
     matches
-        Matches of the rules whose event is possible in a parse, by the number of the parse. In the samples of other
-        parses no event is true.
+        Matches of the rules whose event is possible.
     date
         Date of the document; None if it has none.
     n_samples, seed
-        Number of samples, and seed of the random draws, in [0, 2**64).
+        Number of samples of the document, and seed of the random draws, in [0, 2**64). In samples that do not have the
+        parse of the posterior no event is true.
+    parse
+        Number of the parse among those of the document.
 
     Returns
     -------
     list of DocumentEvents
-        Events of each rule whose event is possible in some parse.
+        Events of each rule.
 
     Notes
     -----
@@ -65,22 +64,24 @@ def evaluate_document(
     section 6.1, the function f). If it is described as an inner actor and as others (the police of a country), it
     counts for the inner actor. For a role with classes only descriptions as actors of these classes are considered.
     """
-    samples = posterior.sample(n_samples=n_samples, seed=seed)
-    counts = samples.parse_counts
-    events_by_rule: dict[str, list[tuple[ParseEvents, Ints32]]] = {}  # with the clusterings
-    for parse, parse_matches in sorted(matches.items()):
-        # The one best is that of the first parse, which needs no sample.
-        if parse == 0 or counts[parse]:
-            free = [each for each in parse_matches if each.apart is None]
-            for rules in (free, [each for each in parse_matches if each.apart is not None]):
-                if rules:
-                    n_mentions = _n_relevant(rules)
-                    apart = rules[0].apart if n_mentions else None  # no mention matters where all events are certain
-                    parse_samples = samples.of_parse(parse, n_mentions, apart, rules[0].n_distinct)
-                    draws = document_draws(seed, posterior.doc_id, n_samples)[parse_samples.samples]
-                    for events, labels in _parse_events(parse, rules, parse_samples, draws):
-                        events_by_rule.setdefault(events.matches.event, []).append((events, labels))
-    return [_join_parses(posterior.doc_id, date, parses, counts) for parses in events_by_rule.values()]
+    events: list[DocumentEvents] = []
+    free = [each for each in matches if each.apart is None]
+    for rules in (free, [each for each in matches if each.apart is not None]):
+        if rules:
+            n_mentions = _n_relevant(rules)
+            apart = rules[0].apart if n_mentions else None  # no mention matters where all events are certain
+            drawn = posterior.sample(
+                n_samples=n_samples,
+                seed=seed,
+                n_mentions=n_mentions,
+                apart=apart,
+                n_counted=rules[0].n_distinct,
+            )
+            if parse and not drawn.samples.size:  # the one best is that of the first parse, which needs no sample
+                continue
+            uniform = document_draws(seed, posterior.doc_id, n_samples)
+            events += _events(posterior.doc_id, date, parse, rules, drawn, uniform)
+    return events
 
 
 def _n_relevant(matches: Sequence[MentionMatches]) -> int:
@@ -93,24 +94,30 @@ def _n_relevant(matches: Sequence[MentionMatches]) -> int:
     return max((int(array.max(initial=-1)) for array in mention_arrays), default=-1) + 1
 
 
-def _parse_events(
-    parse: int, matches: Sequence[MentionMatches], parse_samples: ParseSamples, draws: Floats
-) -> list[tuple[ParseEvents, Ints32]]:
-    """Events of the rules in the samples of one parse, with the clusterings, in which virtual mentions are included."""
-    labels = dict.fromkeys(range(len(matches)), parse_samples.labels)
+def _events(
+    doc_id: str,
+    date: datetime.date | None,
+    parse: int,
+    matches: Sequence[MentionMatches],
+    drawn: PosteriorSamples,
+    uniform: Floats,
+) -> list[DocumentEvents]:
+    """Events of the rules in samples of one parse, given a uniform random number for each sample of the document."""
+    draws, n_samples = uniform[drawn.samples], len(uniform)
+    labels = dict.fromkeys(range(len(matches)), drawn.labels)  # with virtual mentions
     named_instance_hits: dict[int, Ints] = {}  # hits of the instances where no class noun stands for an actor
     # By index of the rule: its hits in the samples, and in the likeliest clustering.
     hits_by_rule: dict[int, tuple[Hits, Bytes]] = {}
     for rule, rule_matches in enumerate(matches):
         if _is_certain(rule_matches):
             hits_by_rule[rule] = Hits.certain(rule_matches, len(draws)), Hits.certain(rule_matches, 1).events
-    likeliest = np.ascontiguousarray(parse_samples.likeliest[:, None])
+    likeliest = np.ascontiguousarray(drawn.likeliest[:, None])
     for group in KernelInputs.groups(matches, [rule for rule in range(len(matches)) if rule not in hits_by_rule]):
         inputs, described = KernelInputs.of([matches[rule] for rule in group]), matches[group[0]]
-        clusterings = described.with_virtual_mentions(parse_samples.labels, draws)
+        clusterings = described.with_virtual_mentions(drawn.labels, draws)
         sampled_hits = inputs.evaluated(clusterings)
         if any(each.possessor is None for each in described.inferred):
-            of_named = inputs.evaluated(described.with_virtual_mentions(parse_samples.labels, draws, stand_ins=False))
+            of_named = inputs.evaluated(described.with_virtual_mentions(drawn.labels, draws, stand_ins=False))
             for hits, named in zip(sampled_hits, of_named, strict=True):
                 hits.events[:] = named.events | (STANDS_FOR * ((hits.events != 0) & (named.events == 0)))
             named_instance_hits |= {rule: named.instances for rule, named in zip(group, of_named, strict=True)}
@@ -118,53 +125,65 @@ def _parse_events(
         for rule, hits, best in zip(group, sampled_hits, best_hits, strict=True):
             hits_by_rule[rule] = hits, best.events
         labels |= dict.fromkeys(group, clusterings)
-    return [
-        (
-            ParseEvents(
-                parse=parse,
-                samples=parse_samples.samples,
+    events = []
+    for rule, (hits, one_best) in sorted(hits_by_rule.items()):
+        keys = tuple(map(EventKey, matches[rule].keys))
+        n_hits = np.count_nonzero(hits.events, axis=1).tolist()
+        ways_in_samples = hits.events
+        if len(draws) < n_samples:
+            ways_in_samples = np.zeros((len(keys), n_samples), np.uint8)
+            ways_in_samples[:, drawn.samples] = hits.events
+        is_true, ways = hits_and_ways(ways_in_samples)
+        events.append(
+            DocumentEvents(
+                *(doc_id, date, keys, is_true, one_best[:, 0].astype(np.bool_), matches[rule].event),
                 matches=matches[rule],
-                hits=hits.events,
-                one_best=one_best[:, 0].astype(np.bool_),
                 instance_hits=hits.instances,
                 description_hits=hits.descriptions,
-                conditioned=parse_samples.conditioned,
+                conditioned=drawn.conditioned,
                 named_hits=named_instance_hits.get(rule),
-            ),
-            labels[rule],
+                parse=parse,
+                n_drawn=len(draws),
+                reasons={
+                    row: Reasons.of(keys[row], parse, matches[rule], hits.events[row], labels[rule])
+                    for row, n in enumerate(n_hits)
+                    if len(draws) and n < len(draws) and (n or len(draws) < n_samples)
+                },
+                ways=ways,
+            )
         )
-        for rule, (hits, one_best) in sorted(hits_by_rule.items())
-    ]
+    return events
 
 
-def _join_parses(
-    doc_id: str, date: datetime.date | None, parse_events: Sequence[tuple[ParseEvents, Ints32]], counts: Ints
-) -> DocumentEvents:
-    """Events of one rule in all samples, joined from its events and the clusterings in the samples of each parse."""
-    parses = tuple(events for events, _ in parse_events)
-    rows: dict[EventKey, int] = {}
-    for events in parses:
-        for key in events.keys:
-            rows.setdefault(EventKey(key), len(rows))
-    ways_in_samples: Bytes = np.zeros((len(rows), int(counts.sum())), np.uint8)
-    one_best: Bools = np.zeros(len(rows), np.bool_)
-    for events in parses:
-        parse_rows = np.array([rows[EventKey(key)] for key in events.keys], np.int64)
-        ways_in_samples[np.ix_(parse_rows, events.samples)] = events.hits
-        if events.parse == 0:
-            one_best[parse_rows] = events.one_best
-    hits, ways = hits_and_ways(ways_in_samples)
+def united(of_parses: Sequence[Sequence[DocumentEvents]]) -> list[DocumentEvents]:
+    """Events of a document by rule, united from those of its parses, which are true in different samples."""
+    if len(of_parses) == 1 and all(not events.parse and events.n_drawn == events.n_samples for events in of_parses[0]):
+        return [*of_parses[0]]
+    by_rule: dict[str, list[DocumentEvents]] = {}
+    for events in (events for of_parse in of_parses for events in of_parse):
+        by_rule.setdefault(events.event, []).append(events)
+    return [_united(parts) for parts in by_rule.values()]
+
+
+def _united(parts: Sequence[DocumentEvents]) -> DocumentEvents:
+    """Events of one rule; the one best is that of the first parse."""
+    first = parts[0]
+    keys = tuple(dict.fromkeys(key for part in parts for key in part.keys))
+    ways: Bytes = np.zeros((len(keys), first.n_samples), np.uint8)
+    one_best: Bools = np.zeros(len(keys), np.bool_)
+    for part in parts:
+        rows = [keys.index(key) for key in part.keys]
+        ways[rows] |= part.hits if part.ways is None else part.ways
+        if part.parse == 0:
+            one_best[rows] = part.one_best
+    hits, ways_or_none = hits_and_ways(ways)
     reasons = {}
-    for (key, row), n_hits in zip(rows.items(), np.count_nonzero(hits, axis=1).tolist(), strict=True):
-        if 0 < n_hits < hits.shape[1]:
-            with_key = [
-                (events.parse, events.matches, events.hits[events.keys.index(key)], labels)
-                for events, labels in parse_events
-                if key in events.keys and events.samples.size
-            ]
-            reasons[row] = Reasons.of_parses(key, hits.shape[1] - n_hits, with_key)
-    event = parses[0].matches.event
-    return DocumentEvents(doc_id, date, tuple(rows), hits, one_best, event, parses, counts, reasons, ways)
+    for row, (key, n) in enumerate(zip(keys, np.count_nonzero(hits, axis=1).tolist(), strict=True)):
+        if 0 < n < first.n_samples:
+            of_parts = [part.reasons.get(part.keys.index(key)) for part in parts if key in part.keys]
+            reasons[row] = Reasons.united([each for each in of_parts if each is not None], first.n_samples - n)
+    document = first.doc_id, first.date, keys, hits, one_best, first.event
+    return DocumentEvents(*document, parts=tuple(parts), reasons=reasons, ways=ways_or_none)
 
 
 def hits_and_ways(ways: Bytes) -> tuple[Bytes, Bytes | None]:
@@ -232,7 +251,7 @@ def _union(name: str, rows: Sequence[tuple[str, list[UnionMember]]], document: D
     """Events of the outcomes with one name, whose keys are the patterns of actors."""
     ways: Bytes = np.zeros((len(rows), document.n_samples), np.uint8)
     one_best: Bools = np.zeros(len(rows), np.bool_)
-    parses: dict[int, ParseEvents] = {}
+    parses: dict[int, DocumentEvents] = {}
     for e, (_, members) in enumerate(rows):
         for events, member_rows in members:
             in_ways = events.hits if events.ways is None else events.ways
@@ -242,8 +261,7 @@ def _union(name: str, rows: Sequence[tuple[str, list[UnionMember]]], document: D
     hits, ways_or_none = hits_and_ways(ways)
     return DocumentEvents(
         *(document.doc_id, document.date, tuple(EventKey.of(actors) for actors, _ in rows), hits, one_best, name),
-        parses=tuple(each for _, each in sorted(parses.items())),
-        parse_counts=document.parse_counts,
+        parts=tuple(each for _, each in sorted(parses.items())),
         ways=ways_or_none,
         members=tuple(tuple(members) for _, members in rows),
     )
@@ -289,11 +307,15 @@ class RuleFinder:
         """Events of the rules in one document, followed by its outcomes."""
         try:
             recalibrated = recalibration.for_scores(batch.metadata(row))
-            posterior = DocumentPosterior.of_row(batch, row, recalibrated)
-            if not self.has_coreference:
-                posterior = posterior.without_coreference()
-            date = batch.dates[row].item()
-            of_rules = evaluate_document(posterior, matches.parses, date, n_samples=self.n_samples, seed=self.seed)
+            of_parses: list[list[DocumentEvents]] = []
+            for parse, of_parse in sorted(matches.parses.items()):
+                posterior = DocumentPosterior.of_row(batch, row + parse, recalibrated)
+                if not self.has_coreference:
+                    posterior = posterior.without_coreference()
+                sampling = {"n_samples": self.n_samples, "seed": self.seed}
+                date = batch.dates[row].item()
+                of_parses.append(evaluate_document(posterior, of_parse, date, parse=parse, **sampling))
+            of_rules = united(of_parses)
             return of_rules + outcome_events(of_rules, self.outcomes, self.screen.lexicon.kinds)
         except Exception as error:
             error.add_note(f"while counting {batch.place(row)}")
@@ -320,7 +342,7 @@ class PredicateFinder:
 
     def match(self, batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
         """Empty matches of all documents, because a predicate sees each; and faults of those with several parses."""
-        counts = {row: batch.n_parses(row) for row in range(len(batch))}
+        counts = {row: len(batch.parses(row)) for row in batch.firsts.tolist()}
         rule = "parses must be one for a predicate, which is called with one clustering of the mentions"
         faults = {row: Fault(f"{rule}, got {n}") for row, n in counts.items() if n > 1}
         return {row: DocumentMatches() for row in counts}, faults
@@ -335,7 +357,7 @@ class PredicateFinder:
         """Events of one document; ParameterError if the predicate returns anything but booleans or numbers."""
         document, recalibrated = batch.document(row), recalibration.for_scores(batch.metadata(row))
         posterior = DocumentPosterior.of(document, recalibrated)
-        samples = posterior.sample(n_samples=self.n_samples, seed=self.seed).of_parse(0)
+        samples = posterior.sample(n_samples=self.n_samples, seed=self.seed)
         sampled = self._predicate_values(document, samples.labels.T)
         best = self._predicate_values(document, samples.likeliest[None, :])
         names = sorted({*sampled, *best})

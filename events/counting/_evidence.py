@@ -13,11 +13,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 
-from corefsample._arrays import Ints, Ints32
+from corefsample._arrays import Ints32
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from events.counting import _document_events
-from events.counting._document_events import DocumentEvents, ParseEvents, UnionMember
+from events.counting._document_events import DocumentEvents, UnionMember
 from events.counting._reasons import SEVERAL
 from events.counting._tables import rows_schema
 from events.lexicon._content import OF
@@ -28,11 +27,9 @@ UNSETTLED = "conditioned samples did not settle"
 _NOBODY = {ABSENT: "-", DEFAULT: "(default)"}  # text in place of a mention
 _LONGEST_MENTION = 12  # longest text of a mention, in tokens
 MOST_MENTIONS = 8  # number of mentions (or other items) that a row lists, the likeliest first
-_LEAVES = frozenset(["punct", "case", "det", "cc", "mark"])  # labels that are left out of a trigger's analysis
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
-_TriggerParse = tuple[int, str, float, float]  # trigger, words, share of the samples, probability
 _Reason = tuple[str, float, list[tuple[int, float]]]  # name, share of the samples, mentions with their shares
 
 
@@ -65,7 +62,7 @@ class EvidenceRow:
         (one per role, -1 for no mention), probability], ``descriptions`` [mention, code, [first token, end] of its
         name, probability], ``reasons`` [name, share, [mention, share] of the other actors].
         With several parses, mentions are those of the first parse, -1 if the first parse has no mention with these
-        words, and ``parses`` are [token of the trigger, words, share, probability].
+        words.
     reasons
         Reasons why the event is not true in the other samples, by share; the shares add up to 1 - P. "another actor":
         the role's entity names other actors only; "no actor": it names no actor; "several actors": it names other
@@ -75,18 +72,8 @@ class EvidenceRow:
         How the roles are filled: "named" in the text, by a "default" actor, because a class noun "stands for" an actor,
         or "both" (in several of these ways); empty if the event has no actor. Tables have this column only if a rule
         has default actors.
-    n_parses
-        Number of the document's parses. Tables have this column and the following ones only if some document has
-        several parses.
-    parse_variance, coreference_variance
-        Components of the variance P (1 - P): the variance of P(event | parse) over the parses, and the mean variance
-        given the parse (see `variance_components`).
     parses
-        The likeliest parses (at most eight) that make the event, "2: 0.950 of 0.100": number of the parse,
-        P(event | parse), share of the samples with this parse.
-    trigger_parses
-        The most frequent analyses of each trigger in the parses (at most eight): labels and words that depend on the
-        trigger, share of the samples, and P(event) given this analysis.
+        Number of the document's parses in which the event is true in some sample.
     """
 
     doc_id: str
@@ -104,22 +91,15 @@ class EvidenceRow:
     excluded: str = ""
     reasons: str = ""
     filled: str = ""
-    n_parses: int = 1
-    parse_variance: float = 0.0
-    coreference_variance: float = 0.0
-    parses: str = ""
-    trigger_parses: str = ""
+    parses: int = 1
 
 
-_OF_PARSES = ("n_parses", "parse_variance", "coreference_variance", "parses", "trigger_parses")
-
-
-def evidence_schema(roles: Sequence[str], *, parses: bool = False, defaults: bool = False) -> pa.Schema:
+def evidence_schema(roles: Sequence[str], *, defaults: bool = False) -> pa.Schema:
     """Schema of the table of evidence, whose columns of roles are `roles`.
 
-    `parses` adds the columns about parses, and `defaults` the column `filled`; by default the table has neither.
+    `defaults` adds the column `filled`; by default the table has none.
     """
-    return rows_schema(EvidenceRow, roles, (*(() if defaults else ("filled",)), *(() if parses else _OF_PARSES)))
+    return rows_schema(EvidenceRow, roles, () if defaults else ("filled",))
 
 
 class ParsedMentions(NamedTuple):
@@ -155,7 +135,7 @@ class DocumentEvidence:
     @classmethod
     def of(cls, batch: DocumentBatch, row: int, rule_events: Sequence[DocumentEvents], period: str) -> Self:
         """Make the evidence of one document of a batch."""
-        parses = [ParsedMentions(rows.tokens(r), rows.spans(r)) for _, rows, r in batch.rows_of_parses(row)]
+        parses = [ParsedMentions(batch.tokens(r), batch.spans(r)) for r in batch.parses(row)]
         return cls(rule_events, period, parses)
 
     def rows(self) -> list[EvidenceRow]:
@@ -252,7 +232,6 @@ class _Sources:
 
     def __init__(self, evidence: DocumentEvidence, events: DocumentEvents, of_rules: Mapping[str, _Sources]) -> None:
         self._evidence, self._events, self._of_rules = evidence, events, of_rules
-        self._drawn = [each for each in events.parses if each.samples.size]
         self._descriptions = [] if events.members else self._described()
         self._errors, self._excluded = events.mc_errors.tolist(), self._excluded_triggers()
 
@@ -269,8 +248,6 @@ class _Sources:
             "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
         }
         probability = float(events.probabilities[index])
-        # With one parse, coreference contributes all variance.
-        variance: dict[str, Any] = {"coreference_variance": probability * (1.0 - probability)}
         texts: dict[str, Any] = dict.fromkeys(("sentences", "role_mentions", "actor_mentions"), "")
         remarks: list[str] = []
         if evidence.parses[0].tokens is not None:
@@ -285,9 +262,6 @@ class _Sources:
                     ),
                     "actor_mentions": SEPARATOR.join(dict.fromkeys(mentions)),
                 }
-            if events.n_parses > 1:
-                places["parses"] = self._trigger_parses(index, sorted({trigger for trigger, _, _ in instances}))
-                variance = self._about_parses(index, places["parses"])
         if not events.is_settled:
             remarks.append(UNSETTLED)
         return EvidenceRow(
@@ -304,7 +278,7 @@ class _Sources:
             excluded=self._excluded,
             reasons=SEPARATOR.join(remarks),
             filled=events.filled(index),
-            **variance,
+            parses=max(1, len(events.parses_with(index))),
         )
 
     def _reason_text(self, name: str, share: float, other_actors: list[tuple[int, float]]) -> str:
@@ -318,6 +292,7 @@ class _Sources:
         for parse_events in (parse for rule in rules for parse in rule.parses):
             tokens = self._evidence.parses[parse_events.parse].tokens
             assert tokens is not None  # rules need them
+            assert parse_events.matches is not None  # of one parse
             for trigger in parse_events.matches.excluded:
                 texts[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
         return SEPARATOR.join(texts)
@@ -325,8 +300,9 @@ class _Sources:
     def _described(self) -> list[_Description]:
         """Descriptions that belong to an entity of some event, the likeliest first."""
         hits = Counter[tuple[int, str, int, int]]()
-        for parse_events in self._drawn:
+        for parse_events in self._events.parses:
             matches, counts = parse_events.matches, parse_events.description_hits.tolist()
+            assert matches is not None  # of one parse
             mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
             for d in np.flatnonzero(parse_events.description_hits).tolist():
                 first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
@@ -366,10 +342,11 @@ class _Sources:
     def _of_rule(self, index: int) -> tuple[list[_Instance], list[_Description]]:
         key = self._events.keys[index]
         counts_by_instance = Counter[tuple[int, tuple[int, ...]]]()
-        for parse_events in self._drawn:
+        for parse_events in self._events.parses:
             if key not in parse_events.keys:
                 continue
             counts, matches = parse_events.instance_hits[:, parse_events.keys.index(key)], parse_events.matches
+            assert matches is not None  # of one parse
             for t in np.flatnonzero(counts).tolist():
                 mentions = tuple(
                     ABSENT if m == DEFAULT and code == NO_ACTOR else self._evidence.number(parse_events.parse, m)
@@ -394,58 +371,6 @@ class _Sources:
             mentions[self._evidence.number(parse, m)] += n
         other_actors = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
         return [(name, n / n_samples, other_actors if name == SEVERAL else []) for name, n in reasons.shares()]
-
-    @cached_property
-    def _hits(self) -> dict[int, Ints]:
-        """Number of samples of each parse in which each event is true, int64 (n_keys,), by the number of the parse."""
-        return {each.parse: np.count_nonzero(self._events.hits[:, each.samples], axis=1) for each in self._drawn}
-
-    @cached_property
-    def _components(self) -> _document_events.VarianceComponents:
-        return _document_events.variance_components(self._events)
-
-    def _about_parses(self, index: int, trigger_parses: Sequence[_TriggerParse]) -> dict[str, Any]:
-        """Columns about parses in the row of one event; parses with the event in most samples are listed first."""
-        parse_texts = []
-        for parse_events in self._drawn:
-            parse, n = parse_events.parse, parse_events.samples.size
-            n_hits = int(self._hits[parse][index])
-            if n_hits:
-                text = f"{parse}: {n_hits / n:.3f} of {n / self._events.n_samples:.3f}"
-                parse_texts.append((-n_hits, parse, text))
-        written = self._evidence.tokens.written
-        return {
-            "n_parses": len(self._evidence.parses),
-            "parse_variance": float(self._components.parse[index]),
-            "coreference_variance": float(self._components.coreference[index]),
-            "parses": SEPARATOR.join(text for _, _, text in sorted(parse_texts)[:MOST_MENTIONS]),
-            "trigger_parses": SEPARATOR.join(
-                f"{written[trigger]} [{trigger}] {words or 'alone'}: {share:.3f}, P {probability:.3f}"
-                for trigger, words, share, probability in trigger_parses
-            ),
-        }
-
-    def _trigger_parses(self, index: int, triggers: Sequence[int]) -> list[_TriggerParse]:
-        """Analyses of triggers: token, dependent words, share of the samples, and P(event) given these words."""
-        counts, n_samples = self._events.parse_counts, self._events.n_samples
-        assert counts is not None  # of a document with several parses
-        listed = []
-        for trigger in triggers:
-            sizes, hits = Counter[str](), Counter[str]()
-            for k in np.flatnonzero(counts).tolist():
-                words = _arcs(self._evidence.parses[k].tokens, trigger)
-                sizes[words] += int(counts[k])
-                hits[words] += int(self._hits[k][index]) if k in self._hits else 0
-            for words, size in sizes.most_common(MOST_MENTIONS):
-                listed.append((trigger, words, size / n_samples, hits[words] / size))
-        return listed
-
-
-def _arcs(tokens: Tokens | None, trigger: int) -> str:
-    """Text of the words that depend on a trigger, with their labels, in the order of the text."""
-    assert tokens is not None  # documents with several parses have tokens
-    below = np.flatnonzero(tokens.head == trigger).tolist()
-    return ", ".join(f"{tokens.dep[t]} {tokens.written[t]}" for t in below if tokens.dep[t] not in _LEAVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,10 +414,11 @@ class _InParse(NamedTuple):
     frame: str
 
 
-def _in_parse(events: ParseEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
+def _in_parse(events: DocumentEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
     """Hits of one parse by trigger and event; of several instances, the one that is true in most samples."""
     hits_by_trigger: dict[tuple[int, tuple[str, ...]], _InParse] = {}
     matches, keys = events.matches, events.keys
+    assert matches is not None  # of one parse
     instances, triggers = matches.instances.tolist(), matches.triggers.tolist()
     by_default = matches.by_default
     for t, k in np.argwhere(events.instance_hits).tolist():

@@ -45,28 +45,31 @@ class Reasons:
         return sorted((item for item in named if item[1]), key=lambda item: -item[1])
 
     @classmethod
-    def of_parses(
-        cls, key: tuple[str, ...], n_without: int, parses: Sequence[tuple[int, MentionMatches, Bytes, Ints32]]
-    ) -> Self:
-        """Make the reasons of one event.
+    def of(cls, key: tuple[str, ...], parse: int, matches: MentionMatches, hits: Bytes, labels: Ints32) -> Self:
+        """Make the reasons of one event in the samples of one parse.
 
         Parameters
         ----------
         key
             Codes of the event's actors, one for each role.
-        n_without
-            Number of samples without the event. Those in none of `parses` have the reason "no event in the parse".
-        parses
-            The parses in which the event is possible and that some sample has, each as its number, the matches of the
-            rule, uint8 (n,) that is not 0 for samples with the event, and the clusterings, int32 (n_mentions, n).
+        parse
+            Number of the parse.
+        matches
+            Matches of the rule in this parse, in which the event is possible.
+        hits
+            uint8 (n,): not 0 for samples in which the event is true.
+        labels
+            int32 (n_mentions, n): clustering in each sample.
         """
-        counts, other_actors = np.zeros(len(REASONS), np.int64), list[tuple[int, int, int]]()
-        for parse, matches, hits, labels in parses:
-            in_parse, mentions = _in_parse(matches, key, hits, labels)
-            counts[: len(in_parse)] += in_parse
-            other_actors += [(parse, *item) for item in mentions.items()]
+        counts, mentions = _in_parse(matches, key, hits, labels)
+        return cls(np.append(counts, 0), tuple((parse, *item) for item in mentions.items()))
+
+    @classmethod
+    def united(cls, parts: Sequence[Reasons], n_without: int) -> Self:
+        """Reasons of an event of several parses; samples without it that have none have "no event in the parse"."""
+        counts: Ints = sum((part.counts for part in parts), np.zeros(len(REASONS), np.int64))
         counts[-1] = n_without - counts.sum()
-        return cls(counts, tuple(other_actors))
+        return cls(counts, tuple(mention for part in parts for mention in part.other_actors))
 
 
 def _in_parse(

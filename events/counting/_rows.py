@@ -50,7 +50,7 @@ class TableRows:
     """
 
     def __init__(self, roles: Sequence[str], folder: Path | None) -> None:
-        schema = evidence_schema(roles, parses=True, defaults=True)
+        schema = evidence_schema(roles, defaults=True)
         self.evidence = SortedRows("evidence", schema, (*_BY_DOCUMENT, "event", *roles), _EVIDENCE_BATCH, folder)
         self.events = SortedRows(
             "events", rows_schema(EventRow, roles), (*_BY_DOCUMENT, "token", "event", *roles), _EVENT_BATCH, folder
@@ -140,7 +140,11 @@ def document_rows(
     events_of
         Events of each document that was sampled, one result per rule, by row.
     """
-    n = len(batch)
+    firsts = batch.firsts
+    batch, n = batch.usual_parses(), len(firsts)
+    periods = [periods[row] for row in firsts.tolist()]
+    matches = {d: matches[row] for d, row in enumerate(firsts.tolist())}
+    events_of = {d: events_of[row] for d, row in enumerate(firsts.tolist()) if row in events_of}
     sampled, any_share = np.zeros(n, np.bool_), np.zeros(n)
     lengths = np.zeros(n, np.int64)  # of the lists of each document
     names: list[str] = []
@@ -363,9 +367,10 @@ class CountedIds:
 
     def add(self, batch: DocumentBatch) -> None:
         """Add the documents of a batch."""
-        digests = [id_digest(doc_id) for doc_id in batch.doc_ids]
+        firsts = batch.firsts.tolist()
+        digests = [id_digest(batch.doc_ids[row]) for row in firsts]
         self._digests += b"".join(digests)
-        self.numbers.extend(batch.places)
+        self.numbers.extend(batch.places[row] for row in firsts)
         if self._known is not None:
             self._known.update(digests)
 

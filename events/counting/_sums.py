@@ -126,8 +126,8 @@ class MergedActors:
         """Add one document, given its events by each rule."""
         by_parse: dict[int, tuple[Conditioned, Ints32, int]] = {}  # the same for all rules
         for parse in (parse for events in rule_events for parse in events.parses):
-            if parse.conditioned is not None and parse.matches.naming is not None:
-                by_parse[parse.parse] = parse.conditioned, parse.matches.naming, parse.samples.size
+            if parse.conditioned is not None and parse.matches is not None and parse.matches.naming is not None:
+                by_parse[parse.parse] = parse.conditioned, parse.matches.naming, parse.n_drawn
         self._add(batch, row, by_parse)
 
     def add_document(
@@ -140,18 +140,19 @@ class MergedActors:
         InputError
             If the labels of the document fit no scheme; the document is then not added.
         """
-        samples = DocumentPosterior.of_row(batch, row).sample(n_samples=n_samples)
         by_parse: dict[int, tuple[Conditioned, Ints32, int]] = {}
-        for parse, (_, rows, row_in_parse) in enumerate(batch.rows_of_parses(row)):
-            tokens = rows.tokens(row_in_parse)
+        for parse, r in enumerate(batch.parses(row)):
+            tokens = batch.tokens(r)
             assert tokens is not None
-            pairs, naming = distinct_actors(tokens, rows.spans(row_in_parse), lexicon, batch.dates[row].item(), scheme)
-            n = int(samples.parse_counts[parse])
-            if n and len(naming):
-                conditioned = Conditioned(np.zeros(0, np.int64), WAYS[0])  # without a pair there is nothing to draw
-                if len(pairs):
-                    conditioned = samples.of_parse(parse, int(pairs.max()) + 1, pairs).conditioned or conditioned
-                by_parse[parse] = conditioned, naming, n
+            pairs, naming = distinct_actors(tokens, batch.spans(r), lexicon, batch.dates[row].item(), scheme)
+            if len(naming):
+                n_mentions = int(pairs.max(initial=-1)) + 1
+                posterior, apart = DocumentPosterior.of_row(batch, r), pairs if len(pairs) else None
+                drawn = posterior.sample(n_samples=n_samples, n_mentions=n_mentions, apart=apart)
+                if drawn.samples.size:
+                    # Without a pair there is nothing to condition.
+                    conditioned = drawn.conditioned or Conditioned(np.zeros(0, np.int64), WAYS[0])
+                    by_parse[parse] = conditioned, naming, drawn.samples.size
         self._add(batch, row, by_parse)
 
     def _add(self, batch: DocumentBatch, row: int, by_parse: Mapping[int, tuple[Conditioned, Ints32, int]]) -> None:
@@ -162,11 +163,10 @@ class MergedActors:
         self.ways[way] += 1
         if way == WAYS[-1]:
             self._add_unsettled([batch.doc_ids[row]])
-        parses = batch.rows_of_parses(row)
         # Number of samples with a mention, and of those in which it is merged, by the token span of the mention.
         counts: dict[tuple[int, int], tuple[int, int]] = {}
         for parse, (conditioned, naming, n) in by_parse.items():
-            spans, clashes = parses[parse][1].spans(parses[parse][2])[naming].tolist(), conditioned.n_clashes.tolist()
+            spans, clashes = batch.spans(row + parse)[naming].tolist(), conditioned.n_clashes.tolist()
             for mention, (start, end, _) in zip(naming.tolist(), spans, strict=True):
                 n_before, n_merged = counts.get((start, end), (0, 0))
                 # Later mentions, which are not drawn, are in no pair.
@@ -179,7 +179,7 @@ class MergedActors:
             if n_merged and (len(self.worst) < _WORST or -n_merged / n <= self.worst[-1][0]):
                 worst.append((-n_merged / n, str(batch.dates[row]), batch.doc_ids[row], start, end))
         if worst:
-            tokens = parses[0][1].tokens(parses[0][2])
+            tokens = batch.tokens(row)
             assert tokens is not None  # rules need them
             texts = [" ".join(tokens.text[start : min(end, start + _LONGEST)]) for *_, start, end in worst]
             self._add_worst([(*each, text) for each, text in zip(worst, texts, strict=True)])
@@ -296,9 +296,9 @@ class CountedEvents:
         if outlier is not None:
             raise self._outlying(str(batch.dates[outlier]), batch.place(outlier))
         for tally in self.tallies.values():
-            tally.add_documents(numbers)
+            tally.add_documents(numbers[batch.firsts])
         self.ids.add(batch)
-        self.n_several_parses += 0 if batch.parses is None else int((batch.parses.counts > 1).sum())
+        self.n_several_parses += int((np.diff([*batch.firsts, len(batch)]) > 1).sum())
         dated = np.flatnonzero(numbers != NO_PERIOD)
         if len(dated):
             rows = [int(dated[choose(batch.dates[dated])]) for choose in (np.argmin, np.argmax)]
@@ -334,8 +334,8 @@ class CountedEvents:
         for row, rule_events in events_of.items():
             self.n_sampled += 1
             self.merged_actors.add(batch, row, rule_events)
-            first_parses = (events.parses[0] for events in rule_events if events.parses)
-            self.n_ambiguous += max((parse.matches.n_ambiguous for parse in first_parses), default=0)
+            of_rules = (events.parses[0].matches for events in rule_events if events.parses)
+            self.n_ambiguous += max((each.n_ambiguous for each in of_rules if each is not None), default=0)
             for events in rule_events:
                 self.tallies[events.event].add_events(events, periods[row].number)
             if any(events.n_hits.any() for events in rule_events):
@@ -348,7 +348,8 @@ class CountedEvents:
             for table, rows in ((self.rows.evidence, evidence), (self.rows.events, trigger_rows)):
                 table.add(rows_batch(table.schema, rows, self._settings.columns, self.roles))
             if self._folder is not None:
-                self.rows.documents.add(batch.take(rows_with_events).table)
+                documents = np.searchsorted(batch.firsts, rows_with_events)
+                self.rows.documents.add(batch.usual_parses().take(documents).table)
 
     def merge(self, other: CountedEvents, *, distinct: bool = False) -> None:
         """Add the documents of other counts of the same events.
@@ -497,7 +498,7 @@ class CountedEvents:
     @property
     def evidence_schema(self) -> pa.Schema:
         """Schema of `evidence`."""
-        return evidence_schema(self.roles, parses=self.n_several_parses > 0, defaults=self._settings.has_defaults)
+        return evidence_schema(self.roles, defaults=self._settings.has_defaults)
 
     def events(self) -> pd.DataFrame:
         """Table of triggers, one row for each trigger and actor: see `events.counting._evidence.EventRow`.

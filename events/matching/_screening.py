@@ -142,34 +142,29 @@ class Screen:
         Returns
         -------
         matches
-            Matches in each valid document, by the row of the document.
+            Matches in each valid document, by the first row of the document.
         reasons
-            Faults of the documents that have a parse which cannot be read, by the row of the document.
+            Faults of the documents that have a parse which cannot be read, by the first row of the document.
         """
-        parses, first_parses = batch, np.arange(len(batch))
-        if batch.parses is not None:
-            parses, first_parses = batch.parses.batch, batch.parses.firsts
-        document_rows = np.searchsorted(first_parses, np.arange(len(parses)), side="right") - 1
-        misfits = _bits_of(parses, self._misfits.flags(parses, "dep"))
+        firsts = batch.firsts
+        first_rows = np.repeat(firsts, np.diff([*firsts, len(batch)]))
+        misfits = _bits_of(batch, self._misfits.flags(batch, "dep"))
         unreadable = np.all([misfits & 1 << i != 0 for i in range(len(self._schemes))], axis=0)
-        triggers, has_name, promising = self._promising(parses)
-        flags = zip(_any(triggers, first_parses), _any(has_name, first_parses), strict=True)
-        matches = {row: DocumentMatches(*document_flags) for row, document_flags in enumerate(flags)}
+        triggers, has_name, promising = self._promising(batch)
+        flags = zip(firsts.tolist(), _any(triggers, firsts), _any(has_name, firsts), strict=True)
+        matches = {row: DocumentMatches(has_trigger, is_named) for row, has_trigger, is_named in flags}
         reasons: dict[int, Fault] = {}
-        for parse_row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
-            row = int(document_rows[parse_row])
-            parse = parse_row - int(first_parses[row])
-            promising_rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[parse_row]]
+        for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
+            first = int(first_rows[row])
+            promising_rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]]
             try:
-                scheme = self.scheme_of(batch, row, parses, parse_row)
-                parse_matches = self._match(parses, parse_row, promising_rules or self._rules, scheme)
+                rule_matches = self._match(batch, row, promising_rules or self._rules, self.scheme_of(batch, row))
             except InputError as error:
-                prefix = f"parses[{parse}]: " if batch.n_parses(row) > 1 else ""
-                reasons.setdefault(row, Fault(f"{prefix}{error.message}", error.hint))
-                matches.pop(row, None)
+                reasons.setdefault(first, Fault(error.message, error.hint))
+                matches.pop(first, None)
                 continue
-            if row not in reasons:
-                matches[row].add(parse, parse_matches)
+            if first not in reasons:
+                matches[first].add(row - first, rule_matches)
         return matches, reasons
 
     def _promising(self, batch: DocumentBatch) -> tuple[Bools, Bools, list[Bools]]:
@@ -191,14 +186,14 @@ class Screen:
             promising_by_rule.append(is_promising)
         return frame_bits != 0, has_name, promising_by_rule
 
-    def scheme_of(self, batch: DocumentBatch, row: int, parses: DocumentBatch, parse_row: int) -> str | None:
-        """Scheme by which a parse is read; None if its labels fit one scheme only, or the scheme stays undecided.
+    def scheme_of(self, batch: DocumentBatch, row: int) -> str | None:
+        """Scheme by which the parse of a row is read; None if its labels fit one scheme only, or if it is undecided.
 
         If the labels fit several schemes, the scheme that the document declares or the scheme of its file is used.
         """
         if self._scheme is not None:
             return self._scheme
-        tokens = parses.tokens(parse_row)
+        tokens = batch.tokens(row)
         if tokens is None or not SchemeChoice.is_open(tokens.dep):
             return None
         declared = SchemeChoice.declared(batch.metadata(row), tokens.dep)

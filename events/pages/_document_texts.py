@@ -12,7 +12,7 @@ new       for each mention: probability of NEW, in thousandths
 best      for each mention: its likeliest antecedent, -1 for NEW
 about     names and values of the document's metadata, without the fingerprint of its recalibration
 left_out  kind and text of what stands before the first sentence: datelines, credits, notes
-events    by number of the actor: instances, descriptions, reasons, and parses at the triggers, as in `places`
+events    by number of the actor: instances, descriptions and reasons, as in `places`
 ===== ====================================================================================================
 """
 
@@ -128,7 +128,7 @@ def named_places(text: str) -> dict[str, Any]:
     Its numbers are those of tokens and mentions, of which -1 stands for a role that nothing fills.
     """
     places = json.loads(text)
-    fields: dict[str, list[dict[str, Any]]] = {
+    return {
         "instances": [
             {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
             for trigger, mentions, p in places["instances"]
@@ -142,12 +142,6 @@ def named_places(text: str) -> dict[str, Any]:
             for name, p, others in places["reasons"]
         ],
     }
-    if places.get("parses") is not None:
-        fields["parses"] = [
-            {"trigger": trigger, "text": text, "share": _thousandths(share), "p": _thousandths(p)}
-            for trigger, text, share, p in places["parses"]
-        ]
-    return fields
 
 
 def _entities(labels: Sequence[int]) -> list[int]:
@@ -307,7 +301,7 @@ def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None)
     marks = ((), None) if definitions is None else (definitions.rules, definitions.lexicon)
     left = None if doc_ids is None else set(doc_ids)
     for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
-        for batch in DocumentStream(path, on_rejected=_ignored, parses=True):
+        for batch in (read.usual_parses() for read in DocumentStream(path, on_rejected=_ignored, parses=True)):
             if left is not None and left.isdisjoint(batch.doc_ids):
                 continue
             for row, doc_id in enumerate(batch.doc_ids):

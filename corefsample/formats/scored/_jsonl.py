@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import msgspec
 
 from corefsample._checks import non_finite, shown
-from corefsample.documents._batch import PARSES_VERSION, VERSION, DocumentBatch, to_json
-from corefsample.documents._faults import Fault, Rejected, missing_field
+from corefsample.documents._batch import VERSION, DocumentBatch, to_json
+from corefsample.documents._faults import Fault, Rejected, missing_field, version_fault
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import ParameterHint
 from corefsample.files._atomic import open_output
@@ -30,6 +30,8 @@ _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "version": _ANY,
     "doc_id": msgspec.json.Decoder(str),
     "date": msgspec.json.Decoder(str | None),
+    "parse": msgspec.json.Decoder(Int32 | None),
+    "samples": msgspec.json.Decoder(tuple[Int32, Int32] | None),
     "mentions": msgspec.json.Decoder(list[tuple[Int32, Int32, Int32]]),
     "antecedents": msgspec.json.Decoder(list[list[Int32]]),
     "scores": msgspec.json.Decoder(list[list[float]]),
@@ -37,20 +39,7 @@ _FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
     "gold": msgspec.json.Decoder(list[int | str | None] | None),
 }
 
-_PARSES_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
-    **{name: _FIELDS[name] for name in ("version", "doc_id", "date")},
-    "tokens": _OBJECT,
-    "parses": msgspec.json.Decoder(list[msgspec.Raw]),
-}
-
-_PARSE_FIELDS: dict[str, msgspec.json.Decoder[Any]] = {
-    "weight": msgspec.json.Decoder(float),
-    "tokens": _OBJECT,
-    **{name: _FIELDS[name] for name in ("mentions", "antecedents", "scores", "gold")},
-}
-
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
-_REQUIRED_OF_PARSES = ("doc_id", "tokens", "parses")
 _STRINGS = msgspec.json.Decoder(list[str])
 _INTEGERS = msgspec.json.Decoder(list[Int32])
 _ANY_LIST = msgspec.json.Decoder(list[Any])
@@ -73,28 +62,41 @@ class JsonLinesReader(LineReader):
     """Stream of batches from one file of JSON Lines."""
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """Yield batches of up to `size` documents, fewer if they are long, with the lines that are no documents."""
+        """Yield batches of up to `size` documents, fewer if they are long, with the lines that are no documents.
+
+        The parses of a document are in one batch.
+        """
         rows: list[dict[str, Any]] = []
         line_numbers: list[int] = []
         rejected: list[Rejected] = []
         n_bytes = 0
+        is_full = False
         for number, line, is_complete in self.byte_lines():
             if is_complete and not line.strip():
                 continue
+            row: dict[str, Any] = {}
+            broken: list[Rejected] = []
             try:
                 if not is_complete:
                     message, raised_by = too_long()
                     raise _FaultError(message, hint=raised_by)
-                rows.append(_decoded(line, is_first=number == 1))
-                line_numbers.append(number)
+                row = _decoded(line, is_first=number == 1)
             except _FaultError as error:
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 reason, hint = error.fault
-                rejected.append(Rejected(self.path, "line", number, error.doc_id, reason, text, hint))
-            n_bytes += len(line)
-            if len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES:
+                broken = [Rejected(self.path, "line", number, error.doc_id, reason, text, hint)]
+            if is_full and row.get("doc_id") != rows[-1]["doc_id"]:
                 yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
                 rows, line_numbers, rejected, n_bytes = [], [], [], 0
+            rejected += broken
+            if not broken:
+                rows.append(row)
+                line_numbers.append(number)
+            n_bytes += len(line)
+            is_full = len(rows) + len(rejected) >= size or n_bytes >= _BATCH_BYTES
+            if is_full and not (rows and rows[-1]["samples"]):  # whose document may have more parses
+                yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
+                rows, line_numbers, rejected, n_bytes, is_full = [], [], [], 0, False
         yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
 
 
@@ -105,8 +107,7 @@ def json_lines_writer(path: str, *, gzipped: bool) -> Iterator[Callable[[Documen
 
     def write(batch: DocumentBatch) -> None:
         for row in range(len(batch)):
-            record = to_json(batch.table, row) if batch.parses is None else batch.to_json(row)
-            stream.write(encoder.encode(record) + b"\n")
+            stream.write(encoder.encode(to_json(batch.table, row)) + b"\n")
 
     with open_output(path, gzipped=gzipped) as stream:
         yield write
@@ -123,69 +124,28 @@ def _decoded(line: bytes, *, is_first: bool) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(line, error, is_first=is_first) from None
     doc_id = _known_id(raw)
-    has_parses = _version(raw, doc_id) == PARSES_VERSION
-    decoders, required = (_PARSES_FIELDS, _REQUIRED_OF_PARSES) if has_parses else (_FIELDS, _REQUIRED)
-    _require_distinct_keys(line, raw, doc_id, decoders)
+    version = _typed("version", _ANY, raw["version"], doc_id) if "version" in raw else None
+    if version not in (None, VERSION) or isinstance(version, bool):
+        fault = version_fault(version)
+        raise _FaultError(fault.reason, doc_id, fault.hint)
+    _require_distinct_keys(line, raw, doc_id, _FIELDS)
     tokens = bytes(raw.get("tokens", b""))
-    row = _fields(raw, decoders, required, doc_id)
+    row = _fields(raw, doc_id)
     if row["tokens"] is not None:
         _require_distinct_keys(tokens, row["tokens"], doc_id, TOKEN_COLUMNS)
     row["metadata"] = _metadata(line, raw)
-    if has_parses:
-        return _with_parses(row, doc_id)
     if row["tokens"] is not None:
         row["tokens"], row["tokens_extra"] = _tokens(row["tokens"], doc_id)
     return row
 
 
-def _version(raw: Mapping[str, msgspec.Raw], doc_id: str) -> int:
-    version = _typed("version", _ANY, raw["version"], doc_id) if "version" in raw else None
-    if version not in (None, VERSION, PARSES_VERSION) or isinstance(version, bool):
-        raise _FaultError(f"version must be {VERSION} or {PARSES_VERSION}, got {shown(version)}", doc_id)
-    return int(version or VERSION)
-
-
-def _fields(
-    raw: dict[str, msgspec.Raw],
-    decoders: Mapping[str, msgspec.json.Decoder[Any]],
-    required: Collection[str],
-    doc_id: str,
-    prefix: str = "",
-) -> dict[str, Any]:
+def _fields(raw: dict[str, msgspec.Raw], doc_id: str) -> dict[str, Any]:
     """Remove the fields of the format from an object, and decode them; absent fields are None."""
     row: dict[str, Any] = {}
-    for name, decoder in decoders.items():
-        if name not in raw:
-            if name in required:
-                raise _missing(f"{prefix}{name}", doc_id)
-            row[name] = None
-            continue
-        row[name] = _typed(f"{prefix}{name}", decoder, raw.pop(name), doc_id)
-    return row
-
-
-def _with_parses(document: dict[str, Any], doc_id: str) -> dict[str, Any]:
-    """The row of the first parse of a document of version 2, with the rows of all parses as `parses`."""
-    shared, members = document.pop("tokens"), document.pop("parses")
-    if not members:
-        raise _FaultError("parses must have at least one parse, got none", doc_id)
-    rows = [document | _decoded_parse(member, shared, doc_id, f"parses[{k}].") for k, member in enumerate(members)]
-    return {**rows[0], "parses": rows}
-
-
-def _decoded_parse(member: msgspec.Raw, shared: dict[str, msgspec.Raw], doc_id: str, prefix: str) -> dict[str, Any]:
-    raw = _typed(prefix.rstrip("."), _OBJECT, member, doc_id)
-    _require_distinct_keys(bytes(member), raw, doc_id, _PARSE_FIELDS)
-    row = _fields(raw, _PARSE_FIELDS, _PARSE_FIELDS.keys() - {"gold"}, doc_id, prefix)
-    if raw:
-        names = ", ".join(_PARSE_FIELDS)
-        raise _FaultError(
-            f"{prefix.rstrip('.')} must have the fields {names} only, got {shown(next(iter(raw)))}", doc_id
-        )
-    twice = [name for name in row["tokens"] if name in shared]
-    if twice:
-        raise _FaultError(f"{prefix}tokens.{twice[0]} must not be in tokens as well, got it in both", doc_id)
-    row["tokens"], row["tokens_extra"] = _tokens({**shared, **row["tokens"]}, doc_id, prefix)
+    for name, decoder in _FIELDS.items():
+        if name not in raw and name in _REQUIRED:
+            raise _missing(name, doc_id)
+        row[name] = _typed(name, decoder, raw.pop(name), doc_id) if name in raw else None
     return row
 
 
@@ -220,20 +180,19 @@ def _known_id(raw: Mapping[str, msgspec.Raw]) -> str:
     return doc_id
 
 
-def _tokens(raw: dict[str, msgspec.Raw], doc_id: str, prefix: str = "") -> tuple[dict[str, list[Any]], str | None]:
+def _tokens(raw: dict[str, msgspec.Raw], doc_id: str) -> tuple[dict[str, list[Any]], str | None]:
     """Decode the token columns, and check that further lists are as long as the text."""
     tokens: dict[str, list[Any]] = {}
     for name in TOKEN_COLUMNS:
         if name not in raw:
-            raise _missing(f"{prefix}tokens.{name}", doc_id)
+            raise _missing(f"tokens.{name}", doc_id)
         decoder = _STRINGS if name in STRING_COLUMNS else _INTEGERS
-        tokens[name] = _typed(f"{prefix}tokens.{name}", decoder, raw.pop(name), doc_id)
+        tokens[name] = _typed(f"tokens.{name}", decoder, raw.pop(name), doc_id)
     n_tokens = len(tokens["text"])
     for name, value in raw.items():
-        length = len(_typed(f"{prefix}tokens.{name}", _ANY_LIST, value, doc_id))
+        length = len(_typed(f"tokens.{name}", _ANY_LIST, value, doc_id))
         if length != n_tokens:
-            rule = f"{prefix}tokens.{name} must be as long as tokens.text ({n_tokens})"
-            raise _FaultError(f"{rule}, got {length}", doc_id)
+            raise _FaultError(f"tokens.{name} must be as long as tokens.text ({n_tokens}), got {length}", doc_id)
     return tokens, msgspec.json.encode(raw).decode() if raw else None
 
 

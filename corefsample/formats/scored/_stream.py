@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -15,15 +14,14 @@ import pyarrow.compute as pc
 from corefsample._arrays import Ints
 from corefsample._checks import choice, iso_date, shown, whole
 from corefsample.coreference._antecedents import candidate_faults
-from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, ParseRows, flat_lists
+from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._faults import (
     Fault,
     Rejected,
     mention_faults,
     missing_field,
     parse_faults,
-    parses_fault,
-    weight_fault,
+    share_fault,
 )
 from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
@@ -57,7 +55,8 @@ class DocumentStream(FileSeries):
     row_groups
         Range of the indices, from 0, of the row groups that are read of each Parquet file. By default all are read.
     parses
-        True if documents with several parses are accepted; by default they are rejected with a reason.
+        True if documents with several parses are accepted, each as several rows of a batch, which has all of them; by
+        default they are rejected with a reason.
     ahead
         True if a thread reads and checks the next batch while one is used, which takes the memory of one more batch. By
         default batches are read when they are needed.
@@ -133,12 +132,17 @@ class DocumentStream(FileSeries):
         reasons
             Reasons for rejecting further documents, by row; their doc_ids do not count as used. By default none.
         """
-        accepted_rows = [row for row in range(len(valid)) if row not in reasons]
-        repeated = [row for row in accepted_rows if not self._seen.add(valid.doc_ids[row])]
-        rejected += [valid.rejected(row, reason) for row, reason in reasons.items()]
-        rejected += [valid.rejected(row, "doc_id must be unique in the corpus, got it again") for row in repeated]
-        if len(accepted_rows) - len(repeated) < len(valid):
-            accepted_rows = sorted({*accepted_rows}.difference(repeated))
+        accepted_rows: list[int] = []
+        for first in valid.firsts.tolist():
+            rows = valid.parses(first)
+            fault = next((reasons[row] for row in rows if row in reasons), None)
+            if fault is None and not self._seen.add(valid.doc_ids[first]):
+                fault = Fault("doc_id must be unique in the corpus, got it again")
+            if fault is None:
+                accepted_rows += rows
+            else:
+                rejected += [valid.rejected(row, reasons.get(row, fault)) for row in rows]
+        if len(accepted_rows) < len(valid):
             valid = valid.take(accepted_rows)
         for bad in sorted(rejected, key=lambda bad: bad.number or 0):
             if self._on_rejected is None:
@@ -161,14 +165,15 @@ class DocumentStream(FileSeries):
             read = undated if iso_date(day) is None else undated.dated(day)
             batch = read
             if self._selected is not None:
-                metadata = ({**file_metadata, **read.metadata(row)} for row in range(len(read)))
-                rows = [row for row, each in enumerate(metadata) if self._selected(read.doc_ids[row], each)]
+                metadata = ((row, {**file_metadata, **read.metadata(row)}) for row in read.firsts.tolist())
+                firsts = [row for row, each in metadata if self._selected(read.doc_ids[row], each)]
+                rows = [row for first in firsts for row in read.parses(first)]
                 batch = read.take(np.array(rows, np.int64))
             valid, faults = checked(batch, self._needs)
-            if valid.parses is not None and not self._parses:
-                rows_of_several = np.flatnonzero(valid.parses.counts > 1).tolist()
-                rejected = rejected + [valid.rejected(row, _several(valid.n_parses(row))) for row in rows_of_several]
-                valid = valid.take(np.flatnonzero(valid.parses.counts < 2))
+            if len(valid.firsts) < len(valid) and not self._parses:
+                several = [rows for rows in map(valid.parses, valid.firsts.tolist()) if len(rows) > 1]
+                rejected = rejected + [valid.rejected(row, _several(len(rows))) for rows in several for row in rows]
+                valid = valid.take(np.setdiff1d(np.arange(len(valid)), np.concatenate(several)))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
 
 
@@ -196,7 +201,7 @@ def read_documents(
 ) -> Iterator[ScoredDocument]:
     """Read documents one after another, in constant memory.
 
-    A document of a file of version 2 may have several `parses`; its other fields are those of the first.
+    A document with several parses is several documents with one doc_id, one after another: see `ScoredDocument.parse`.
 
     Parameters
     ----------
@@ -239,59 +244,26 @@ def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBa
     batch, faults
         Batch of the valid documents, and the first fault of each other row of the original batch.
     """
-    if batch.parses is not None:
-        return _checked_parses(batch, batch.parses, tuple(needs))
     faults = _shape_faults(batch, tuple(needs))
     rows = [row for row in range(len(batch)) if row not in faults]
-    if faults:
-        batch = batch.take(rows)
-    content_faults = _content_faults(batch)
-    if content_faults:
-        faults |= {rows[row]: Fault(reason) for row, reason in content_faults.items()}
-        batch = batch.take([row for row in range(len(batch)) if row not in content_faults])
-    return batch, faults
+    well_shaped = batch.take(rows) if faults else batch
+    faults |= {rows[row]: Fault(reason) for row, reason in _content_faults(well_shaped).items()}
+    if batch.table.column("samples").null_count < len(batch):
+        _add_faults_of_parses(faults, batch)
+    return batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch, faults
 
 
-# --- documents with several parses: each parse has to satisfy the rules of a document ------------------------
-
-_OF_DOCUMENT = ("doc_id", "date", "metadata")
-
-
-def _checked_parses(
-    batch: DocumentBatch, parses: ParseRows, needs: tuple[str, ...]
-) -> tuple[DocumentBatch, dict[int, Fault]]:
-    _, faults_of_parses = checked(parses.batch, needs)
-    faults: dict[int, Fault] = {}
-    documents, counts = parses.documents(), parses.counts
-    for row, (reason, hint) in sorted(faults_of_parses.items()):
-        d = int(documents[row])
-        is_own = counts[d] < 2 or reason.startswith(_OF_DOCUMENT)
-        faults.setdefault(d, Fault(reason if is_own else f"parses[{row - int(parses.bounds[d])}].{reason}", hint))
-    for d in np.flatnonzero((counts > 1) | (parses.weights[parses.firsts] != 1.0)).tolist():
-        fault = None if d in faults else _together_fault(parses, parses.rows(d))
-        if fault is not None:
-            faults[d] = Fault(fault)
-    valid_documents = [d for d in range(len(batch)) if d not in faults]
-    has_several = bool((counts > 1).any())
-    return batch if has_several and len(valid_documents) == len(batch) else batch.take(valid_documents), faults
-
-
-def _together_fault(parses: ParseRows, rows: range) -> str | None:
-    """Describe how the weights or the words of a document's parses break a rule; None if they are valid."""
-    weights = parses.weights[rows.start : rows.stop].tolist()
-    for k, weight in enumerate(weights):
-        fault = weight_fault(weight)
-        if fault is not None:
-            return f"parses[{k}].{fault}"
-    if not parses.batch.has_tokens[rows.start : rows.stop].all():
-        k = int(np.flatnonzero(~parses.batch.has_tokens[rows.start : rows.stop])[0])
-        return f"parses[{k}].tokens is missing"
-    words, indices = parses.batch.token_words("text")
-    bounds = parses.batch.token_bounds
-    numbers = [indices[int(bounds[row]) : int(bounds[row + 1])] for row in rows]
-    if math.fsum(weights) > 0 and all(np.array_equal(each, numbers[0]) for each in numbers):
-        return None
-    return parses_fault([[words[i] for i in each.tolist()] for each in numbers], weights)
+def _add_faults_of_parses(faults: dict[int, Fault], batch: DocumentBatch) -> None:
+    """Add the parses of documents whose parses do not belong together, or of which one breaks a rule."""
+    for first in batch.firsts.tolist():
+        rows = batch.parses(first)
+        broken = next((row for row in rows if row in faults), None)
+        if broken is not None:
+            reason, hint = faults[broken]
+            fault = Fault(f"parses of a document must all be valid: parse {batch.parse(broken)}: {reason}", hint)
+            faults |= {row: fault for row in rows if row not in faults}
+        elif (together := batch.parses_fault(first)) is not None:
+            faults |= dict.fromkeys(rows, Fault(together))
 
 
 # --- what would put the flat columns out of step: absent fields, nulls, lists of unlike length --------------
@@ -343,6 +315,10 @@ def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
     for row, date in enumerate(table.column("date").to_pylist()):
         if date is not None and iso_date(date) is None:
             faults.add(row, f"date must be an ISO date (YYYY-MM-DD), got {shown(date)}")
+    shares = zip(table.column("parse").to_pylist(), table.column("samples").to_pylist(), strict=True)
+    for row, (parse, samples) in enumerate(shares):
+        if (parse, samples) != (None, None) and (fault := share_fault(parse, samples)) is not None:
+            faults.add(row, fault)
     for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
         faults.add_missing(name, table.column(name))
     spans = dict(zip(SPAN_COLUMNS, table.column("mentions").flatten(), strict=True))

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 
 from corefsample._checks import choice, require_json, shown, whole
 from corefsample._checks import path as checked_path
@@ -66,13 +65,15 @@ def write_documents(
         hint = "put it into a list" if isinstance(documents, ScoredDocument) else None
         raise ParameterError(f"must be ScoredDocuments, got {shown(documents)}", parameter="documents", hint=hint)
     count = 0
-    stream = iter(documents)
+    chunk: list[ScoredDocument] = []
     with _new_documents(path, overwrite=overwrite) as write:
-        while chunk := list(islice(stream, batch_size)):
-            for number, document in enumerate(chunk, start=count + 1):
-                _require_writable_document(document, number)
-            write(DocumentBatch.of(chunk))
-            count += len(chunk)
+        for count, document in enumerate(documents, start=1):
+            _require_writable_document(document, count)
+            if len(chunk) >= batch_size and not document.continues(chunk[-1]):
+                write(DocumentBatch.of(chunk))
+                chunk = []
+            chunk.append(document)
+        write(DocumentBatch.of(chunk))
     return count
 
 
@@ -85,8 +86,6 @@ def _require_writable_document(document: ScoredDocument, number: int) -> None:
     require_json("metadata", document.metadata, location)
     if document.tokens is not None:
         require_json("tokens.extra", document.tokens.extra, location)
-    for k, parse in enumerate(document.parses):
-        require_json(f"parses[{k}].tokens.extra", parse.tokens.extra, location)
 
 
 class QuarantineFile:
@@ -179,7 +178,7 @@ def convert(
     with _new_documents(path, overwrite=overwrite) as write:
         for batch in stream:
             write(batch)
-            count += len(batch)
+            count += len(batch.firsts)
             if on_progress is not None:
                 on_progress(stream, count)
         if count == 0:

@@ -109,16 +109,6 @@ function drawFacts() {
     rows.forEach((line) => (line.hidden = false));
     more.hidden = true;
   });
-  const triggerParses = (event.parses ?? []).map(({ trigger, text, share, p }) => element("tr", {},
-    element("td", {}, digits(3)(share / 1000)),
-    element("td", {}, digits(3)(p / 1000)),
-    element("td", { dir: "auto" }, element("mark", { class: "trigger" }, content.tokens[trigger].trim()), ` ${text || "with nothing below it"}`),
-  ));
-  const parses = element("div", { class: "scroll", hidden: !triggerParses.length }, element("table", { class: "made parses" },
-    element("caption", {}, "Parses at the trigger: what depends on it"),
-    element("thead", {}, element("tr", {}, ...["Share", "P given it", "Words"].map((text) => element("th", { scope: "col" }, text)))),
-    element("tbody", {}, ...triggerParses),
-  ));
   const reasons = event.reasons.map(({ text, p, mentions }) => element("tr", {},
     element("td", {}, digits(3)(p / 1000)),
     element("td", {}, text, ...mentions.flatMap((i, n) => [n ? ", " : ": ", link(content, i)])),
@@ -133,7 +123,7 @@ function drawFacts() {
     element("dt", { dir: "auto" }, name), element("dd", { dir: "auto" }, value),
   ]));
   byId("reader-facts").replaceChildren(line, about,
-    element("div", { class: "scroll" }, element("table", { class: "made" }, caption, element("thead", { class: "unseen" }, head), element("tbody", {}, ...rows)), more), without, parses,
+    element("div", { class: "scroll" }, element("table", { class: "made" }, caption, element("thead", { class: "unseen" }, head), element("tbody", {}, ...rows)), more), without,
   );
 }
 

@@ -96,7 +96,7 @@ def _stored(store: PartStore, stops: bool, task: ScoringTask, scored: Scored) ->
         if scored.documents:
             write_documents(scored.documents, stored.folder / _DOCUMENTS, batch_size=len(task.items))
         stored.record.update(
-            documents=len(scored.documents),
+            documents=scored.tally.n_documents,
             tally=dataclasses.asdict(scored.tally),
             texts=dataclasses.asdict(scored.texts),
             rejected=[each.to_json() for each in scored.rejected],
@@ -269,7 +269,7 @@ def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: s
     if clusters is None or clustering is None:
         deque(batches, maxlen=0)
         return {}
-    documents = (batch.document(row) for batch in batches for row in range(len(batch)))
+    documents = (batch.document(row) for batch in batches for row in batch.firsts.tolist())
     annotated = (clustered(document, clustering) for document in documents)
     return dict(write_corefud(annotated, clusters, on_unwritable="skip", overwrite=True).left_out)
 

@@ -16,7 +16,7 @@ import numpy as np
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
-from corefsample.documents._scored import FIELDS, Parse, ScoredDocument
+from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._contents import one_line
@@ -152,16 +152,16 @@ class Scorer:
                 require_language(self.models["parse"], source.metadata, item.source)
                 texts = TextTally()
                 if isinstance(source, Article):
-                    document, texts = self._scored_article(source, tally)
+                    documents, texts = self._scored_article(source, tally)
                 else:
-                    document = self._scored(source, tally)
+                    documents = [self._scored(source, tally)]
             except ParameterError as error:
                 result.rejected.append(item.rejected(error))
             except Exception as error:
                 error.add_note(f"while scoring {place_of(item)}")
                 raise
             else:
-                result.documents.append(document)
+                result.documents += documents
                 add_tally(result.tally, tally)
                 result.texts += texts
         return result
@@ -200,7 +200,7 @@ class Scorer:
         mentions[:, 2] = [span_head(heads, start, end) for start, end in mentions[:, :2].tolist()]
         return dataclasses.replace(document, tokens=parsed, mentions=mentions)
 
-    def _scored_article(self, article: Article, tally: ScoringTally) -> tuple[ScoredDocument, TextTally]:
+    def _scored_article(self, article: Article, tally: ScoringTally) -> tuple[list[ScoredDocument], TextTally]:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's usual parse."""
         options, model = self.options, self.models["parse"]
         source = repaired(article) if options.fix_text else article
@@ -220,21 +220,13 @@ class Scorer:
         except ParameterError as error:
             raise error.at(f"doc_id {article.doc_id!r}") from None
         tally.add(scored[0][1], None, known_words(model, tokens[0]))
-        documents = [
-            self._recalibrated(
-                ScoredDocument(article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata),
-                "parse",
-            )
-            for each, (mentions, pruned) in zip(tokens, scored, strict=True)
-        ]
-        if options.parses is None:
-            return documents[0], text.tally
-        parses = [
-            Parse(count, each, document.mentions, document.antecedents)
-            for (count, each), document in zip(parsed, documents, strict=True)
-        ]
-        last = documents[-1].metadata
-        return ScoredDocument.of_parses(article.doc_id, parses, date=article.date, metadata=last), text.tally
+        documents, first = list[ScoredDocument](), 0
+        for number, ((count, each), (mentions, pruned)) in enumerate(zip(parsed, scored, strict=True)):
+            fields = article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata
+            samples = (first, first + count) if len(parsed) > 1 else None
+            documents.append(self._recalibrated(ScoredDocument(*fields, number, samples), "parse"))
+            first += count
+        return documents, text.tally
 
 
 # --- parses of one article, or of one document that has words only -------------------------------------
