@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from corefsample import AntecedentDistribution
-from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior
 from events.counting._document_events import DocumentEvents
-from events.counting._evaluation import evaluate_document
+from events.counting._evaluation import evaluate_document, united
 from events.matching._matches import MentionMatches
 
 
@@ -48,5 +48,23 @@ def evaluate_matches(
     antecedents: AntecedentDistribution, matches: MentionMatches, doc_id: str, date: datetime.date, **sampling: int
 ) -> DocumentEvents:
     """Events of a document with one parse."""
-    posterior = DocumentPosterior(doc_id, (WeightedParse(antecedents),))
-    return evaluate_document(posterior, {0: [matches]}, date, **sampling)[0]
+    return evaluate_document(DocumentPosterior(doc_id, antecedents), [matches], date, **sampling)[0]
+
+
+def evaluate_parses(
+    antecedents: AntecedentDistribution,
+    matches: Sequence[MentionMatches | None],
+    counts: Sequence[int],
+    date: datetime.date,
+    **sampling: int,
+) -> DocumentEvents:
+    """Events of one rule in document d, which has the same mentions in several parses; None where none is possible."""
+    ends = np.cumsum(counts) / sum(counts)
+    of_parses = []
+    for parse, each in enumerate(matches):
+        if each is not None:
+            share = float(ends[parse - 1]) if parse else 0.0, float(ends[parse])
+            posterior = DocumentPosterior("d", antecedents, parse=parse, share=share)
+            of_parses.append(evaluate_document(posterior, [each], date, parse=parse, **sampling))
+    (events,) = united(of_parses)
+    return events

@@ -52,7 +52,6 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     counts, halved = counter.counts(), cs.Recalibration(temperature=2.0, new_bias=0.0)
     methods: tuple[Callable[..., Any], ...] = (
         cs.AntecedentDistribution.from_lists,
-        cs.ScoredDocument.of_parses,
         halved.apply_document,
         halved.distribution_of,
         recalibration.RecalibrationFitter,

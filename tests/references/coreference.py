@@ -169,7 +169,7 @@ def sample_labels(tables: Sequence[Table], key: int, n_samples: int) -> npt.NDAr
 # --- documents ---------------------------------------------------------------------------------------------
 
 TOKEN_COLUMNS = ("text", "lemma", "upos", "dep", "head", "sent")
-FIELDS = ("version", "doc_id", "date", "mentions", "antecedents", "scores", "tokens", "gold")
+FIELDS = ("version", "doc_id", "date", "parse", "samples", "mentions", "antecedents", "scores", "tokens", "gold")
 
 
 def content_of_json(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,6 +179,7 @@ def content_of_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "doc_id": document["doc_id"],
         "date": document.get("date"),
+        "parse": (document.get("parse") or 0, document.get("samples")),
         "mentions": [list(mention) for mention in document["mentions"]],
         "candidates": [dict(zip(row, map(float, scores), strict=True)) for row, scores in rows],
         "tokens": None if tokens is None else dict(tokens),
@@ -197,6 +198,7 @@ def content(document: Any) -> dict[str, Any]:
     return {
         "doc_id": document.doc_id,
         "date": None if document.date is None else document.date.isoformat(),
+        "parse": (document.parse, None if document.samples is None else list(document.samples)),
         "mentions": document.mentions.tolist(),
         "candidates": [
             dict(zip(rows.antecedents[a:b].tolist(), rows.scores[a:b].tolist(), strict=True))

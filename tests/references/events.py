@@ -87,6 +87,7 @@ def scored(document: Mapping[str, Any]) -> ScoredDocument:
         antecedents=AntecedentDistribution.from_lists(document["antecedents"], document["scores"]),
         date=None if date is None else datetime.date.fromisoformat(date),
         tokens=Tokens(**document["tokens"]) if document.get("tokens") else None,
+        **{name: document[name] for name in ("parse", "samples") if name in document},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,31 +30,29 @@ def sample_parses(weights: Sequence[float], n_samples: int, seed: int, doc_id: s
     return drawn
 
 
-def with_other_parses(document: dict[str, Any], weights: Sequence[float]) -> dict[str, Any]:
-    """A document of one parse as one of version 2; parse k reads every k-th subject as an object, parse 0 none."""
+def rows_of(parses: Sequence[dict[str, Any]], counts: Sequence[int]) -> list[dict[str, Any]]:
+    """Documents of one parse as the parses of one document, each of which has a number of the drawn parses."""
+    ends = [*itertools.accumulate(counts)]
+    return [
+        {**parse, "parse": k, "samples": [end - n, end]}
+        for k, (parse, n, end) in enumerate(zip(parses, counts, ends, strict=True))
+    ]
+
+
+def with_other_parses(document: dict[str, Any], counts: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows of a document of several parses; parse k reads every k-th subject as an object, parse 0 none."""
     parses = []
-    for k, weight in enumerate(weights):
-        tokens = dict(document["tokens"])
-        text = tokens.pop("text")
-        labels, subjects = list(tokens["dep"]), 0
+    for k in range(len(counts)):
+        labels, subjects = list(document["tokens"]["dep"]), 0
         for t, label in enumerate(labels):
             if label == "nsubj":
                 subjects += 1
                 labels[t] = "obj" if k and subjects % k == 0 else label
-        own = {name: document[name] for name in ("mentions", "antecedents", "scores")}
-        parses.append({"weight": weight, "tokens": tokens | {"dep": labels}, **own})
-    kept = {name: document[name] for name in ("doc_id", "date")}
-    return {"version": 2, **kept, "tokens": {"text": text}, "parses": parses}
+        parses.append({**document, "tokens": document["tokens"] | {"dep": labels}})
+    return rows_of(parses, counts)
 
 
-def of_several_parses(doc_id: str, parses: Sequence[tuple[float, Sequence[str]]]) -> dict[str, Any]:
-    """A document with weighted parses of the same words, each given by its sentences."""
+def of_several_parses(doc_id: str, parses: Sequence[tuple[int, Sequence[str]]]) -> list[dict[str, Any]]:
+    """Rows of a document with counted parses of the same words, each given by its sentences."""
     made = [er.json_document(doc_id, "1999-01-05", sentences) for _, sentences in parses]
-    words, *others = [each["tokens"].pop("text") for each in made]
-    assert all(each == words for each in others)
-    names = ("tokens", "mentions", "antecedents", "scores")
-    own = [
-        {"weight": weight, **{name: each[name] for name in names}}
-        for (weight, _), each in zip(parses, made, strict=True)
-    ]
-    return {"version": 2, "doc_id": doc_id, "date": "1999-01-05", "tokens": {"text": words}, "parses": own}
+    return rows_of(made, [count for count, _ in parses])

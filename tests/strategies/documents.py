@@ -226,8 +226,8 @@ def remove(field: str) -> None:
     BREAKAGES.append(Breakage(f"{field}_missing", edit))
 
 
-for _version in (3, 0, "1", True, False, [1], {"is": 1}):
-    put("version", _version, "must be 1 or 2", f"got {_version!r}", name=f"version_{_version!r}")
+for _version in (2, 3, 0, "1", True, False, [1], {"is": 1}):
+    put("version", _version, "must be 1", f"got {_version!r}", name=f"version_{_version!r}")
 put("doc_id", "", "non-empty", "got ''", name="doc_id_empty")
 put("doc_id", None, "null", name="doc_id_null")
 put("doc_id", 7, "int", name="doc_id_number")

@@ -85,7 +85,7 @@ class JsonLinesReader(LineReader):
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 reason, hint = error.fault
                 broken = [Rejected(self.path, "line", number, error.doc_id, reason, text, hint)]
-            if is_full and row.get("doc_id") != rows[-1]["doc_id"]:
+            if is_full and rows[-1]["doc_id"] != (broken[0].doc_id if broken else row["doc_id"]):
                 yield DocumentBatch.of_rows(self.path, rows, "line", line_numbers), rejected
                 rows, line_numbers, rejected, n_bytes = [], [], [], 0
             rejected += broken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -169,7 +169,7 @@ class DocumentStream(FileSeries):
                 firsts = [row for row, each in metadata if self._selected(read.doc_ids[row], each)]
                 rows = [row for first in firsts for row in read.parses(first)]
                 batch = read.take(np.array(rows, np.int64))
-            valid, faults = checked(batch, self._needs)
+            valid, faults = checked(batch, self._needs, rejected)
             if len(valid.firsts) < len(valid) and not self._parses:
                 several = [rows for rows in map(valid.parses, valid.firsts.tolist()) if len(rows) > 1]
                 rejected = rejected + [valid.rejected(row, _several(len(rows))) for rows in several for row in rows]
@@ -229,7 +229,9 @@ _GOLD_ID = msgspec.json.Decoder(int | str)
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
-def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBatch, dict[int, Fault]]:
+def checked(
+    batch: DocumentBatch, needs: Iterable[str] = (), unread: Sequence[Rejected] = ()
+) -> tuple[DocumentBatch, dict[int, Fault]]:
     """Separate the valid documents of a batch from those that break a rule of the format.
 
     Parameters
@@ -238,6 +240,8 @@ def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBa
         Decoded documents that are not checked yet.
     needs
         Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
+    unread
+        Lines or rows of the batch that could not be decoded, which may be parses of its documents. By default none.
 
     Returns
     -------
@@ -249,21 +253,27 @@ def checked(batch: DocumentBatch, needs: Iterable[str] = ()) -> tuple[DocumentBa
     well_shaped = batch.take(rows) if faults else batch
     faults |= {rows[row]: Fault(reason) for row, reason in _content_faults(well_shaped).items()}
     if batch.table.column("samples").null_count < len(batch):
-        _add_faults_of_parses(faults, batch)
+        _add_faults_of_parses(faults, batch, unread)
     return batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch, faults
 
 
-def _add_faults_of_parses(faults: dict[int, Fault], batch: DocumentBatch) -> None:
+def _add_faults_of_parses(faults: dict[int, Fault], batch: DocumentBatch, unread: Sequence[Rejected]) -> None:
     """Add the parses of documents whose parses do not belong together, or of which one breaks a rule."""
-    for first in batch.firsts.tolist():
-        rows = batch.parses(first)
-        broken = next((row for row in rows if row in faults), None)
-        if broken is not None:
-            reason, hint = faults[broken]
-            fault = Fault(f"parses of a document must all be valid: parse {batch.parse(broken)}: {reason}", hint)
-            faults |= {row: fault for row in rows if row not in faults}
-        elif (together := batch.parses_fault(first)) is not None:
-            faults |= dict.fromkeys(rows, Fault(together))
+    rule = "parses of a document must all be valid"
+    has_parses = batch.table.column("samples").is_valid().to_numpy(zero_copy_only=False)
+    for rows in map(batch.parses, batch.firsts[has_parses[batch.firsts]].tolist()):
+        fault = next(
+            (Fault(f"{rule}: parse {batch.parse(r)}: {faults[r].reason}", faults[r].hint) for r in rows if r in faults),
+            None,
+        )
+        neighbours = batch.places[rows[0]] - 1, batch.places[rows[-1]] + 1
+        for bad in unread if fault is None else ():
+            if bad.doc_id == batch.doc_ids[rows[0]] or (not bad.doc_id and bad.number in neighbours):
+                fault = Fault(f"{rule}: {bad.place}: {bad.reason}", bad.hint)
+        if fault is None and (reason := batch.parses_fault(rows[0])) is not None:
+            fault = Fault(reason)
+        if fault is not None:
+            faults.update({row: fault for row in rows if row not in faults})
 
 
 # --- what would put the flat columns out of step: absent fields, nulls, lists of unlike length --------------

@@ -278,7 +278,7 @@ def test_a_column_that_comes_twice_is_rejected(table: pa.Table) -> None:
 
 @pytest.mark.parametrize("version", ["3", "0", "one", ""])
 def test_another_version_is_rejected(table: pa.Table, version: str) -> None:
-    with pytest.raises(InputError, match=rf"corefsample\.version must be 1 or 2, got b?'{version}'"):
+    with pytest.raises(InputError, match=rf"corefsample\.version must be 1, got '?{version}'?"):
         read_table(table.replace_schema_metadata({"corefsample.version": version}))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -269,89 +268,3 @@ def test_the_temperature_of_a_known_pipeline_is_the_default(nlp: Language) -> No
     assert [annotations(sample) for sample in parse_samples(nlp, doc, 4)] == [annotations(sample) for sample in chosen]
     with pytest.raises(ParameterError, match="nlp must be a spaCy pipeline, got str"):
         parse_temperature("en")  # type: ignore[arg-type]
-
-
-# --- the component with n_parses ------------------------------------------------------------------------------
-
-STORY = "Peter saw the man with the telescope. He said that visiting relatives can be fun for them."
-
-
-@pytest.fixture(scope="module")
-def several() -> Iterator[Any]:
-    loaded(EN_GUM_UD)
-    pipeline = spacy.load(EN_GUM_UD)
-    pipeline.add_pipe("corefsample", config={"n_parses": 12, "n_samples": 50, "seed": 3})
-    return pipeline
-
-
-@pytest.fixture(scope="module")
-def doc(several: Any) -> Any:
-    return several(STORY)
-
-
-def test_a_doc_holds_the_drawn_parses_with_their_posteriors(several: Any, doc: Any) -> None:
-    plain = loaded(EN_GUM_UD)
-    doc_id = doc._.coref.doc_id
-    expected: dict[str, int] = {}
-    for sample in parse_samples(plain, plain(STORY), 12, seed=3, doc_id=doc_id):
-        arcs = json.dumps([(token.head.i, token.dep_) for token in sample])
-        expected[arcs] = expected.get(arcs, 0) + 1
-    found = {
-        json.dumps([(token.head.i, token.dep_) for token in posterior.doc]): share
-        for share, posterior in doc._.coref.parses
-    }
-    assert found == pytest.approx({arcs: count / 12 for arcs, count in expected.items()})
-    assert len(found) > 1
-    assert sum(found.values()) == pytest.approx(1.0)
-
-
-def test_the_joint_probability_is_the_mean_over_parses(doc: Any) -> None:
-    coref = doc._.coref
-    peter, he = doc[0:1], next(token.i for token in doc if token.text == "He")
-    he = doc[he : he + 1]
-    total = 0.0
-    for share, posterior in coref.parses:
-        texts = [(span.start, span.end) for span in posterior.mentions]
-        if (peter.start, peter.end) in texts and (he.start, he.end) in texts:
-            total += share * posterior.link_probability(
-                posterior.doc[peter.start : peter.end], posterior.doc[he.start : he.end]
-            )
-    assert 0.0 < total < 1.0
-    assert coref.joint_link_probability(peter, he) == pytest.approx(total)
-
-
-def test_the_document_of_a_doc_has_its_parses(doc: Any) -> None:
-    document = doc._.coref.joint_document()
-    assert sum(parse.weight for parse in document.parses) == 12
-    assert document.tokens is not None
-    assert list(document.tokens.dep) == [token.dep_ for token in doc]
-    assert np.array_equal(document.antecedents.scores, doc._.coref.distribution.scores)
-
-
-def test_parses_survive_serialisation(several: Any, doc: Any) -> None:
-    from spacy.tokens import DocBin
-
-    stored = DocBin(store_user_data=True, docs=[doc]).to_bytes()
-    (again,) = DocBin().from_bytes(stored).get_docs(several.vocab)
-    shares = [[share for share, _ in each._.coref.parses] for each in (doc, again)]
-    assert shares[0] == shares[1]
-
-
-def test_a_doc_without_drawn_parses_says_so() -> None:
-    loaded(EN_GUM_UD)
-    plain = spacy.load(EN_GUM_UD)
-    plain.add_pipe("corefsample", config={"n_samples": 5})
-    doc = plain(STORY)
-    assert doc._.coref.parses == ()
-    assert doc._.coref.joint_document().n_parses == 1
-    with pytest.raises(ParameterError, match="doc must have drawn parses, got none"):
-        doc._.coref.joint_link_probability(doc[0:1], doc[1:2])
-
-
-def test_settings_of_parses_are_checked() -> None:
-    blank = spacy.blank("en")
-    for config in ({"n_parses": -1}, {"parse_temperature": 0.0}):
-        with error(ParameterError, next(iter(config))):
-            blank.add_pipe("corefsample", config={"require_parser": False, **config})
-    with pytest.raises(ParameterError, match="n_parses must be 0 unless mentions are found in the parse"):
-        blank.add_pipe("corefsample", config={"require_parser": False, "n_parses": 3, "mentions": "mine"})

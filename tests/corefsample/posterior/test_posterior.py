@@ -1,13 +1,17 @@
-"""Samples of a document's posterior: parses, draws of a recalibration, and clusterings given both."""
+"""Samples of a document's posterior: those of a parse, draws of a recalibration, and clusterings given both."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+import tolerance
 from expected_errors import error
+from hypothesis import given
+from hypothesis import strategies as st
 from references import events as er
 from references import parses as pr
 
@@ -17,16 +21,15 @@ from corefsample import (
     Recalibration,
     ScoredDocument,
     map_clustering,
-    read_documents,
     sample_clusterings,
     summaries,
 )
-from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, WeightedParse
+from corefsample.documents._batch import DocumentBatch
+from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, samples_of_share
 from corefsample.recalibration._model import N_PARAMETERS
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
 
-WEIGHTS = (5.0, 2.0, 3.0)
 LISTS = [
     AntecedentDistribution.from_lists([[], [0]], [[], [0.5]]),
     AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [1.0], [-0.5, 0.25]]),
@@ -34,28 +37,29 @@ LISTS = [
 ]
 # NEW is nearly certain, nearly impossible, and as scored.
 DRAWS = tuple(Recalibration(1.0, bias) for bias in (40.0, -40.0, 0.0))
+counts_of_parses = st.lists(st.integers(0, 9), min_size=1, max_size=5).filter(any)
 
 
-def posterior(weights: tuple[float, ...] = WEIGHTS, **options: Any) -> DocumentPosterior:
-    parses = (WeightedParse(each, weight) for each, weight in zip(LISTS, weights, strict=False))
-    return DocumentPosterior("d", tuple(parses), **options)
+def posteriors(counts: Sequence[int] = (5, 2, 3), **options: Any) -> list[DocumentPosterior]:
+    """One for each parse of document d, with its share of the samples."""
+    shares = itertools.pairwise([0.0, *(np.cumsum(counts) / sum(counts)).tolist()])
+    return [
+        DocumentPosterior("d", lists, parse=k, share=share, **options)
+        for k, (lists, share) in enumerate(zip(LISTS, shares, strict=False))
+    ]
 
 
 @pytest.mark.parametrize("is_drawn", [False, True])
-@pytest.mark.parametrize("weights", [WEIGHTS, (5.0,), (0.0, 1.0)])
-def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream(weights: tuple[float, ...], is_drawn: bool) -> None:
+@pytest.mark.parametrize("counts", [(5, 2, 3), (5,), (0, 1)])
+def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream(counts: tuple[int, ...], is_drawn: bool) -> None:
     # Three draws share 10 samples as [0, 3), [3, 6), [6, 10): np.linspace(0, 10, 4) cut to whole numbers.
-    expected_draws = [0] * 3 + [1] * 3 + [2] * 4 if is_drawn else [0] * 10
+    expected_draws = [0] * 3 + [1] * 3 + [2] * 4
     recalibrated = DrawnRecalibration(Recalibration(), DRAWS) if is_drawn else None
     for seed in range(5):
-        samples = posterior(weights, recalibrated=recalibrated).sample(n_samples=10, seed=seed)
-        drawn = pr.sample_parses(weights, 10, seed, "d") if len(weights) > 1 else [0] * 10
-        assert samples.parses.tolist() == drawn
-        assert samples.draws.tolist() == expected_draws
-        assert samples.parse_counts.tolist() == [drawn.count(k) for k in range(len(weights))]
-        given = [samples.of_parse(k) for k in range(len(weights))]
+        given = [each.sample(n_samples=10, seed=seed) for each in posteriors(counts, recalibrated=recalibrated)]
+        drawn = pr.sample_parses(counts, 10, seed, "d") if len(counts) > 1 else [0] * 10
         assert [each.samples.tolist() for each in given] == [
-            [s for s, other in enumerate(drawn) if other == k] for k in range(len(weights))
+            [s for s, other in enumerate(drawn) if other == k] for k in range(len(counts))
         ]
         for s, k in enumerate(drawn):
             changed = DRAWS[expected_draws[s]].apply(LISTS[k]) if is_drawn else LISTS[k]
@@ -67,31 +71,62 @@ def test_each_sample_is_a_parse_and_a_clustering_of_its_own_stream(weights: tupl
 
 
 def test_the_first_samples_do_not_depend_on_their_number_nor_the_first_mentions_on_the_others() -> None:
-    many, few = posterior().sample(n_samples=300, seed=7), posterior().sample(n_samples=100, seed=7)
-    assert few.parses.tolist() == many.parses[:100].tolist()
-    for k in range(3):
-        n = int(few.parse_counts[k])
-        short = few.of_parse(k, n_mentions=2)
-        assert short.labels.tolist() == many.of_parse(k).labels[:2, :n].tolist()
-        assert short.likeliest.tolist() == many.of_parse(k).likeliest[:2].tolist()
+    for each in posteriors():
+        many, short = each.sample(n_samples=300, seed=7), each.sample(n_samples=100, seed=7, n_mentions=2)
+        n = len(short.samples)
+        assert short.samples.tolist() == many.samples[:n].tolist()
+        assert short.labels.tolist() == many.labels[:2, :n].tolist()
+        assert short.likeliest.tolist() == many.likeliest[:2].tolist()
 
 
-def test_a_document_has_its_parses_and_kinds_of_mentions_where_a_recalibration_needs_them(tmp_path: Path) -> None:
-    (document,) = read_documents(
-        er.write_lines(tmp_path / "d.jsonl", [pr.with_other_parses(er.corpus()[0], (5, 1, 2))])
-    )
+@given(counts_of_parses, st.integers(0, 2**64 - 1), st.text(max_size=4))
+def test_the_samples_of_a_parse_are_those_of_the_definition(counts: list[int], seed: int, doc_id: str) -> None:
+    ends = (np.cumsum(counts) / sum(counts)).tolist()
+    drawn = pr.sample_parses(counts, 200, seed, doc_id)
+    for k, share in enumerate(itertools.pairwise([0.0, *ends])):
+        samples = samples_of_share(share, n_samples=200, seed=seed, doc_id=doc_id)
+        # A sample within rounding of the border of two parses may have either; none of 200 should be.
+        if len(counts) > 1:
+            assert samples.tolist() == [s for s, other in enumerate(drawn) if other == k]
+
+
+@given(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(any), st.integers(0, 2**64 - 1))
+def test_shares_are_closer_to_the_weights_than_those_of_independent_draws(counts: tuple[int, int], seed: int) -> None:
+    # The discrepancy of n points of a golden sequence is below (3 + log(n) / log(phi) + 2) / n (Niederreiter 1992,
+    # theorem 3.3 with all partial quotients 1); the share of an interval differs from its length by that at most.
+    n, p = 1000, counts[0] / sum(counts)
+    n_first = len(samples_of_share((0.0, p), n_samples=n, seed=seed))
+    assert abs(n_first / n - p) <= (5 + np.log(n) / np.log((1 + 5**0.5) / 2)) / n
+
+
+@pytest.mark.parametrize("sample", [0, 7])
+def test_each_sample_alone_has_the_probabilities_of_the_shares(sample: int) -> None:
+    n = 20_000
+    shares = [(0.0, 0.5), (0.5, 0.8), (0.8, 1.0)]
+    hits = [
+        sum(sample in samples_of_share(share, n_samples=sample + 1, doc_id=str(d)) for d in range(n))
+        for share in shares
+    ]
+    assert tolerance.plausible_counts(hits, n, [0.5, 0.3, 0.2]).all()
+
+
+def test_a_row_of_a_batch_has_its_share_and_kinds_of_mentions_where_a_recalibration_needs_them() -> None:
+    documents = [*map(er.scored, pr.with_other_parses(er.corpus()[0], (5, 1, 2)))]
+    batch = DocumentBatch.of(documents)
     by_kind = Recalibration.from_vector(np.linspace(-0.2, 0.2, N_PARAMETERS))
-    plain = DocumentPosterior.of(document)
-    made = DocumentPosterior.of(document, DrawnRecalibration(by_kind, (by_kind,)))
-    assert [parse.weight for parse in plain.parses] == [parse.weight for parse in document.parses] == [5.0, 1.0, 2.0]
-    assert plain.parses[0].kinds is None
-    changed = by_kind.apply_document(document)
-    for k, parse in enumerate(made.parses):
-        assert parse.kinds is not None
+    plain = [DocumentPosterior.of_row(batch, row) for row in range(3)]
+    assert [each.share for each in plain] == [(0.0, 0.625), (0.625, 0.75), (0.75, 1.0)]
+    assert [each.kinds for each in plain] == [None] * 3
+    for k, document in enumerate(documents):
+        made = DocumentPosterior.of_row(batch, k, DrawnRecalibration(by_kind, (by_kind,)))
+        assert made.kinds is not None
         expected = sample_clusterings(
-            changed.with_parse(k).antecedents, n_samples=20, doc_id=document.doc_id, first_sample=k * 2**40
+            by_kind.apply_document(document).antecedents,
+            n_samples=20,
+            doc_id=document.doc_id,
+            first_sample=k * 2**40,
         )
-        found = made.sample(n_samples=200).of_parse(k).labels.T[:20]
+        found = made.sample(n_samples=200).labels.T[:20]
         assert found.tolist() == expected.labels[: len(found)].tolist()
 
 
@@ -111,15 +146,17 @@ def test_summaries_ask_the_posterior_so_that_draws_of_a_recalibration_count() ->
     assert of_draws == of_samples == 0.25 != as_scored
 
 
-def test_clusterings_of_several_parses_cannot_be_put_together() -> None:
-    with error(ParameterError, "posterior"):
-        posterior().clusterings()
+def test_clusterings_of_one_of_several_parses_are_as_many_as_asked_for() -> None:
+    (_, second, _) = posteriors()
+    clusterings = second.clusterings(n_samples=30, seed=1)
+    expected = sample_clusterings(LISTS[1], n_samples=30, seed=1, doc_id="d", first_sample=2**40)
+    assert clusterings.labels.tolist() == expected.labels.tolist()
 
 
 @pytest.mark.parametrize(("options", "parameter"), [({"n_samples": 0}, "n_samples"), ({"seed": -1}, "seed")])
 def test_options_that_break_their_rules_are_rejected(options: dict[str, int], parameter: str) -> None:
     with error(ParameterError, parameter):
-        posterior().sample(**options)
+        posteriors()[0].sample(**options)
 
 
 def test_a_recalibration_by_kind_needs_tokens() -> None:

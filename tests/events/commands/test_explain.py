@@ -174,7 +174,7 @@ def mixture(tmp_path: Path) -> Path:
         (1, ["Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root it/PRON>2:obj"]),
     ]
     one = er.json_document("one", "1999-01-05", SENTENCES["counted"])
-    return er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("several", parses), one])
+    return er.write_lines(tmp_path / "scored.jsonl", [*pr.of_several_parses("several", parses), one])
 
 
 def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_elsewhere(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_outcome_that_most_parses_share_is_the_likeliest_though_they_differ_
         (3, ["Police/NOUN>3:obj may/AUX>3:dep arrested=arrest/VERB>0:root"]),
         (4, ["Police/NOUN>3:nsubj may/AUX>3:aux arrested=arrest/VERB>0:root"]),
     ]
-    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", pr.of_several_parses("d", parses))
     subject = load_rules("arrest").roles["agent"]["ud2"][0]
     run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
     assert run.outcomes == {"counted": 1}
@@ -245,7 +245,7 @@ def test_shares_and_events_of_several_parses_are_those_of_a_run(tmp_path: Path, 
 
 def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "nsubj"), (2, "obj"))]
-    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", pr.of_several_parses("d", parses))
     run = run_explain(path, ExplainOptions(trigger="attack"))
     assert (run.n_triggers, run.outcomes) == (1, {"no path": 1})
     assert [each.trace.outcome for each in run.shown[0].alternatives] == ["counted"]
@@ -253,7 +253,7 @@ def test_the_likeliest_reading_is_the_outcome_and_any_reading_has_the_lemma(tmp_
 
 def test_doctor_inspects_the_likeliest_of_several_parses(call: Calls, tmp_path: Path) -> None:
     parses = [(n, [f"Iraqis/PROPN>2:{label} attacked=attack/VERB>0:root"]) for n, label in ((1, "obj"), (2, "nsubj"))]
-    path = er.write_lines(tmp_path / "scored.jsonl", [pr.of_several_parses("d", parses)])
+    path = er.write_lines(tmp_path / "scored.jsonl", pr.of_several_parses("d", parses))
     *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).result
     assert isinstance(hits, RuleHits)
     assert (hits.n_documents, hits.n_with_parses, hits.n_with_event, hits.n_problems) == (1, 1, 1, 0)

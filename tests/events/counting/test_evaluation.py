@@ -18,7 +18,7 @@ import tolerance
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mention_matches import evaluate_matches, matches_of
+from mention_matches import evaluate_matches, evaluate_parses, matches_of
 from references import coreference as references
 from references import events as er
 from strategies import documents as strategies
@@ -27,7 +27,7 @@ from tallies import names
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
 from corefsample._monte_carlo import monte_carlo_errors
-from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior
 from events import EventCounter, load_rules
 from events.counting import _kernels
 from events.counting._document_events import DocumentEvents
@@ -143,8 +143,7 @@ def test_rules_with_common_descriptions_are_evaluated_as_each_alone(case: Case, 
             )
         )
     assert len(KernelInputs.groups(rules, range(len(rules)))) == 1
-    posterior = DocumentPosterior("d", (WeightedParse(case.distribution),))
-    together = evaluate_document(posterior, {0: rules}, DAY, n_samples=7)
+    together = evaluate_document(DocumentPosterior("d", case.distribution), rules, DAY, n_samples=7)
     for rule, events in zip(rules, together, strict=True):
         alone = evaluate_matches(case.distribution, rule, "d", DAY, n_samples=7)
         assert (events.keys, events.event, events.parses[0].matches) == (alone.keys, rule.event, rule)
@@ -564,12 +563,10 @@ def test_shares_are_those_of_enumeration(are_apart: bool) -> None:
 
 
 def test_a_parse_without_the_event_is_a_reason() -> None:
-    """Weights 5, 2, 3: in the second parse AAA is not named, and in the third the event is not possible."""
+    """Of 10 samples, 5, 2 and 3: in the second parse AAA is not named, and in the third the event is not possible."""
     other = dataclasses.replace(MATCHES, actors=("CCC", "DDD"))
-    parses = tuple(
-        WeightedParse(AntecedentDistribution.from_lists(*REASON_SCORES), weight) for weight in (5.0, 2.0, 3.0)
-    )
-    (events,) = evaluate_document(DocumentPosterior("d", parses), {0: [MATCHES], 1: [other]}, DAY, n_samples=1000)
+    antecedents = AntecedentDistribution.from_lists(*REASON_SCORES)
+    events = evaluate_parses(antecedents, [MATCHES, other, None], (5, 2, 3), DAY, n_samples=1000)
     reasons = events.reasons[events.keys.index(("AAA",))].counts
     assert reasons[3] == 500
     assert reasons.sum() == 1000 - events.n_hits[0]

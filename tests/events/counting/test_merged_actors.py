@@ -151,9 +151,9 @@ def test_the_sums_do_not_depend_on_order_parts_or_files(tmp_path: Path) -> None:
 
 
 def test_mentions_of_several_parses_count_for_the_samples_that_have_them(tmp_path: Path) -> None:
-    line = pr.with_other_parses(er.json_document("d", "1999-01-05", SENTENCES, LINKS), (3, 1))
-    (several,) = read_documents(er.write_lines(tmp_path / "d.jsonl", [line]))
-    merged = counted([several], 1000).merged_actors
+    lines = pr.with_other_parses(er.json_document("d", "1999-01-05", SENTENCES, LINKS), (3, 1))
+    several = read_documents(er.write_lines(tmp_path / "d.jsonl", lines))
+    merged = counted([*several], 1000).merged_actors
     # In the other parse "they" is an object, so that no event is possible in its samples, 250 of 1,000.
     assert merged.n_named == 1500
     assert tolerance.plausible_counts([merged.n_merged // 2], 750, [probability()]).all()
@@ -163,11 +163,12 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     """Without the verb that the rule looks for; of the same enumeration as above."""
     given = [sentence.replace("attacked=attack", "saw=see") for sentence in SENTENCES]
     several = pr.with_other_parses(er.json_document("d", "1999-01-05", given, LINKS), (3, 1))
-    del several["date"]
+    for each in several:
+        del each["date"]
     other = er.json_document("e", "1999-01-05", given[1:], {})
-    batch = DocumentBatch.of([*read_documents(er.write_lines(tmp_path / "d.jsonl", [several, other]))])
+    batch = DocumentBatch.of([*read_documents(er.write_lines(tmp_path / "d.jsonl", [*several, other]))])
     merged = MergedActors()
-    for row in range(2):  # the second names no actor
+    for row in batch.firsts.tolist():  # the second names no actor
         merged.add_document(batch, row, load_lexicon(), n_samples=N)
     assert merged.n_named == 2 * N  # in both parses
     assert tolerance.plausible_counts([merged.n_merged // 2], N, [probability()]).all()

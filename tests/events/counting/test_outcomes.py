@@ -20,7 +20,7 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 from corefsample import AntecedentDistribution, InputError, ParameterError, read_documents, sample_clusterings
-from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from corefsample.posterior._posterior import DocumentPosterior
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import estimate_counts, plan_audit, read_sheets
 from events.audit._documents import read_run_documents
@@ -52,8 +52,7 @@ def test_an_outcome_is_true_in_the_samples_in_which_one_of_its_events_is(data: s
         for name, each in fillers.items()
         if each
     ]
-    posterior = DocumentPosterior("d", (WeightedParse(distribution),))
-    several = evaluate_document(posterior, {0: given} if given else {}, DAY, n_samples=20)
+    several = evaluate_document(DocumentPosterior("d", distribution), given, DAY, n_samples=20)
     labels = sample_clusterings(distribution, n_samples=20, seed=0, doc_id="d").labels.tolist()
     rules = data.draw(st.lists(st.sampled_from(list(fillers)), min_size=1, max_size=3, unique=True))
     outcomes = [Outcome("union", tuple(rules), actors) for actors in ACTORS]

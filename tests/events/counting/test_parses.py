@@ -1,27 +1,22 @@
-"""Events of documents with several parses: against enumeration, and as means of one-parse documents."""
+"""Events of documents with several parses, which are several rows: against enumeration and values by hand."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 import tolerance
 from expected_errors import error
-from mention_matches import described_as, matches_of
+from mention_matches import described_as, evaluate_parses, matches_of
 from references import coreference as references
 from references import events as er
 from references import parses as pr
 
-from corefsample import AntecedentDistribution, InputError, ScoredDocument, read_documents, sample_clusterings
-from corefsample.documents._scored import sample_parses
-from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
+from corefsample import AntecedentDistribution, InputError, ScoredDocument, sample_clusterings
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._document_events import DocumentEvents, variance_components
-from events.counting._evaluation import evaluate_document
+from events.counting._document_events import DocumentEvents
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
 
@@ -30,7 +25,7 @@ DAY = datetime.date(2000, 1, 1)
 # Mention 1 (a pronoun, which fills the role in parse 0) refers to mention 0 (described as AAA) or to nobody; in parse 1
 # mention 0 fills the role itself; in parse 2 nothing does.
 SCORES = ([[], [0]], [[], [0.5]])
-WEIGHTS = (5.0, 2.0, 3.0)
+COUNTS = (5, 2, 3)
 P_LINK = 1.0 / (1.0 + np.exp(-0.5))
 
 
@@ -39,13 +34,10 @@ def matches(instance: int) -> MentionMatches:
 
 
 def evaluated(
-    several: list[MentionMatches | None], weights: tuple[float, ...] = WEIGHTS, n_samples: int = 1000
+    several: list[MentionMatches | None], counts: tuple[int, ...] = COUNTS, n_samples: int = 1000
 ) -> DocumentEvents:
     """Events of a document with the same mentions in each parse."""
-    parses = tuple(WeightedParse(AntecedentDistribution.from_lists(*SCORES), weight) for weight in weights)
-    by_parse = {k: [each] for k, each in enumerate(several) if each is not None}
-    (events,) = evaluate_document(DocumentPosterior("d", parses), by_parse, DAY, n_samples=n_samples)
-    return events
+    return evaluate_parses(AntecedentDistribution.from_lists(*SCORES), several, counts, DAY, n_samples=n_samples)
 
 
 def test_the_probability_is_the_mean_over_parses() -> None:
@@ -53,26 +45,13 @@ def test_the_probability_is_the_mean_over_parses() -> None:
     n = 20_000
     events = evaluated([matches(1), matches(0), None], n_samples=n)
     assert tolerance.plausible_counts(events.n_hits, n, [0.5 * P_LINK + 0.2]).all()
-    # It fails for parses that are drawn with equal weights.
-    wrong = evaluated([matches(1), matches(0), None], (1.0, 1.0, 1.0), n)
+    # It fails for parses with equal shares of the samples.
+    wrong = evaluated([matches(1), matches(0), None], (1, 1, 1), n)
     assert not tolerance.plausible_counts(wrong.n_hits, n, [0.5 * P_LINK + 0.2]).all()
 
 
-def test_the_variance_is_split_by_the_law_of_total_variance() -> None:
-    # Given the parses P is P(link), 1, 0. Mean of the variances: .5 P(link) (1 - P(link)). The rest is the parse's.
-    n = 200_000
-    events = evaluated([matches(1), matches(0), None], n_samples=n)
-    parts, p = variance_components(events), 0.5 * P_LINK + 0.2
-    expected = 0.5 * P_LINK * (1.0 - P_LINK)
-    # The standard error of a share is at most .5 / sqrt(n), and the derivative of both parts at most 1 in each share.
-    assert tolerance.plausible_means(parts.coreference, [expected], [1.0 / np.sqrt(n)]).all()
-    assert tolerance.plausible_means(parts.parse, [p * (1.0 - p) - expected], [1.0 / np.sqrt(n)]).all()
-    probability = events.probabilities
-    assert np.allclose(parts.parse + parts.coreference, probability * (1.0 - probability), rtol=0, atol=1e-12)
-
-
-def test_the_one_best_is_of_the_first_parse_even_if_it_has_no_weight() -> None:
-    first, second = evaluated([matches(0), None], (0.0, 1.0), 50), evaluated([None, matches(0)], (0.0, 1.0), 50)
+def test_the_one_best_is_of_the_first_parse_even_if_no_sample_has_it() -> None:
+    first, second = evaluated([matches(0), None], (0, 1), 50), evaluated([None, matches(0)], (0, 1), 50)
     assert (first.one_best.tolist(), first.n_hits.tolist()) == ([True], [0])
     assert (second.one_best.tolist(), second.n_hits.tolist()) == ([False], [50])
 
@@ -80,72 +59,65 @@ def test_the_one_best_is_of_the_first_parse_even_if_it_has_no_weight() -> None:
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def two_readings(weights: tuple[float, float] = (7, 3)) -> dict[str, Any]:
-    """French troops are the subject of "attacked" in one parse, and the object in the other."""
+def two_readings() -> list[ScoredDocument]:
+    """French troops are the subject of "attacked" in 7 of 10 samples, and the object in 3."""
     sentence = "French/ADJ>2:amod troops=troop/NOUN>3:nsubj attacked=attack/VERB>0:root yesterday/ADV>3:advmod"
-    document = er.json_document("d", "2000-01-01", [sentence], {})
-    return pr.with_other_parses(document, weights)
+    return [*map(er.scored, pr.with_other_parses(er.json_document("d", "2000-01-01", [sentence], {}), (7, 3)))]
 
 
-def read(document: dict[str, Any], folder: Path) -> ScoredDocument:
-    path = folder / "d.jsonl"
-    path.write_text(json.dumps(document) + "\n")
-    (found,) = read_documents(path)
-    return found
-
-
-def test_evidence_says_which_parses_make_the_event_and_what_they_have_at_the_trigger(tmp_path: Path) -> None:
+def test_evidence_has_the_number_of_parses_with_the_event() -> None:
     counter = EventCounter(n_samples=1000)
-    counter.add(read(two_readings(), tmp_path))
+    subject, direct_object = two_readings()
+    parses = [(subject, (0, 4)), (direct_object, (4, 7)), (subject, (7, 10))]
+    counter.update(dataclasses.replace(each, parse=k, samples=samples) for k, (each, samples) in enumerate(parses))
     (row,) = counter.evidence().to_dict("records")
-    drawn = np.bincount(sample_parses([7, 3], n_samples=1000, doc_id="d")) / 1000
-    assert (row["actor"], row["n_parses"], row["probability"]) == ("FRA", 2, drawn[0])
+    share = 1 - pr.sample_parses([4, 3, 3], 1000, 0, "d").count(1) / 1000
+    assert (row["actor"], row["parses"], row["probability"]) == ("FRA", 2, share)
     assert row["one_best"]
-    # Coreference plays no part: the variance is all the parse's.
-    assert row["parse_variance"] == pytest.approx(drawn[0] * drawn[1], abs=1e-12)
-    assert row["coreference_variance"] == pytest.approx(0.0, abs=1e-12)
-    assert row["parses"] == f"0: 1.000 of {drawn[0]:.3f}"
-    assert row["trigger_parses"] == (
-        f"attacked [2] nsubj troops, advmod yesterday: {drawn[0]:.3f}, P 1.000"
-        f" | attacked [2] obj troops, advmod yesterday: {drawn[1]:.3f}, P 0.000"
-    )
-    assert row["role_mentions"] == f"troops [1-2] {drawn[0]:.3f}"
-    places = json.loads(row["places"])
-    assert places["instances"] == [[2, [0], drawn[0]]]
-    assert [each[:2] for each in places["parses"]] == [
-        [2, "nsubj troops, advmod yesterday"],
-        [2, "obj troops, advmod yesterday"],
-    ]
+    assert row["role_mentions"] == f"troops [1-2] {share:.3f}"
+    assert row["reasons"] == f"no event in the parse {1 - share:.3f}"
+    assert json.loads(row["places"])["instances"] == [[2, [0], share]]
 
 
-def test_a_predicate_needs_one_parse(tmp_path: Path) -> None:
+def test_a_predicate_needs_one_parse() -> None:
     counter = EventCounter(predicate=lambda document, labels: {"any": np.ones(len(labels), bool)})
     with error(InputError, place="doc_id 'd'"):
-        counter.add(read(two_readings(), tmp_path))
+        counter.update(two_readings())
 
 
-def test_counts_are_those_of_enumerated_documents(tmp_path: Path) -> None:
+def test_a_document_of_several_parses_counts_once_and_needs_all_of_them() -> None:
+    counter = EventCounter(n_samples=10)
+    first, second = two_readings()
+    with error(InputError, place="doc_id 'd'"):
+        counter.update([second])
+    with error(InputError, place="doc_id 'd'"):
+        counter.update([second, first])
+    assert counter.n_documents == 0
+    counter.update([first, second])
+    assert (counter.n_documents, counter.n_several_parses) == (1, 1)
+    with error(InputError, place="doc_id 'd'"):
+        counter.update([first, second])
+
+
+def test_counts_are_those_of_enumerated_documents() -> None:
     """P of each document of a corpus with altered parses, against the mean of the exact P of its parses."""
-    n, weights = 4000, (4.0, 3.0, 3.0)
+    n, counts = 4000, (4, 3, 3)
     checked = []
     for each in er.corpus():
-        document = read(pr.with_other_parses(each, weights), tmp_path)
+        parses = [*map(er.scored, pr.with_other_parses(each, counts))]
         counter = EventCounter(load_rules("attack", "paper"), n_samples=n)
-        events = counter.add(document)
+        counter.update(parses)
         exact: dict[str, float] = {}
-        for k, weight in enumerate(weights):
-            for code, p in exact_probabilities(document.with_parse(k)).items():
-                exact[code] = exact.get(code, 0.0) + p * weight / 10.0
-        if events is None:
-            assert not exact
-            continue
-        found = dict(zip((key[0] for key in events.keys), events.n_hits.tolist(), strict=True))
-        assert set(exact) <= set(found)
-        checked += [(count, exact.get(code, 0.0)) for code, count in found.items()]
-    counts, probs = zip(*checked, strict=True)
+        for parse, count in zip(parses, counts, strict=True):
+            for code, p in exact_probabilities(parse).items():
+                exact[code] = exact.get(code, 0.0) + p * count / 10.0
+        evidence = counter.evidence()
+        found = dict(zip(evidence["actor"], np.rint(evidence["probability"] * n), strict=True))
+        checked += [(int(found.get(code, 0)), exact.get(code, 0.0)) for code in {*exact, *found}]
+    hits, probs = zip(*checked, strict=True)
     assert sum(0 < p < 1 for p in probs) >= 3
-    # Draws of parses are more even than independent ones, so exact binomial tails are wider than needed.
-    assert tolerance.plausible_counts(counts, n, probs).all()
+    # The samples of parses are spread more evenly than independent ones, so exact binomial tails are wider than needed.
+    assert tolerance.plausible_counts(hits, n, probs).all()
 
 
 def exact_probabilities(document: ScoredDocument) -> dict[str, float]:

@@ -147,19 +147,18 @@ def test_words_are_spaced_by_the_column_of_the_document() -> None:
     assert spaced(tokens) == ["Don", "'t", " ,", " he"]
 
 
-PLACES = {"instances": [[2, [-1], 0.7]], "descriptions": [], "parses": [[2, "nsubj troops", 0.7, 1.0]]}
-PLACES["reasons"] = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]]
+REASONS = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]]
 
 
-def test_places_have_what_the_parses_have_at_the_trigger() -> None:
-    assert named_places(json.dumps(PLACES)) == {
+def test_places_have_no_mention_where_the_first_parse_has_none() -> None:
+    places = {"instances": [[2, [-1], 0.7]], "descriptions": [], "reasons": REASONS}
+    assert named_places(json.dumps(places)) == {
         "instances": [{"trigger": 2, "mentions": [], "p": 700}],
         "descriptions": [],
         "reasons": [
             {"text": "several actors", "p": 200, "mentions": [0]},
             {"text": "no actor", "p": 100, "mentions": []},
         ],
-        "parses": [{"trigger": 2, "text": "nsubj troops", "share": 700, "p": 1000}],
     }
 
 

@@ -128,6 +128,3 @@ def test_a_limit_of_memory_is_a_warning_and_does_not_end_the_process(folder: Pat
     assert "out of memory" in process.stderr
     assert f"`corefsample report {folder}`" in process.stderr
     assert sorted(os.listdir(folder)) == before
-
-
-# --- several parses ----------------------------------------------------------------------------------------

@@ -14,14 +14,13 @@ import pytest
 import tolerance
 import yaml
 from expected_errors import error
-from mention_matches import evaluate_matches
+from mention_matches import evaluate_matches, evaluate_parses
 from references import events as er
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
-from corefsample.posterior._posterior import DocumentPosterior, WeightedParse
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._evaluation import evaluate_clustering, evaluate_document
+from events.counting._evaluation import evaluate_clustering
 from events.matching._matching import match_document
 from events.matching._tracing import trace_document
 from events.rules._rules import Rule
@@ -277,13 +276,11 @@ def test_a_rule_without_defaults_has_the_tables_it_had(tmp_path: Path) -> None:
 
 def test_of_several_parses_the_default_actor_has_the_event_in_those_without_an_agent(rule: Rule) -> None:
     """In parse 1 "by guards" depends on men. P(POLICE) is the weight of that parse, .3, and nobody is in both."""
-    matches, parses = {}, []
-    for k, text in enumerate((BY_GUARD, BY_GUARD.replace(">3:obl:agent", ">1:nmod"))):
-        document = er.scored(er.json_document("d", "2000-01-01", [text]))
-        matches[k] = [match_document(document.tokens, document.mentions, rule, load_lexicon("police"), None)]
-        parses.append(WeightedParse(document.antecedents, (0.7, 0.3)[k]))
+    texts = BY_GUARD, BY_GUARD.replace(">3:obl:agent", ">1:nmod")
+    documents = [er.scored(er.json_document("d", "2000-01-01", [text])) for text in texts]
+    matches = [match_document(each.tokens, each.mentions, rule, load_lexicon("police"), None) for each in documents]
     n = 20_000
-    (events,) = evaluate_document(DocumentPosterior("d", tuple(parses)), matches, DAY, n_samples=n)
+    events = evaluate_parses(documents[0].antecedents, matches, (7, 3), DAY, n_samples=n)
     p = dict(zip(events.keys, events.n_hits.tolist(), strict=True))
     assert p["",] == n
     assert tolerance.plausible_counts(np.array([p["POLICE",]]), n, [0.3]).all()

@@ -33,7 +33,7 @@ def every_kind() -> list[dict[str, Any]]:
     for number in range(3):
         for n, each in enumerate(er.corpus()):
             document = {**each, "doc_id": f"{each['doc_id']} of round {number}"}
-            made.append(document if n % 3 == 2 else pr.with_other_parses(document, (5, 1, 2 + number)))
+            made += [document] if n % 3 == 2 else pr.with_other_parses(document, (5, 1, 2 + number))
         links = {1: {0: -0.2 * number}, 2: {0: 0.5, 1: 1.0}}
         made.append(er.json_document(f"merging {number}", f"1999-01-{28 - number}", MERGING, links))
         made.append(er.json_document(f"excluded {number}", f"1999-07-{28 - number}", [NEGATED, FUTURE], {}))
@@ -69,10 +69,13 @@ def test_partitions_order_format_and_processes_change_nothing(
     write_documents(documents, tmp_path / "whole.jsonl")
     chosen = CountOptions(**{"n_samples": 60, "compare": ("USA", "IRQ"), "part_size": 1000, "threads": 1, **options})
     whole = count_events(tmp_path / "whole.jsonl", tmp_path / "whole", chosen)
-    shuffled = [documents[d] for d in np.random.default_rng(1).permutation(len(documents))]
+    by_id: dict[str, list[ScoredDocument]] = {}  # the parses of a document stay together
+    for document in documents:
+        by_id.setdefault(document.doc_id, []).append(document)
+    shuffled = [[*by_id.values()][d] for d in np.random.default_rng(1).permutation(len(by_id))]
     inputs = [tmp_path / f"part{n}.{('parquet', 'jsonl', 'jsonl.gz')[n % 3]}" for n in range(5)]
     for n, path in enumerate(inputs):
-        write_documents(shuffled[n::5], path)
+        write_documents([parse for parses in shuffled[n::5] for parse in parses], path)
     in_parts = dataclasses.replace(chosen, part_size=9)
     found = count_events(inputs, tmp_path / "parts", in_parts, workers=workers)
     assert (whole.n_parts, found.n_parts) == (1, 5)

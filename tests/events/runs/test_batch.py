@@ -406,7 +406,6 @@ def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
             "P of attack by anybody": p.get("*", 0.0),
             "P of attack by another actor": max(others, default=0.0),
             "triggers": np.log1p(sum(text == "attack" for text in row["triggers"])),
-            "variance among parses": 0.0,  # the documents have one parse
             "log of triggers that make it": np.log1p(max(n_instances, default=0)),
             "name of an actor": float(row["actor"]),
             "log of length": np.log1p(row["n_tokens"]),

@@ -545,16 +545,29 @@ def drawn(wire: Path, parser: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 def usual(wire: Path, parser: Path, folder: Path) -> list[ScoredDocument]:
     score_corpus(wire, folder / "one.jsonl", ScoringOptions(pipeline=str(parser)))
-    assert b'"version":2' not in (folder / "one.jsonl").read_bytes()
+    assert b'"samples":' not in (folder / "one.jsonl").read_bytes()
     return list(read_documents(folder / "one.jsonl"))
 
 
+def by_document(path: Path) -> dict[str, list[ScoredDocument]]:
+    parses: dict[str, list[ScoredDocument]] = {}
+    for document in read_documents(path):
+        parses.setdefault(document.doc_id, []).append(document)
+    return parses
+
+
+def n_drawn(parse: ScoredDocument) -> int:
+    assert parse.samples is not None
+    return parse.samples[1] - parse.samples[0]
+
+
 def test_the_first_parse_is_that_without_samples(wire: Path, parser: Path, drawn: Path, tmp_path: Path) -> None:
-    for document, one in zip(read_documents(drawn), usual(wire, parser, tmp_path), strict=True):
-        assert document.n_parses > 2
-        assert references.content(document.with_parse(0)) == references.content(one)
-        assert sum(parse.weight for parse in document.parses) == 8
-        assert all(parse.weight > 0 for parse in document.parses[1:])
+    for parses, one in zip(by_document(drawn).values(), usual(wire, parser, tmp_path), strict=True):
+        assert len(parses) > 2
+        assert references.content(dataclasses.replace(parses[0], samples=None)) == references.content(one)
+        assert [parse.parse for parse in parses] == [*range(len(parses))]
+        assert sum(map(n_drawn, parses)) == 8
+        assert all(n_drawn(parse) > 0 for parse in parses[1:])
 
 
 def sampled_tokens(document: ScoredDocument, nlp: Any) -> list[Tokens]:
@@ -572,12 +585,12 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
     import spacy
 
     nlp = spacy.load(parser, exclude=["ner"])
-    for document in read_documents(drawn):
+    for parses in by_document(drawn).values():
         counts: dict[str, int] = {}
-        for tokens in sampled_tokens(document, nlp):
+        for tokens in sampled_tokens(parses[0], nlp):
             counts[frozen(tokens)] = counts.get(frozen(tokens), 0) + 1
-        assert {frozen(parse.tokens): parse.weight for parse in document.parses if parse.weight} == counts
-        for parse in document.parses:
+        assert {frozen(parse.tokens): n_drawn(parse) for parse in parses if n_drawn(parse)} == counts
+        for parse in parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
             expected = read_recalibration("english").recalibration.apply(
@@ -592,7 +605,7 @@ def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, t
     options = ScoringOptions(pipeline=str(parser), parses=3, parse_temperature=1e-3)
     score_corpus(wire, tmp_path / "s.jsonl", options)
     usual(wire, parser, tmp_path)
-    # Greedy parses: one parse a document, so the file is of version 1 and the same.
+    # Greedy parses: one parse a document, so the file is the same.
     assert (tmp_path / "s.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
