@@ -1,6 +1,6 @@
 """Mutate every kind of input and read it: python benchmarks/attack_inputs.py [--mutations 12000] [--seed 1].
 
-Documents of version 2 (JSON Lines, Parquet), a recalibration, a tagging model, a sheet of labels and the tables of a
+Documents of several parses (JSON Lines, Parquet), a recalibration, a tagging model, a sheet of labels and the tables of a
 run are changed at random, as bytes and as content. A reader must raise InputError or ParameterError, or return values
 that are possible. The script prints how often it did which, and every other outcome on standard error.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import io
 import random
 import re
@@ -23,8 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample.documents._scored import Parse
+from corefsample import InputError, ParameterError, read_documents, write_documents
 from corefsample.files._csv_cells import write_csv
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._shipped import recalibration_file
@@ -104,10 +104,9 @@ def changed_archive(content: bytes, rng: random.Random) -> bytes:
 def read_parsed(path: Path) -> None:
     for document in read_documents(path):
         assert document.doc_id
-        for parse in document.parses:
-            assert 0.0 <= parse.weight < float("inf")
-            probs = parse.antecedents.probs
-            assert ((probs >= 0.0) & (probs <= 1.0 + 1e-9)).all()
+        assert document.samples is None or 0 <= document.samples[0] <= document.samples[1]
+        probs = document.antecedents.probs
+        assert ((probs >= 0.0) & (probs <= 1.0 + 1e-9)).all()
 
 
 def read_tables(run: Path) -> None:
@@ -166,12 +165,9 @@ def made(folder: Path) -> dict[str, Input]:
     documents = [each.document for each in simulate_documents(30, seed=1, median_mentions=10.0)]
     write_documents(documents, folder / "news.jsonl")
     run_events([folder / "news.jsonl"], EventsOptions(out=str(folder / "run"), pictures=False, n_samples=20))
-    parsed = []
-    for each in documents[:3]:
-        assert each.tokens is not None  # simulated documents have them
-        parses = [Parse(w, each.tokens, each.mentions, each.antecedents, each.gold) for w in (0.7, 0.3)]
-        parsed.append(ScoredDocument.of_parses(each.doc_id, parses, date=each.date))
-    lines, table = folder / "v2.jsonl", folder / "v2.parquet"
+    parses = [*enumerate([(0, 7), (7, 10)])]
+    parsed = [dataclasses.replace(each, parse=k, samples=s) for each in documents[:3] for k, s in parses]
+    lines, table = folder / "parses.jsonl", folder / "parses.parquet"
     write_documents(parsed, lines)
     write_documents(parsed, table)
     record = folder / "recalibration.json"
@@ -186,8 +182,8 @@ def made(folder: Path) -> dict[str, Input]:
     drawn = pa.array([np.zeros(row["n_samples"], np.int32)], pa.list_(pa.int32()))
     pq.write_table(pa.table({**named, "counts": drawn}), run / "count_samples.parquet")
     return {
-        "version 2, JSON Lines": (lines, mutated, lambda: read_parsed(lines)),
-        "version 2, Parquet": (table, changed_parquet, lambda: read_parsed(table)),
+        "parses, JSON Lines": (lines, mutated, lambda: read_parsed(lines)),
+        "parses, Parquet": (table, changed_parquet, lambda: read_parsed(table)),
         "recalibration": (record, mutated, lambda: read_recalibration(record).sampled("fit", 5)),
         "tagging model": (model, changed_archive, lambda: load_tagger(model).posterior(["dog"]).marginals()),
         "sheet": (sheet, mutated, lambda: read_sheets(plan, [sheet])),

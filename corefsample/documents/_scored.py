@@ -178,10 +178,6 @@ class ScoredDocument(BaseDocument):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
 
-    def continues(self, previous: ScoredDocument) -> bool:
-        """True if this is another parse of the text of the document before it."""
-        return self.samples is not None and previous.samples is not None and self.doc_id == previous.doc_id
-
     def _marked_text(self, tokens: Tokens) -> str:
         """HTML of the text, with entities by likeliest antecedents; on hover, a mention shows its antecedents."""
         hints = antecedent_hints(tokens, self.mentions, self.antecedents)
@@ -206,3 +202,8 @@ class ScoredDocument(BaseDocument):
         if self.gold is not None:
             columns["gold"] = np.array([*self.gold, None], object)[:-1]  # 1 and "1" stay apart
         return pd.DataFrame(columns)
+
+
+def is_another_parse(document: ScoredDocument, previous: ScoredDocument) -> bool:
+    """True if a document is another parse of the text of the document before it."""
+    return document.samples is not None and previous.samples is not None and document.doc_id == previous.doc_id

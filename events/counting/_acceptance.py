@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, is_another_parse
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import declared_language, differ
 from corefsample.posterior._posterior import CorpusRecalibration
@@ -143,7 +143,7 @@ def batches_of(documents: Iterable[ScoredDocument] | Iterable[DocumentBatch]) ->
                 yield item
             else:
                 document = require_document(item)
-                if len(waiting) >= _AT_ONCE and not document.continues(waiting[-1]):
+                if len(waiting) >= _AT_ONCE and not is_another_parse(document, waiting[-1]):
                     yield from _batch(waiting)
                 waiting.append(document)
     except Exception:

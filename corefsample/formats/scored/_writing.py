@@ -11,7 +11,7 @@ from corefsample._checks import choice, require_json, shown, whole
 from corefsample._checks import path as checked_path
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, is_another_parse
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import PathLike, require_suffix
@@ -69,7 +69,7 @@ def write_documents(
     with _new_documents(path, overwrite=overwrite) as write:
         for count, document in enumerate(documents, start=1):
             _require_writable_document(document, count)
-            if len(chunk) >= batch_size and not document.continues(chunk[-1]):
+            if len(chunk) >= batch_size and not is_another_parse(document, chunk[-1]):
                 write(DocumentBatch.of(chunk))
                 chunk = []
             chunk.append(document)
