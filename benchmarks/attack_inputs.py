@@ -1,7 +1,7 @@
 """Mutate every kind of input and read it: python benchmarks/attack_inputs.py [--mutations 12000] [--seed 1].
 
-Documents of several parses (JSON Lines, Parquet), a recalibration, a tagging model, a sheet of labels and the tables of a
-run are changed at random, as bytes and as content. A reader must raise InputError or ParameterError, or return values
+Documents of several parses (JSON Lines, Parquet), a recalibration, a tagging model, a sheet of labels and the tables of
+a run are changed at random, as bytes and as content. A reader must raise InputError or ParameterError, or return values
 that are possible. The script prints how often it did which, and every other outcome on standard error.
 """
 
