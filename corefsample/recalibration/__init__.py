@@ -1,14 +1,12 @@
 """Recalibration of antecedent scores: a temperature and a NEW bias, fitted so that clusterings become calibrated.
 
-There are three kinds of objective, each a sum over documents with gold:
+There are two objectives, each a sum over documents with gold:
 
 ``"likelihood"``
     -log of the summed probability of each mention's gold antecedents: antecedents of the same gold entity, or NEW for
-    the first annotated mention of its entity. It is smooth and has an analytic gradient.
-``"links"``
-    The Brier score of the exact link marginals, over all pairs of annotated mentions (`LinkScore`; also the log score).
-a callable
-    Any loss of a document under a recalibration, such as `QueryScore`.
+    the first annotated mention of its entity.
+``"links-log"``
+    -log of the probability of each pair of annotated mentions' gold label, by the exact link marginals.
 
 Some of gold is left out and counted (`GoldCounts`):
 

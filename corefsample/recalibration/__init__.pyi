@@ -1,4 +1,3 @@
 from ._fitter import RecalibrationFitter as RecalibrationFitter
-from ._losses import LinkScore as LinkScore
 from ._shipped import read_recalibration as read_recalibration
 from ._uncertain import UncertainRecalibration as UncertainRecalibration

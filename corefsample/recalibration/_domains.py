@@ -13,7 +13,6 @@ from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _model
 from corefsample.recalibration._losses import Derivatives
-from corefsample.recalibration._newton import quadratic_minimum
 
 BLOCKS = {
     "log_temperature": slice(_model.LOG_TEMPERATURE, _model.LOG_TEMPERATURE + 1),
@@ -83,7 +82,7 @@ def estimated_domains(
     slopes, curvatures = [], []
     for domain in names:
         domain_weights = weights * (domains == domain)
-        step = quadratic_minimum(there, point, weights - domain_weights, precision) - point
+        step = there.newton_point(point, weights - domain_weights, precision) - point
         _, slope, curvature = there.total(domain_weights)
         slope = slope + curvature @ step
         scale = overdispersion(there, domain_weights)

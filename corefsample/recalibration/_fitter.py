@@ -3,28 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._log import log_step
 from corefsample._random import document_key
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated
-from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect
+from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect, estimated_domains
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood, Objective, make_losses
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._losses import (
+    OBJECTIVES,
+    Derivatives,
+    Likelihood,
+    LinkLosses,
+    Losses,
+    Objective,
+    newton_step,
+)
+from corefsample.recalibration._model import (
+    LOG_TEMPERATURE,
+    N_GLOBAL,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NoMinimumError,
+    Recalibration,
+)
 from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
-from corefsample.recalibration._searches import GlobalSearch, KindSearch, likeliest
-
-_PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
 
 Form = Literal["global", "kinds"]
 FORMS: tuple[Form, ...] = ("global", "kinds")
+
+# Standard deviations of the offsets' normal prior that are tried; with the first, offsets hardly differ from 0.
+PRIOR_SDS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0)
+_MIDDLE_SD = 0.3  # of the fit around which the others are approximated
+_PRIOR_FOLDS = 10  # of documents, to choose the prior of offsets by kind
+
+# The search ends where there is no minimum: log temperature relative to the size of the scores, and NEW bias.
+_FURTHEST = np.array([np.log(1e3), 50.0])
+# Least curvature of the mean loss: real documents have about 0.06, losses without a minimum less than 1e-8.
+_LEAST_CURVATURE = 1e-6
+
+
+class _Solution(NamedTuple):
+    """Parameters of a fit, derivatives of the losses there, and standard deviation of the prior of offsets."""
+
+    point: Floats
+    there: Derivatives
+    prior_sd: float | None
 
 
 class RecalibrationFitter:
@@ -37,9 +68,9 @@ class RecalibrationFitter:
     documents
         Pre-scored documents with unique doc_ids; those without gold are left out.
     objective
-        Loss that the fit minimises: "likelihood", "links", or a callable that returns the summed loss of a document
-        under a recalibration: lower is better (see also `DocumentObjective`). The search for the minimum of "links" or
-        a callable starts from the minimum of the likelihood.
+        Loss that the fit minimises, summed over documents: "likelihood", which is -log of the probability of each
+        mention's gold antecedents, or "links-log", which is -log of the probability of the gold label of each pair of
+        mentions.
     missing
         Treatment of mentions whose gold antecedents are all missing among the candidates: "skip" leaves them out,
         "floor" takes the lowest candidate instead.
@@ -70,26 +101,24 @@ class RecalibrationFitter:
         form: Form = "global",
         domains: Mapping[str, str] | None = None,
     ) -> None:
-        self.form = _checks.choice("form", form, FORMS)
+        _checks.choice("objective", objective, OBJECTIVES)
+        self._by_kind = _checks.choice("form", form, FORMS) == "kinds"
         self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
-        by_kind = form == "kinds"
-        self._losses = make_losses(objective, self.gold, unannotated=unannotated, by_kind=by_kind)
-        self._domains = None if domains is None else self._domain_numbers(domains)
-        unit = _size(self.gold.scores)
-        start = partial(likeliest, Likelihood(self.gold), unit=unit)
-        self._search: GlobalSearch | KindSearch = GlobalSearch(self._losses, start)
-        if by_kind:
-            begin = self._losses if isinstance(self._losses, Likelihood) else Likelihood(self.gold, by_kind=True)
-            groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
-            if self._domains is not None and len(np.unique(self._domains)) >= FEWEST_DOMAINS:
-                groups = self._domains  # the fit is for other domains too
-            self._search = KindSearch(self._losses, start, unit, groups, begin)
-
-    def _domain_numbers(self, domains: Mapping[str, str]) -> Ints:
-        for doc_id in self.gold.doc_ids:
-            if doc_id not in domains:
-                raise ParameterError(f"must have each document with gold, got none for {doc_id!r}", parameter="domains")
-        return np.unique([domains[doc_id] for doc_id in self.gold.doc_ids], return_inverse=True)[1].astype(np.int64)
+        self._losses: Losses = (Likelihood if objective == "likelihood" else LinkLosses)(
+            self.gold, by_kind=self._by_kind
+        )
+        if not self._losses.n_terms.sum() > 0:
+            raise ParameterError(f"gold must give the objective {objective} a term, got none")
+        self._unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
+        if self._unit == 0.0:
+            raise ParameterError("scores must not all be 0: no temperature can be fitted")
+        self._domains: Ints | None = None
+        if domains is not None:
+            missing_ids = [doc_id for doc_id in self.gold.doc_ids if doc_id not in domains]
+            if missing_ids:
+                rule = f"must have each document with gold, got none for {missing_ids[0]!r}"
+                raise ParameterError(rule, parameter="domains")
+            self._domains = np.unique([domains[doc_id] for doc_id in self.gold.doc_ids], return_inverse=True)[1]
 
     @property
     def n_documents(self) -> int:
@@ -104,8 +133,7 @@ class RecalibrationFitter:
         ParameterError
             If the objective has no minimum: gold does not determine a temperature and a bias.
         """
-        vector, prior_sd = self._search.fitted(np.ones(self.n_documents))
-        recalibration = Recalibration.from_vector(vector)
+        recalibration = Recalibration.from_vector(self._overall.point)
         n_terms = float(self._losses.n_terms.sum())
         return RecalibrationFit(
             recalibration=recalibration,
@@ -114,8 +142,8 @@ class RecalibrationFitter:
             score_after=float(self._losses.at(recalibration).sum()) / n_terms,
             n_terms=n_terms,
             gold=self.gold.counts,
-            form=self.form,
-            prior_sd=prior_sd,
+            form="kinds" if self._by_kind else "global",
+            prior_sd=self._overall.prior_sd,
         )
 
     def domain_effect(self) -> DomainEffect:
@@ -126,9 +154,9 @@ class RecalibrationFitter:
         ParameterError
             If the form is not "kinds", there are fewer than three domains, or the objective has no minimum.
         """
-        if not isinstance(self._search, KindSearch) or self._domains is None:
+        if not self._by_kind or self._domains is None:
             raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
-        return self._search.domain_effect(np.ones(self.n_documents), self._domains)
+        return self._effect(self._overall, np.ones(self.n_documents), self._domains)
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_resamples: int = 0) -> CrossFit:
         """Cross-validate the fit: fit to the documents outside each fold, and compute the losses of those inside it.
@@ -163,8 +191,20 @@ class RecalibrationFitter:
         if any(not self._losses.n_terms[part].sum() > 0 for part in trained):
             rule = f"must leave terms of the objective {self._losses.name} outside each fold"
             raise ParameterError(f"{rule}, got {n_folds}", parameter="n_folds")
-        fits = [Recalibration.from_vector(self._search.fitted(part.astype(np.float64))[0]) for part in trained]
-        after = np.stack([self._losses.at(fit) for fit in fits])
+        weights = self._resampled(n_resamples, seed, trained) if n_resamples else None
+        domains = self._domains if self._by_kind and weights is not None else None
+        if domains is not None and any(len(np.unique(domains[part])) < FEWEST_DOMAINS for part in trained):
+            domains = None
+        fits, draws, effects, loss_after = [], [], [], np.empty(self.n_documents)
+        for part in trained:
+            part_weights = part.astype(np.float64)
+            solution = self._solution(part_weights)
+            fits.append(Recalibration.from_vector(solution.point))
+            loss_after[~part] = self._losses.at(fits[-1])[~part]
+            if weights is not None:
+                draws.append(self._refits(solution, weights * part))
+            if domains is not None:
+                effects.append(self._effect(solution, part_weights, domains))
         return CrossFit(
             objective=self._losses.name,
             doc_ids=self.gold.doc_ids,
@@ -172,25 +212,17 @@ class RecalibrationFitter:
             recalibrations=tuple(fits),
             n_terms=self._losses.n_terms.copy(),
             loss_before=self._losses.at(Recalibration()),
-            loss_after=after[folds, np.arange(self.n_documents)],
-            draws=tuple(self._refits(n_resamples, seed, trained)) if n_resamples else (),
+            loss_after=loss_after,
+            draws=tuple(draws),
             gold=self.gold.counts,
-            domain_effects=self._domain_effects(trained) if n_resamples else (),
+            domain_effects=tuple(effects),
         )
-
-    def _domain_effects(self, trained: list[Bools]) -> tuple[DomainEffect, ...]:
-        """Domain effect of each training set; empty if domains are unknown, or a training set has too few of them."""
-        if not isinstance(self._search, KindSearch) or self._domains is None:
-            return ()
-        if any(len(np.unique(self._domains[part])) < FEWEST_DOMAINS for part in trained):
-            return ()
-        return tuple(self._search.domain_effect(part.astype(np.float64), self._domains) for part in trained)
 
     def bootstrap(self, n_resamples: int = 200, *, seed: int = 0) -> RecalibrationDraws:
         """Refit to bootstrapped documents: each resample has as many documents, drawn with replacement.
 
-        The losses of documents near the fit are computed once and approximated, by polynomials or, if the form of the
-        fit is "kinds", by quadratics. Each refit is the minimum of a weighted sum of these approximations.
+        The losses of documents near the fit are computed once and approximated by quadratics: a refit is one Newton
+        step from the fit.
 
         Parameters
         ----------
@@ -209,8 +241,8 @@ class RecalibrationFitter:
         ParameterError
             If `n_resamples` is below 1, or `seed` is outside its range.
         """
-        _checks.whole("n_resamples", n_resamples, 1)
-        return self._refits(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])[0]
+        weights = self._resampled(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])
+        return self._refits(self._overall, weights)
 
     def _folds(self, n_folds: int, seed: int) -> Ints:
         """Assign the documents to folds in an order that depends only on seed and doc_ids."""
@@ -220,28 +252,128 @@ class RecalibrationFitter:
             folds[d] = position % n_folds
         return folds
 
-    def _refits(self, n_resamples: int, seed: int, trained: list[Bools]) -> list[RecalibrationDraws]:
-        """Draws for each part of the documents; draw b has the same document weights in all parts."""
+    def _resampled(self, n_resamples: int, seed: int, trained: list[Bools]) -> Floats:
+        """Weights of resampled documents, (n_resamples, n_documents); drawn again if some part has no terms."""
         n_resamples = _checks.whole("n_resamples", n_resamples, 1)
         rng = np.random.Generator(np.random.Philox(_checks.seed(seed)))
-        weights = np.stack([self._draw(rng, trained) for _ in range(n_resamples)])
-        return [self._search.refitted(part.astype(np.float64), weights * part) for part in trained]
-
-    def _draw(self, rng: np.random.Generator, trained: list[Bools]) -> Floats:
-        """Weights of resampled documents; they are drawn again if some part has no terms."""
-        order = sorted(range(self.n_documents), key=self.gold.doc_ids.__getitem__)
-        weights = np.zeros(self.n_documents)
-        while not all((weights * self._losses.n_terms)[part].sum() > 0 for part in trained):
-            weights[order] = rng.multinomial(self.n_documents, np.full(self.n_documents, 1 / self.n_documents))
+        n, order = self.n_documents, sorted(range(self.n_documents), key=self.gold.doc_ids.__getitem__)
+        weights = np.zeros((n_resamples, n))
+        for row in weights:
+            while not all((row * self._losses.n_terms)[part].sum() > 0 for part in trained):
+                row[order] = rng.multinomial(n, np.full(n, 1 / n))
         return weights
 
+    def _refits(self, solution: _Solution, weights: Floats) -> RecalibrationDraws:
+        precision = _prior_precision(solution.prior_sd)
+        # One at a time, so that a draw does not depend on the number of draws, as it would in a product of matrices.
+        points = [solution.there.newton_point(solution.point, row, precision) for row in weights]
+        return RecalibrationDraws.from_vectors(np.stack(points))
 
-def _size(scores: Floats) -> float:
-    """Size of the scores: a search in this unit takes the same steps if all scores are multiplied."""
-    unit = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
-    if unit == 0.0:
-        raise ParameterError("scores must not all be 0: no temperature can be fitted")
-    return unit
+    @staticmethod
+    def _effect(solution: _Solution, weights: Floats, domains: Ints) -> DomainEffect:
+        return estimated_domains(solution.there, solution.point, weights, domains, _prior_precision(solution.prior_sd))
+
+    @cached_property
+    def _overall(self) -> _Solution:
+        """Fit to all documents, from which other fits start.
+
+        The search begins at the likelihood's minimum in temperature and bias, then that in all parameters.
+        """
+        weights, start, prior_sd = np.ones(self.n_documents), np.array([np.log(self._unit), 0.0]), None
+        solution = self._minimum(Likelihood(self.gold, by_kind=False), weights, start, prior_sd)
+        if self._by_kind:
+            prior_sd, start = _MIDDLE_SD, np.append(solution.point, np.zeros(N_PARAMETERS - N_GLOBAL))
+            solution = self._minimum(Likelihood(self.gold, by_kind=True), weights, start, prior_sd)
+        if isinstance(self._losses, LinkLosses):
+            self._losses.hessians = solution.there.hessians
+            solution = self._minimum(self._losses, weights, solution.point, prior_sd)
+            self._losses.hessians = self._losses.hessians_at(solution.point)
+        return self._with_best_prior(weights, solution.point, prior_sd)
+
+    def _solution(self, weights: Floats) -> _Solution:
+        """Fit to weighted documents."""
+        return self._with_best_prior(weights, self._overall.point, self._overall.prior_sd)
+
+    def _with_best_prior(self, weights: Floats, start: Floats, prior_sd: float | None) -> _Solution:
+        """Fit with the prior's standard deviation of the lowest loss of groups that were left out, by quadratics."""
+        solution = self._minimum(self._losses, weights, start, prior_sd)
+        if prior_sd is None:
+            return solution
+        groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
+        if self._domains is not None and len(np.unique(self._domains)) >= FEWEST_DOMAINS:
+            groups = self._domains  # the fit is for other domains too
+        there = solution.there
+        sums = [there.total(weights * (groups == group)) for group in np.unique(groups[weights > 0])]
+        if len(sums) < 2:
+            return solution
+        total_slope, total_curvature = sum(each[1] for each in sums), sum(each[2] for each in sums)
+        losses = []
+        for sd in PRIOR_SDS:
+            precision, loss = _prior_precision(sd), 0.0
+            for _, slope, curvature in sums:
+                gradient = total_slope - slope + precision * solution.point
+                step = newton_step(gradient, total_curvature - curvature + np.diag(precision))
+                loss += float(slope @ step + step @ curvature @ step / 2)
+            losses.append(loss)
+        best = PRIOR_SDS[int(np.argmin(losses))]
+        return solution if best == prior_sd else self._minimum(self._losses, weights, solution.point, best)
+
+    def _minimum(self, losses: Losses, weights: Floats, start: Floats, prior_sd: float | None) -> _Solution:
+        """Minimum of the weighted losses plus half the precision-weighted squares of the offsets.
+
+        Raises
+        ------
+        NoMinimumError
+            If the search leaves the region of sensible temperatures and biases, or ends on a ridge.
+        """
+        from scipy.optimize import minimize
+
+        precision = _prior_precision(prior_sd)
+        n_terms = float(weights @ losses.n_terms)
+        rule = "gold must determine a temperature and a bias"
+        no_minimum = NoMinimumError(f"{rule}, got documents where the objective {losses.name} has no minimum")
+
+        @lru_cache(maxsize=1)
+        def derivatives(point: bytes) -> Derivatives:
+            return losses.derivatives(np.frombuffer(point))
+
+        def mean_loss(point: Floats) -> tuple[float, Floats, Floats]:
+            loss, slope, curvature = derivatives(point.tobytes()).penalised(point, weights, precision)
+            return loss / n_terms, slope / n_terms, curvature / n_terms
+
+        # Approximate second derivatives only scale the steps: in these coordinates they are the identity.
+        scales = np.eye(len(start))
+        options: dict[str, Any] = {"method": "BFGS", "options": {"gtol": 1e-7}}
+        if isinstance(losses, Likelihood):
+            options = {"method": "trust-exact", "options": {"gtol": 1e-8, "max_trust_radius": 3.0}}
+            options["hess"] = lambda steps: mean_loss(start + steps)[2]
+        else:
+            values, directions = np.linalg.eigh(mean_loss(start)[2])
+            scales = directions / np.sqrt(np.maximum(np.abs(values), 1e-10 * np.abs(values).max()))
+
+        def scaled(steps: Floats) -> tuple[float, Floats]:
+            loss, slope, _ = mean_loss(start + scales @ steps)
+            return loss, slope @ scales
+
+        def follow(steps: Floats) -> None:
+            log_step("%s: a step of the fit", losses.name)
+            position = (start + scales @ steps)[[LOG_TEMPERATURE, NEW_BIAS]] - [np.log(self._unit), 0.0]
+            if (np.abs(position) > _FURTHEST).any():
+                raise no_minimum
+
+        point = start + scales @ minimize(scaled, np.zeros(len(start)), jac=True, callback=follow, **options).x
+        # A loss without a minimum has almost no curvature where the search ends.
+        if prior_sd is None and np.linalg.eigvalsh(mean_loss(point)[2])[0] < _LEAST_CURVATURE:
+            raise no_minimum
+        return _Solution(point, derivatives(point.tobytes()), prior_sd)
+
+
+def _prior_precision(sd: float | None) -> Floats:
+    """Precision of each parameter's prior: none for temperature and bias, 1 / sd^2 for offsets."""
+    precision = np.zeros(N_GLOBAL if sd is None else N_PARAMETERS)
+    if sd is not None:
+        precision[N_GLOBAL:] = sd**-2.0
+    return precision
 
 
 def fit_recalibration(

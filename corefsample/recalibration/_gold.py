@@ -70,6 +70,8 @@ class GoldSet:
     bounds, indptr, scores
         Index of the first mention of each document, index of the first candidate of each mention, and scores of the
         candidates.
+    entities
+        int64 (n_mentions,) of each document: codes of the mentions' gold entities, see `gold_codes`.
     base
         Fingerprints of the recalibrations of all documents' scores: see `Recalibration.applied_to`.
     kinds, candidates
@@ -84,7 +86,8 @@ class GoldSet:
     scores: Floats
     kinds: Bytes
     candidates: Bytes
-    base: str = ""
+    entities: tuple[Ints, ...]
+    base: str
 
     @classmethod
     def of(cls, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> GoldSet:
@@ -101,7 +104,7 @@ class GoldSet:
                 annotated.append((document, entities))
         if not annotated:
             raise ParameterError(f"gold must annotate a mention of some document, got none in {n_documents} documents")
-        used = tuple(document for document, _ in annotated)
+        used, codes = zip(*annotated, strict=True)
         marks = [_marks(document.antecedents, entities) for document, entities in annotated]
         kinds, candidates = map(np.concatenate, zip(*marks, strict=True))
         widths = np.concatenate([np.diff(each.antecedents.indptr) for each in used])
@@ -120,7 +123,7 @@ class GoldSet:
             n_floored=n_floored,
         )
         bounds = np.append(0, np.cumsum([each.n_mentions for each in used])).astype(np.int64)
-        return cls(used, counts, bounds, indptr, scores, kinds, candidates, _common_base(used))
+        return cls(used, counts, bounds, indptr, scores, kinds, candidates, codes, _common_base(used))
 
     @property
     def doc_ids(self) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def likelihood_derivatives(
     mean second derivatives of u.
     """
     n_kinds = offsets.shape[0]
-    shares, weighted = np.zeros((2, n_kinds)), np.zeros((2, n_kinds))
+    shares, weighted = np.zeros(n_kinds), np.zeros(n_kinds)
     widest = 1
     for i in range(bounds[0], bounds[-1]):
         widest = max(widest, indptr[i + 1] - indptr[i])
@@ -86,47 +86,32 @@ def likelihood_derivatives(
             if golds[i] != IS_NEW and golds[i] != HAS_ANTECEDENT:
                 continue
             start, kind = indptr[i], kinds[i]
-            # Each sum has its own maximum, because the gold one can be far below the other.
-            largest, largest_gold = 0.0, 0.0 if golds[i] == IS_NEW else -np.inf
-            for c in range(start, indptr[i + 1]):
-                if candidates[c] == UNKNOWN:
-                    continue
-                x = scores[c] / temperature + offsets[kind, kinds[first + antecedents[c]]]
-                u[c - start] = x
-                largest = max(largest, x)
-                if candidates[c] == RIGHT:
-                    largest_gold = max(largest_gold, x)
-            total, gold_total = math.exp(-largest), 1.0 if golds[i] == IS_NEW else 0.0
-            squares, gold_squares = 0.0, 0.0
-            shares[:] = 0.0
-            weighted[:] = 0.0
-            for c in range(start, indptr[i + 1]):
-                if candidates[c] == UNKNOWN:
-                    continue
-                h, s = kinds[first + antecedents[c]], scores[c] / temperature
-                weight = math.exp(u[c - start] - largest)
-                total += weight
-                shares[0, h] += weight
-                weighted[0, h] += weight * s
-                squares += weight * s * s
-                if candidates[c] == RIGHT and golds[i] == HAS_ANTECEDENT:
-                    weight = math.exp(u[c - start] - largest_gold)
-                    gold_total += weight
-                    shares[1, h] += weight
-                    weighted[1, h] += weight * s
-                    gold_squares += weight * s * s
-            for h in range(n_kinds):
-                shares[0, h] /= total
-                weighted[0, h] /= total
-                shares[1, h] /= gold_total
-                weighted[1, h] /= gold_total
-            loss += (largest + math.log(total)) - (largest_gold + math.log(gold_total))
-            first_offset = 1 + kind * n_kinds
-            add_moments(shares[0], weighted[0], squares / total, 1.0, first_offset, gradients[d], hessians[d])
-            if golds[i] == HAS_ANTECEDENT:
-                add_moments(
-                    shares[1], weighted[1], gold_squares / gold_total, -1.0, first_offset, gradients[d], hessians[d]
-                )
+            # First over all known candidates and NEW, then over the gold ones among them. Each sum has its own maximum,
+            # because the gold one can be far below the other.
+            for is_gold in range(2):
+                has_new = is_gold == 0 or golds[i] == IS_NEW
+                largest = 0.0 if has_new else -np.inf
+                for c in range(start, indptr[i + 1]):
+                    if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
+                        u[c - start] = scores[c] / temperature + offsets[kind, kinds[first + antecedents[c]]]
+                        largest = max(largest, u[c - start])
+                total, squares = math.exp(-largest) if has_new else 0.0, 0.0
+                shares[:] = 0.0
+                weighted[:] = 0.0
+                for c in range(start, indptr[i + 1]):
+                    if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
+                        h, s = kinds[first + antecedents[c]], scores[c] / temperature
+                        weight = math.exp(u[c - start] - largest)
+                        total += weight
+                        shares[h] += weight
+                        weighted[h] += weight * s
+                        squares += weight * s * s
+                for h in range(n_kinds):
+                    shares[h] /= total
+                    weighted[h] /= total
+                sign = 1.0 - 2.0 * is_gold
+                loss += sign * (largest + math.log(total))
+                add_moments(shares, weighted, squares / total, sign, 1 + kind * n_kinds, gradients[d], hessians[d])
         losses[d] = loss
 
 

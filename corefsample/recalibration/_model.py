@@ -123,13 +123,6 @@ class NoMinimumError(ParameterError):
     """Gold does not determine a recalibration: the objective has no minimum."""
 
 
-def no_minimum(name: str) -> NoMinimumError:
-    """Error of the objective of this name."""
-    return NoMinimumError(
-        f"gold must determine a temperature and a bias, got documents where the objective {name} has no minimum"
-    )
-
-
 def after(applied: str, fingerprint: str) -> str:
     """Fingerprints of scores after one more recalibration was applied."""
     return f"{applied} {fingerprint}".strip()

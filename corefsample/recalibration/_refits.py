@@ -31,7 +31,7 @@ class RecalibrationFit(HtmlTable):
         Mean loss per term on the same documents, before and after recalibration. The second is too optimistic for other
         documents (see `RecalibrationFitter.cross_fit`).
     n_terms
-        Number of terms: mentions, pairs, or other terms of the objective.
+        Number of terms: mentions, or pairs of mentions.
     gold
         Counts of annotated documents and mentions.
     form
@@ -58,22 +58,19 @@ class RecalibrationDraws(Result):
     ----------
     temperature, new_bias
         float64 (n_draws,), read-only: draw b of each belongs to one refit.
-    n_at_edge
-        Draws at the edge of the region that was searched.
     offsets
         float64 (n_draws, n_offsets), read-only: offsets by kind in the order of `Recalibration.vector`, or None.
     """
 
     temperature: Floats
     new_bias: Floats
-    n_at_edge: int = 0
     offsets: Floats | None = None
 
     @classmethod
-    def from_vectors(cls, vectors: Floats, *, n_at_edge: int = 0) -> Self:
+    def from_vectors(cls, vectors: Floats) -> Self:
         """Build from rows of `Recalibration.vector`, with all parameters or the first two."""
         offsets = None if vectors.shape[1] == N_GLOBAL else vectors[:, N_GLOBAL:].copy()
-        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), n_at_edge, offsets)
+        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), offsets)
 
     def vectors(self) -> Floats:
         """Parameters of each draw, in the order of `Recalibration.vector`: (n_draws, n_parameters)."""

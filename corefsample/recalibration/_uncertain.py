@@ -200,7 +200,7 @@ def _draws(record: Any, *, by_kind: bool) -> RecalibrationDraws:
         columns[name] = values.astype(np.float64)
     if not (columns["temperature"] > 0).all():
         raise ParameterError(f"must be above 0, got {columns['temperature'].min()}", parameter="draws.temperature")
-    return RecalibrationDraws(columns["temperature"], columns["new_bias"], 0, columns.get("offsets"))
+    return RecalibrationDraws(columns["temperature"], columns["new_bias"], columns.get("offsets"))
 
 
 class MixedRecalibrations:

@@ -1,1 +1,0 @@
-"""Entity queries of annotated documents, which test whether intervals of counts cover the truth."""
