@@ -167,14 +167,13 @@ class LinkLosses(Losses):
         because they take long: those of the likelihood to search, and then those of `hessians_at` a point nearby.
     """
 
-    hessians: Floats
-
     name = "links-log"
 
     def __init__(self, gold: GoldSet, *, by_kind: bool) -> None:
         super().__init__(gold, by_kind=by_kind)
         n_annotated = np.array([np.count_nonzero(entities >= 0) for entities in gold.entities])
         self.n_terms = n_annotated * (n_annotated - 1) / 2.0
+        self.hessians: Floats = np.zeros((len(n_annotated), *[self._changes.shape[1]] * 2))
 
     def derivatives(self, point: Floats) -> Derivatives:
         """Losses with derivatives, the second ones of another point."""

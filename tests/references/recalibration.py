@@ -68,8 +68,8 @@ def likelihood_loss(lists: Lists, gold: Gold, missing: str = "skip") -> float:
     return math.fsum(loss for loss in mention_losses(lists, gold, missing) if loss is not None)
 
 
-def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
-    """Score of the link marginals, by enumeration, over pairs of annotated mentions."""
+def link_loss(lists: Lists, gold: Gold) -> float:
+    """-log of the probability of each pair's gold label, by enumeration, over pairs of annotated mentions."""
     n = len(gold)
     marginals = references.link_marginals(references.clustering_probs(references.softmax_rows(*lists)), n)
     terms = []
@@ -77,7 +77,7 @@ def link_loss(lists: Lists, gold: Gold, *, log: bool = False) -> float:
         if gold[i] is not None and gold[j] is not None:
             together = gold[i] == gold[j]
             right = marginals[i, j] if together else 1.0 - marginals[i, j]
-            terms.append(-math.log(max(right, 1e-6)) if log else (1.0 - right) ** 2)
+            terms.append(-math.log(max(right, 1e-6)))
     return math.fsum(terms)
 
 

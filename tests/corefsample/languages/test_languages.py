@@ -25,7 +25,6 @@ from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, WordTable
-from events.queries._queries import match_queries
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))
 
@@ -320,20 +319,3 @@ def test_checksums_of_documents_are_of_their_words() -> None:
 
 def parsed_again() -> Tokens:
     return Tokens(STORY.text, STORY.text, STORY.upos, STORY.dep, STORY.head, STORY.sent)
-
-
-def test_queries_of_a_document_have_its_zeros_and_the_words_of_its_language() -> None:
-    mentions = [(0, 2, 1), (6, 7, 6)]
-    found = match_queries(document(STORY, mentions, [1, 1], lang="es"))
-    assert found.verbs == ("retirar",)
-    assert found.truth is not None
-    assert found.truth.tolist() == [[False, True, False]]  # the plural noun and the dropped subject are one entity
-    passive = parsed(
-        "atacado atacar VERB 0 root VerbForm=Part",
-        "fue ser AUX 1 aux:pass _",
-        "por por ADP 4 case _",
-        "ellos él PRON 1 obl Person=3|PronType=Prs",
-    )
-    queries = match_queries(document(passive, [(3, 4, 3)], [1], lang="es"), role="passive_agent")
-    assert queries.verbs == ("atacar",)
-    assert match_queries(document(passive, [(3, 4, 3)], [1]), role="passive_agent").verbs == ()  # English: by

@@ -17,14 +17,12 @@ from strategies.documents import Lists
 from corefsample import AntecedentDistribution, InputError, ParameterError, ScoredDocument, sample_clusterings
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
-from corefsample.recalibration import LinkScore, RecalibrationFitter, read_recalibration
+from corefsample.recalibration import RecalibrationFitter, read_recalibration
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood
+from corefsample.recalibration._losses import Likelihood, LinkLosses, Losses, newton_step
 from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
-from corefsample.recalibration._newton import newton_step
 from corefsample.recalibration._refits import RecalibrationDraws
-from corefsample.recalibration._searches import KindSearch
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
 from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
@@ -162,8 +160,8 @@ def test_offsets_of_too_few_kinds_raise() -> None:
 # --- derivatives --------------------------------------------------------------------------------------------
 
 
-def likelihood_of(documents: list[ScoredDocument]) -> Likelihood:
-    return Likelihood(GoldSet.of(documents, missing="skip", unannotated="skip"), by_kind=True)
+def losses_of(documents: list[ScoredDocument], kind: type[Losses] = Likelihood) -> Any:
+    return kind(GoldSet.of(documents, missing="skip", unannotated="skip"), by_kind=True)
 
 
 @pytest.mark.kernels
@@ -175,20 +173,20 @@ def test_the_loss_by_kind_follows_the_definition() -> None:
         kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions).tolist()
         parameters = vector(seed)
         expected = rr.likelihood_loss(loop_scores(document, kinds, parameters), gold)
-        found = likelihood_of([document]).at(Recalibration.from_vector(parameters))
+        found = losses_of([document]).at(Recalibration.from_vector(parameters))
         np.testing.assert_allclose(found, [expected], rtol=1e-10)
 
 
 @pytest.mark.kernels
 def test_gradient_and_curvature_are_those_of_the_loss() -> None:
-    losses = likelihood_of(made_documents(2, 15, seed=4))
+    losses = losses_of(made_documents(2, 15, seed=4))
     point, step = vector(4, 0.3), 1e-5
-    found = losses.derivatives(Recalibration.from_vector(point))
+    found = losses.derivatives(point)
     for place in range(N_PARAMETERS):
         shift = np.zeros(N_PARAMETERS)
         shift[place] = step
-        above = losses.derivatives(Recalibration.from_vector(point + shift))
-        below = losses.derivatives(Recalibration.from_vector(point - shift))
+        above = losses.derivatives(point + shift)
+        below = losses.derivatives(point - shift)
         np.testing.assert_allclose(
             found.gradients[:, place], (above.losses - below.losses) / (2 * step), rtol=1e-5, atol=1e-6
         )
@@ -231,17 +229,12 @@ def test_without_differences_between_kinds_the_prior_is_narrow() -> None:
 
 
 def test_refits_are_close_to_fits_of_the_same_weights() -> None:
-    documents = made_documents(40, 40, seed=8)
-    fitter = RecalibrationFitter(documents, form="kinds")
-    search = fitter._search
-    everything = np.ones(40)
-    weights = np.random.default_rng(8).multinomial(40, np.full(40, 1 / 40)).astype(np.float64)
-    (refit,) = search.refitted(everything, weights[None]).vectors()
-    exact, prior_sd = search.fitted(weights)
-    fit = fitter.fit()
-    if prior_sd == fit.prior_sd:  # one Newton step has an error of second order
-        moved = float(np.abs(exact - fit.recalibration.vector()).max())
-        assert np.abs(refit - exact)[:2].max() < 0.25 * max(moved, 0.1)
+    fitter = RecalibrationFitter(made_documents(40, 40, seed=8), form="kinds")
+    weights = fitter._resampled(1, 8, [np.ones(40, np.bool_)])
+    (refit,) = fitter._refits(fitter._overall, weights).vectors()
+    exact = fitter._minimum(fitter._losses, weights[0], fitter._overall.point, fitter._overall.prior_sd).point
+    # One Newton step has an error of second order.
+    assert np.abs(refit - exact)[:2].max() < 0.25 * np.abs(exact - fitter._overall.point).max()
     draws = fitter.bootstrap(5, seed=1)
     assert draws.offsets is not None
     assert draws.offsets.shape == (5, N_PARAMETERS - 2)
@@ -319,11 +312,10 @@ def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
     assert fitter.cross_fit(2).domain_effects == ()  # only intervals need them, which need refits
     crossed = fitter.cross_fit(2, n_resamples=2)
     assert len(crossed.domain_effects) == 2
-    assert isinstance(fitter._search, KindSearch)
     assert fitter._domains is not None
     for fold, effect in enumerate(crossed.domain_effects):
         others = (crossed.folds != fold).astype(float)
-        assert effect == fitter._search.domain_effect(others, fitter._domains)
+        assert effect == fitter._effect(fitter._solution(others), others, fitter._domains)
     assert crossed.domain_effects[0] != crossed.domain_effects[1]
     few = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
     assert few.cross_fit(2, n_resamples=2).domain_effects == ()
@@ -416,46 +408,40 @@ def test_gold_documents_must_have_had_one_recalibration() -> None:
         RecalibrationFitter([change.apply_document(documents[0]), *documents[1:]])
 
 
-# --- scores of links ----------------------------------------------------------------------------------------
+# --- links --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("score", ["brier", "log"])
-def test_the_gradient_of_link_scores_is_that_of_enumeration(score: str) -> None:
-    rng, log = np.random.default_rng(40), score == "log"
+def test_derivatives_of_link_losses_are_those_of_enumeration() -> None:
+    rng, step = np.random.default_rng(40), 1e-5
     for gold in ([0, 1, 0, None, 0], [0, 0, 1, 0, 1]):
         lists = Lists([list(range(i)) for i in range(5)], [rng.normal(0.0, 1.0, i).tolist() for i in range(5)])
         kinds = rng.integers(0, N_KINDS, 5).tolist()
         document = dataclasses.replace(rr.document(lists, gold, "d"), tokens=tokens_of(kinds))
-        parameters = vector(41, 0.3)
-        loss, gradient = LinkScore(score).gradient(document, Recalibration.from_vector(parameters))
-
-        def enumerated(point: Floats, document: Any = document, kinds: Any = kinds) -> float:
-            return rr.link_loss(loop_scores(document, kinds, point), document.gold, log=log)
-
-        assert loss == pytest.approx(enumerated(parameters), abs=1e-10)
-        step = 1e-5
+        point, losses = vector(41, 0.3), losses_of([document], LinkLosses)
+        losses.hessians = losses.hessians_at(point)
+        found = losses.derivatives(point)
+        (gradient,), (hessian,) = found.gradients, found.hessians
+        assert found.losses == pytest.approx([rr.link_loss(loop_scores(document, kinds, point), gold)], abs=1e-10)
         for k in range(N_PARAMETERS):
-            moved = np.zeros(N_PARAMETERS)
-            moved[k] = step
-            up, down = (enumerated(parameters + s * moved) for s in (1, -1))
+            moved = step * np.eye(N_PARAMETERS)[k]
+            up, down = (rr.link_loss(loop_scores(document, kinds, point + s * moved), gold) for s in (1, -1))
             assert gradient[k] == pytest.approx((up - down) / (2 * step), abs=1e-7)
+            above, below = (losses.derivatives(point + s * moved).gradients[0] for s in (1, -1))
+            np.testing.assert_allclose(hessian[k], (above - below) / (2 * step), atol=1e-4)
         assert np.count_nonzero(gradient) > 10
 
 
-@pytest.mark.parametrize("score", ["brier", "log"])
-def test_a_fit_by_kind_to_links_is_a_minimum(score: str) -> None:
+def test_a_fit_by_kind_to_links_is_a_minimum() -> None:
     documents = made_documents(6, 25, seed=42, change=Recalibration.from_vector(vector(43, 0.2)))
-    objective = LinkScore(score)
-    fitter = RecalibrationFitter(documents, objective=objective, form="kinds")
+    fitter = RecalibrationFitter(documents, objective="links-log", form="kinds")
     fit = fitter.fit()
     assert fit.prior_sd is not None
     point = fit.recalibration.vector()
 
     def value(vector: Floats) -> float:
-        change = Recalibration.from_vector(vector)
         penalty = float((vector[2:] ** 2).sum()) / (2.0 * float(fit.prior_sd or 1.0) ** 2)
-        return sum(objective(document, change) for document in documents) + penalty
+        return float(fitter._losses.at(Recalibration.from_vector(vector)).sum()) + penalty
 
     best = value(point)
     rng = np.random.default_rng(44)
@@ -467,11 +453,9 @@ def test_a_fit_by_kind_to_links_is_a_minimum(score: str) -> None:
 # --- the search ---------------------------------------------------------------------------------------------
 
 
-def test_steps_stay_short_where_a_curvature_is_negative() -> None:
-    # With damping d, the step in a parameter of slope s and curvature c is at most about s / (d |c|).
-    curvature = np.diag([-4.0, 9.0])
-    step = newton_step(np.array([2.0, 3.0]), curvature, damping=100.0)
-    np.testing.assert_allclose(step, [-2.0 / (4.0 * 101.0), -3.0 / (9.0 * 101.0)], rtol=1e-9)
+def test_steps_go_downhill_where_a_curvature_is_negative() -> None:
+    step = newton_step(np.array([2.0, 3.0]), np.diag([-4.0, 9.0]))
+    np.testing.assert_allclose(step, [-2.0 / 4.0, -3.0 / 9.0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])

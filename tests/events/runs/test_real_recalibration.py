@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tolerance
+from benchmark_scripts import script
 from references import recalibration as rr
 
 from corefsample import (
@@ -19,9 +20,8 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.recalibration import RecalibrationFitter
-from events.queries._queries import QueryTable, match_queries
-from events.queries._study import study_queries
 
+study = script("query_study")
 AS_IT_IS = Recalibration()
 
 
@@ -73,22 +73,23 @@ def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[Score
     for document in gum:
         labels = sample_clusterings(document.antecedents, n_samples=1, seed=99, doc_id=document.doc_id).labels
         drawn.append(dataclasses.replace(document, gold=labels[0].tolist()))
-    table = QueryTable.of(match_queries(document) for document in drawn)
-    assert (len(table.queries), table.n_pairs) == (2570, 13139)
+    table = study.QueryTable(map(study.match_queries, drawn))
+    assert (len(table.queries), len(table.truth)) == (2570, 13139)
     for change, right in ((AS_IT_IS, True), (Recalibration(1.3), False)):
-        p = table.probabilities(change, n_samples=400)
+        p = table.probabilities([change] * len(table.documents), n_samples=400)
         # Documents are independent: the variance of the summed error is the sum of squares by document.
         errors = np.bincount(table.pair_documents, weights=p - table.truth)
         assert tolerance.plausible_means(errors.sum(), 0.0, np.sqrt(np.sum(errors**2))).all() == right
 
 
 def test_intervals_of_counts_have_their_level_after_recalibration_and_not_before(gum: list[ScoredDocument]) -> None:
-    real = study_queries(gum, objectives=("likelihood",), n_folds=2, n_samples=200, n_resamples=0)
-    coverage = real.coverage().query("level == 0.95 and interval == 'quantile'")
-    table = coverage.pivot_table(index="variant", columns="documents", values="coverage")
+    options = "x --out x --objectives likelihood --folds 2 --samples 200 --resamples 0".split()  # noqa: SIM905
+    coverage, scores = study.coverage_of(gum, study.parsed_options(options))
+    rows = coverage.query("level == 0.95 and interval == 'quantile'")
+    table = rows.pivot_table(index="variant", columns="documents", values="coverage")
     assert (table.loc["likelihood", ["5-9", "10-19", "20-80"]] >= 0.93).all()
     assert table.loc["as scored", "20-80"] < 0.85
-    scores = real.scores().set_index("variant")
+    scores = scores.set_index("variant")
     excess = scores["mean_p"] - scores["share_true"]
     assert excess["as scored"] > 0.05
     assert excess["likelihood"] < 0.03

@@ -1,0 +1,187 @@
+"""Queries against enumeration, coverage counted by hand, and the table of held-out intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import tolerance
+from benchmark_scripts import script
+from references import coreference as references
+from references import events as er
+from references import recalibration as rr
+from strategies.documents import Lists
+
+from corefsample import AntecedentDistribution, Recalibration, ScoredDocument, sample_clusterings
+from corefsample.recalibration import RecalibrationFitter, read_recalibration
+
+study = script("query_study")
+
+# Ann saw cats. They ran. He said: a name, a plural noun, and pronouns as subjects of run and say.
+STORY = [
+    "Ann/PROPN>2:nsubj saw=see/VERB>0:root cats=cat/NOUN>2:obj",
+    "they/PRON>2:nsubj ran=run/VERB>0:root",
+    "he/PRON>2:nsubj said=say/VERB>0:root",
+]
+
+
+def story(sentences: list[str], gold: list[int | str | None]) -> ScoredDocument:
+    links = {1: {0: -9.0}, 2: {0: -1.0, 1: 1.0}, 3: {0: 2.0, 1: -2.0, 2: 0.5}}
+    return dataclasses.replace(er.scored(er.json_document("d", "2000-01-01", sentences, links)), gold=gold)
+
+
+def corpus(n_documents: int, temperature: float = 1.0) -> list[ScoredDocument]:
+    lines = rr.story_corpus(n_documents, 12, seed=4, temperature=temperature)
+    return [dataclasses.replace(er.scored(line), gold=line["gold"]) for line in lines]
+
+
+# --- queries of a document ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gold", "unannotated", "expected"),
+    [
+        (["a", "b", "b", "a"], "skip", {("plural noun", "run"): True, ("name", "say"): True}),
+        (["a", "a", "a", "c"], "skip", {("name", "run"): True, ("plural noun", "run"): True}),
+        ([None, "b", "b", "a"], "skip", {("plural noun", "run"): True, ("plural noun", "say"): False}),
+        (["a", "b", None, "a"], "single", {("name", "say"): True}),
+    ],
+)
+def test_truth_is_the_answer_of_gold_entities(gold: list[Any], unannotated: str, expected: dict[Any, bool]) -> None:
+    queries = study.match_queries(story(STORY, gold), unannotated=unannotated)
+    types = ("plural noun",) if gold[0] is None else ("name", "plural noun")
+    every = {(mention_type, verb): False for mention_type in types for verb in ("run", "say")}
+    assert dict(zip(queries.names, queries.truth.tolist(), strict=True)) == every | expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "role", "verbs"),
+    [
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root", "subject", ()),
+        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root", "passive_subject", ("see",)),
+        ("Ann/PROPN>2:nsubj Saw=See/VERB>0:root it/PRON>2:obj", "object", ("see",)),
+        ("they/PRON>3:nsubj are=be/AUX>3:cop glad/ADJ>0:root", "subject", ()),  # glad is no verb
+        ("cats=cat/NOUN>2:nsubj ran=run/VERB>0:root", "subject", ()),  # cats is no pronoun
+    ],
+)
+def test_a_verb_makes_a_query_if_a_pronoun_has_the_role(sentence: str, role: str, verbs: tuple[str, ...]) -> None:
+    n_mentions = er.scored(er.json_document("d", "2000-01-01", [sentence], {})).n_mentions
+    assert study.match_queries(story([sentence], list(range(n_mentions))), role=role).verbs == verbs
+
+
+LISTS = Lists([[], [0], [0, 1], [1, 2], [0, 3]], [[], [0.5], [-1.0, 0.25], [1.0, -0.5], [0.0, 0.75]])
+TYPES, VERBS = [0, 2, -1, 1, -1], ("see", "run", "say")
+ROLES: list[set[int]] = [set(), set(), {0}, {1}, {0, 2}]
+
+
+def test_shares_of_samples_agree_with_enumeration() -> None:
+    pairs = [(i, v) for i, verbs in enumerate(ROLES) for v in sorted(verbs)]
+    queries = study.DocumentQueries(
+        doc_id="d",
+        metadata={},
+        verbs=VERBS,
+        present_types=np.arange(3),
+        typed_mentions=np.array([0, 1, 3]),
+        types=np.array([0, 2, 1]),
+        pronouns=np.array([i for i, _ in pairs]),
+        pronoun_verbs=np.array([v for _, v in pairs]),
+        antecedents=AntecedentDistribution.from_lists(*LISTS),
+        kinds=np.zeros(5, np.uint8),
+        entities=np.zeros(5, np.int64),
+    )
+    names = [None if m < 0 else study.MENTION_TYPES[m] for m in TYPES]
+    named = names, [{VERBS[v] for v in verbs} for verbs in ROLES]
+    n_samples = 20_000
+    hits = queries.shares(Recalibration(2.0, 0.3), n_samples) * n_samples
+    right, wrong = (
+        np.array([rr.query_distribution(lists, *named).get(name, 0.0) for name in queries.names])
+        for lists in (rr.recalibrated(LISTS, 2.0, 0.3), LISTS)
+    )
+    assert tolerance.plausible_counts(hits.round().astype(int), n_samples, right).all()
+    assert not tolerance.plausible_counts(hits.round().astype(int), n_samples, wrong).all()
+    labels = sample_clusterings(queries.antecedents, n_samples=40, doc_id="d").labels
+    expected = [[name in rr.true_queries(row, *named) for row in labels.tolist()] for name in queries.names]
+    assert queries.holds(labels).tolist() == expected
+
+
+# --- counts -------------------------------------------------------------------------------------------------
+
+
+def table(truth: dict[str, list[bool]]) -> Any:
+    """A query of each verb, which as many documents contain as it has truths."""
+    numbers = np.repeat(np.arange(len(truth)), [len(each) for each in truth.values()])
+    flat = np.concatenate([np.array(each) for each in truth.values()])
+    return SimpleNamespace(queries=[("name", verb) for verb in truth], pair_queries=numbers, truth=flat)
+
+
+def test_intervals_are_those_of_the_mean_distribution_over_draws() -> None:
+    draws = np.array([[0.2, 0.3, 0.5, 0.6, 0.9], [0.1, 0.1, 0.4, 0.4, 0.8]])
+    truth = [True, False, True, False, True]
+    found = study.count_intervals(table({"see": truth}), draws)
+    pmf = np.mean([references.poisson_binomial_pmf(draw) for draw in draws.tolist()], axis=0).tolist()
+    for row in found.itertuples():
+        if row.interval == "quantile":
+            tail = (1 - row.level) / 2
+            assert (row.lower, row.upper) == (er.quantile(pmf, tail), er.quantile(pmf, 1 - tail))
+        elif row.interval == "hdi":
+            assert (row.lower, row.upper) in er.shortest_intervals(pmf, row.level)
+        assert row.held == (row.lower <= 3 <= row.upper)
+    assert found["mean"].tolist() == pytest.approx([draws.sum(axis=1).mean()] * 9)
+
+
+def test_coverage_is_the_share_of_queries_covered_by_number_of_documents() -> None:
+    # All P are 1: counts are said to be 5, 6 and 12 for sure; gold has 5, 4 and 12.
+    truth = {"a": [True] * 5, "b": [True] * 4 + [False] * 2, "c": [True] * 12, "few": [True] * 4}
+    coverage = study.count_coverage(study.count_intervals(table(truth), np.ones(27)))
+    small = coverage[(coverage["documents"] == "5-9") & (coverage["level"] == 0.95)]
+    assert small["n_queries"].tolist() == [2, 2, 2]
+    assert small["coverage"].tolist() == [0.5] * 3
+    assert small["below"].tolist() == [0.5] * 3
+    assert small["mean_error"].tolist() == [1.0] * 3  # (0 + 2) / 2
+    assert (coverage[coverage["documents"] == "10-19"]["coverage"] == 1.0).all()
+    assert set(coverage["documents"]) == {"5-9", "10-19"}
+
+
+# --- the study ----------------------------------------------------------------------------------------------
+
+
+def test_documents_have_the_recalibration_that_was_fitted_without_them() -> None:
+    documents = corpus(24, temperature=4.0)
+    queries = study.QueryTable(map(study.match_queries, documents))
+    options = study.parsed_options(["x", "--out", "x", "--folds", "3", "--resamples", "4", "--seed", "5"])
+    fitter = RecalibrationFitter(documents)
+    changes, draws = study.changes_by_folds(queries, fitter, None, options)
+    expected = fitter.cross_fit(3, seed=5, n_resamples=4)
+    assert changes == [expected.recalibration_of(doc_id) for doc_id in queries.doc_ids]
+    assert np.shape(draws) == (4, len(queries.documents))
+    assert len({change.temperature for change in changes}) == 3
+
+
+def test_scores_that_had_a_recalibration_get_its_uncertainty_only() -> None:
+    record = read_recalibration("english-annotated")
+    documents = [record.recalibration.apply_document(each) for each in corpus(4)]
+    queries = study.QueryTable(map(study.match_queries, documents))
+    changes, draws = study.changes_elsewhere(queries, record, None, 3, 1)
+    assert changes == [Recalibration()] * len(queries.documents)
+    sampled = record.sampled("domain", 3, seed=1)
+    assert [row[0] for row in draws] == [each.relative_to(record.recalibration) for each in sampled]
+
+
+@pytest.mark.parametrize("form", ["global", "kinds"])
+def test_the_script_writes_the_coverage_of_all_variants(tmp_path: Path, form: str) -> None:
+    lines = [{**line, "genre": "abc"[n % 3]} for n, line in enumerate(rr.story_corpus(24, 12, seed=4, temperature=4.0))]
+    source = er.write_lines(tmp_path / "gold.jsonl", lines)
+    options = ["--form", form, "--objectives", "likelihood", "--folds", "3", "--samples", "50", "--resamples", "2"]
+    study.main([str(source), "--out", str(tmp_path / "out"), *options])
+    found = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
+    assert list(found) == (
+        "variant recalibration documents interval level n_queries coverage below above mean_width mean_error".split()  # noqa: SIM905
+    )
+    assert list(dict.fromkeys(zip(found["variant"], found["recalibration"], strict=True))) == [
+        ("as scored", "given"), ("likelihood", "given"), ("likelihood", "uncertain"),
+    ]  # fmt: skip
