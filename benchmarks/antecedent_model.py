@@ -29,7 +29,8 @@ from corefsample.documents._tokens import SPEAKER, Tokens
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.links import calibrate_links
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores
-from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration import RecalibrationFitter
+from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally
@@ -115,8 +116,8 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
     """CalibErr on test documents of what is fitted to dev documents: distributions, or only marginals."""
     dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
     rows = []
-    for name, objective in (("likelihood", "likelihood"), ("links-log", LinkScore("log"))):
-        fitter = RecalibrationFitter(dev, objective=objective)  # type: ignore[arg-type]
+    for name in OBJECTIVES:
+        fitter = RecalibrationFitter(dev, objective=name)
         fit = fitter.fit().recalibration
         for how, change in (("fitted to", fit), ("shrunk, fitted to", fitter.bootstrap(200).shrunk(fit))):
             error, lower, upper = link_error([change.apply_document(each) for each in test])

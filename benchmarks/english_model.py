@@ -39,7 +39,7 @@ def write_recalibration(folder: Path) -> None:
     """Fit the recalibrations to the documents of the model, each scored by the same recipe without its genre."""
     scores = ScoreCache(folder)
     for mentions in MENTION_SOURCES:
-        kept = folder / f"fit-english-{mentions}-kinds-joint.json"
+        kept = folder / f"fit-english-{mentions}-kinds-links-log.json"
         record = kept_fit(kept, partial(english_fit, scores, mentions))
         path = recalibration_file(chosen_recalibration(None, mentions=mentions) or "")
         Path(path).write_text(json.dumps(dataclasses.replace(record, language=ENGLISH).to_json()), encoding="utf-8")

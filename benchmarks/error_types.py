@@ -17,6 +17,7 @@ import held_out_scores as held_out
 import numpy as np
 import pandas as pd
 from english_texts import ENGLISH_GENRES
+from query_study import MENTION_TYPES, match_queries
 from tagger_studies.corpora import require
 from tagger_studies.results import Output, difference_of_shares, holds, ratio, shown
 
@@ -26,7 +27,6 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.links._pairs import gold_codes
 from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer, score_documents
-from events.queries._queries import MENTION_TYPES, DocumentQueries, match_queries
 
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 NEW = -1
@@ -105,26 +105,21 @@ class Found:
 def examined(document: ScoredDocument, role: str = "subject") -> Found | None:
     """Find the errors that change the queries of a document; None without a query."""
     queries = match_queries(document, role=role, unannotated="single")
-    if not queries.n_queries:
+    if not queries.names:
         return None
-    truth = flat(queries, np.asarray(queries.truth))
-    answer = flat(queries, queries.true_in(clusters(likeliest(document).tolist())))
-    p = flat(queries, queries.hits(Recalibration(), n_samples=N_SAMPLES)) / N_SAMPLES
+    truth, answer = queries.truth, queries.true_in(clusters(likeliest(document).tolist()))
+    p = queries.shares(Recalibration(), N_SAMPLES)
     causes: list[Counter[Kind]] = [Counter() for _ in truth]
     wrong = np.flatnonzero(truth != answer)
     if wrong.size:
         for kind, labels in corrections(document):
-            corrected = flat(queries, queries.true_in(labels))
+            corrected = queries.true_in(labels)
             for number in wrong[corrected[wrong] == truth[wrong]].tolist():
                 causes[number][kind] += 1
         for number in wrong.tolist():
             causes[number] = causes[number] or Counter({SEVERAL: 1})
     shares = tuple({kind: n / each.total() for kind, n in each.items()} for each in causes)
     return Found(document.doc_id, p, truth, answer, shares)
-
-
-def flat(queries: DocumentQueries, values: np.ndarray) -> np.ndarray:
-    return values[:, queries.present_types].ravel()
 
 
 def error_table(found: Sequence[Found]) -> pd.DataFrame:

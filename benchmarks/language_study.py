@@ -27,7 +27,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.languages._language import load_language
 from corefsample.metrics._scores import clustering_scores, corpus_scores
-from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration import RecalibrationFitter
 from corefsample.scorers import score_documents
 from corefsample.scorers._scoring import gold_of_found
 from corefsample.scorers.log_linear._model import AntecedentModel
@@ -93,10 +93,8 @@ class TestedPart:
 
 def recalibrated(scored: Sequence[ScoredDocument]) -> list[ScoredDocument]:
     """Scores with a recalibration of the kind that ships, fitted to the documents of other folds."""
-    score = LinkScore("log", unannotated="single")
-    fit = RecalibrationFitter(scored, objective=score, form="kinds", unannotated="single").cross_fit(
-        RECALIBRATION_FOLDS
-    )
+    fitter = RecalibrationFitter(scored, objective="links-log", form="kinds", unannotated="single")
+    fit = fitter.cross_fit(RECALIBRATION_FOLDS)
     folds = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
     return [fit.recalibrations[folds[each.doc_id]].apply_document(each) for each in scored]
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import parse_counts
 from error_types import GUM
+from query_study import QueryTable, match_queries
 from summaries_study import N_DRAWS, corpus_f1
 from tagger_studies.corpora import require
 from tagger_studies.results import Output, ends_of, holds, resamples, shown
@@ -30,8 +31,6 @@ from corefsample.scorers import load_scorer
 from corefsample.summaries import expected_loss, point_estimate
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
-from events.queries._queries import QueryTable, match_queries
-from events.queries._score import named_objective
 
 OVERCONFIDENT, AS_SCORED, RECALIBRATED = "overconfident (scores times 2)", "as scored", "recalibrated"
 METRICS = ("muc", "b3", "ceafe", "lea")
@@ -43,8 +42,7 @@ Variants = dict[str, list[Recalibration]]  # of each document
 
 def variants_of(documents: Sequence[ScoredDocument]) -> Variants:
     """What is done to the scores of each document; recalibrations were fitted to the links of other documents."""
-    objective = named_objective("links-log", {})
-    fitted = RecalibrationFitter(documents, objective=objective, unannotated="single").cross_fit(5)
+    fitted = RecalibrationFitter(documents, objective="links-log", unannotated="single").cross_fit(5)
     fold = dict(zip(fitted.doc_ids, fitted.folds.tolist(), strict=True))
     return {
         OVERCONFIDENT: [Recalibration(temperature=0.5)] * len(documents),
@@ -125,7 +123,7 @@ def estimated(document: ScoredDocument, recalibration: Recalibration) -> dict[st
 def coverage(documents: Sequence[ScoredDocument], variants: Variants, output: Output) -> None:
     """Brier score of queries, and intervals of their counts over many documents, by variant."""
     by_id = {each.doc_id: k for k, each in enumerate(documents)}
-    table = QueryTable.of(match_queries(each, unannotated="single") for each in documents)
+    table = QueryTable(match_queries(each, unannotated="single") for each in documents)
     probs = {
         name: table.probabilities([each[by_id[doc_id]] for doc_id in table.doc_ids]) for name, each in variants.items()
     }

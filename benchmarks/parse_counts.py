@@ -2,7 +2,7 @@
 
 python benchmarks/parse_counts.py [--parses 1 10 100] [--temperature T] [--documents N] [--out FILE]
 
-The queries are those of `corefsample calibrate-queries`: "some entity has a name among its mentions, and a pronoun
+The queries are those of query_study.py: "some entity has a name among its mentions, and a pronoun
 that is subject of *say*". Truth comes from the gold parse and the gold entities of GUM's dev and test parts. P comes
 from the words alone: parses of en_gum_ud, the mentions found in them, the English antecedent model, and sampled
 clusterings. The
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from query_study import match_queries
 
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
@@ -33,7 +34,6 @@ from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.counting import count_pmf
 from events.counting._counts import quantile_interval
-from events.queries._queries import MENTION_TYPES, match_queries
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINE = SHARED / "models" / "en_gum_ud"
@@ -50,12 +50,7 @@ def gold_queries(document: AnnotatedDocument) -> dict[Query, bool]:
     """The queries that a document contains by its annotation, with their truth; all mentions are annotated."""
     (scored,) = score_documents(load_scorer(), [document])
     found = match_queries(scored, unannotated="single")
-    assert found.truth is not None
-    return {
-        (MENTION_TYPES[t], verb): bool(found.truth[v, t])
-        for v, verb in enumerate(found.verbs)
-        for t in np.flatnonzero(found.present_types)
-    }
+    return dict(zip(found.names, found.truth.tolist(), strict=True))
 
 
 def spacy_doc(document: AnnotatedDocument, nlp: Any) -> Any:
@@ -81,10 +76,9 @@ def shares_of_parse(
         gold=list(range(len(mentions))),
     )
     queries = match_queries(document)
-    hits = queries.hits(Recalibration(), n_samples=n_samples, first_sample=first_sample)
-    for v, verb in enumerate(queries.verbs):
-        for t in np.flatnonzero(queries.present_types):
-            yield (MENTION_TYPES[t], verb), int(hits[v, t])
+    shares = queries.shares(Recalibration(), n_samples, first_sample=first_sample)
+    for name, share in zip(queries.names, shares.tolist(), strict=True):
+        yield name, round(n_samples * share)
 
 
 def document_shares(parses: Sequence[Any], doc_id: str, model: AntecedentModel) -> Shares:

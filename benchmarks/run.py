@@ -53,7 +53,6 @@ from corefsample.recalibration._shipped import read_recalibration
 from corefsample.recalibration._uncertain import Uncertainty
 from corefsample.scorers import load_scorer, score_documents
 from events.commands import EventsOptions, run_events
-from events.queries._score import named_objective
 from events.simulation._documents import simulate_documents
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
@@ -263,7 +262,7 @@ def recalibrating() -> Iterator[Row]:
         return
     documents = [document for document in read_documents(GUM) if document.gold is not None]
     begun = time.perf_counter()
-    fitter = RecalibrationFitter(documents, objective=named_objective("joint", {}), form="kinds")
+    fitter = RecalibrationFitter(documents, form="kinds")
     fitter.fit()
     fitter.cross_fit()
     fitter.bootstrap(100)

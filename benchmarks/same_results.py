@@ -193,15 +193,13 @@ def count(tree: Tree, inputs: Inputs) -> None:
 
 def calibrate(tree: Tree, inputs: Inputs) -> None:
     tree.run("calibrate", inputs.scored, "--out", tree.out / "calibration", "--resamples", 200)
-    out = tree.out / "queries"
-    (tree.out / "queries.summary").write_text(tree.run("calibrate-queries", *inputs.halves, "--out", out, "--json"))
 
 
 def recalibrate(tree: Tree, inputs: Inputs) -> None:
     first, second = inputs.halves
-    for form, objective in (("global", "likelihood"), ("kinds", "links"), ("kinds", "queries")):
+    for form, objective in (("global", "links-log"), ("kinds", "likelihood")):
         out = tree.out / f"{form}-{objective}.jsonl"
-        options = ["--form", form, "--objective", objective, "--folds", 2, "--refits", 3, "--samples", 200]
+        options = ["--form", form, "--objective", objective, "--folds", 2, "--resamples", 3]
         text = tree.run("recalibrate", first, second, "--out", out, *options, "--json")
         (tree.out / f"{form}-{objective}.summary").write_text(text)
     tree.run("events", out, "--preset", "paper", "--period", "year", "--out", tree.out / "recalibrated")

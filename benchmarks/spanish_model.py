@@ -26,24 +26,22 @@ from corefsample import ScoredDocument, read_documents
 from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
+from corefsample.recalibration._losses import Objective
 from corefsample.recalibration._shipped import SPANISH, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from events.queries._score import named_objective
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "corefsample" / "scorers" / "log_linear" / "data"
 TRAINED_ON: dict[MentionSource, str] = {"annotated": "annotated", "parse": "both"}  # mentions to train on
 FOLDS, COMPARED_FOLDS, N_REFITS = 5, 10, 100
-SHIPPED: tuple[Form, str] = ("kinds", "joint")  # of those compared, the lowest log loss of links
-COMPARED: tuple[tuple[Form, str], ...] = (
+SHIPPED: tuple[Form, Objective] = ("kinds", "links-log")
+COMPARED: tuple[tuple[Form, Objective], ...] = (
     ("global", "likelihood"),
     ("global", "links-log"),
-    ("global", "joint"),
     ("kinds", "likelihood"),
     ("kinds", "links-log"),
-    ("kinds", "joint"),
 )
 
 
@@ -62,10 +60,9 @@ def out_of_fold(folder: Path, mentions: MentionSource) -> list[ScoredDocument]:
     return [document for document in read_documents(path) if document.gold is not None and any(document.gold)]
 
 
-def fitter_of(documents: Sequence[ScoredDocument], form: Form, objective: str) -> RecalibrationFitter:
+def fitter_of(documents: Sequence[ScoredDocument], form: Form, objective: Objective) -> RecalibrationFitter:
     """Fits to documents; a phrase of the parse that is not annotated is of no entity but its own."""
-    score = named_objective(objective, {"n_samples": 200, "unannotated": "single"})
-    return RecalibrationFitter(documents, objective=score, form=form, unannotated="single")
+    return RecalibrationFitter(documents, objective=objective, form=form, unannotated="single")
 
 
 def link_log_loss(documents: Sequence[ScoredDocument]) -> float:

@@ -22,20 +22,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from english_texts import ENGLISH_GENRES
+from query_study import MENTION_TYPES, QueryTable, count_coverage, count_intervals, match_queries
 
 from corefsample import ScoredDocument
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
+from corefsample.recalibration._losses import OBJECTIVES, Objective
 from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from events.queries._queries import MENTION_TYPES, QueryTable, match_queries
-from events.queries._score import named_objective
-from events.queries._true_counts import count_coverage, count_intervals
 
 ROLES = ("subject", "object", "passive_subject")
-N_SAMPLES, N_DRAWS, DRAW_SAMPLES, N_REFITS = 1000, 100, 200, 100
+N_SAMPLES, N_DRAWS, N_REFITS = 1000, 100, 100
 FORMS: tuple[Form, ...] = ("global", "kinds")
 ONE_SHIFT = "by kind, domain, one shift"
 SHIPPED = "by kind, domain"  # the default: scores by kind, and counts with the domain effect
@@ -51,13 +50,14 @@ VARIANTS: tuple[tuple[str, Form | None, Uncertainty], ...] = (
 RecalibrationOf = Callable[[str], UncertainRecalibration]  # by genre
 
 
-def fitted(documents: Sequence[ScoredDocument], form: Form, objective: str = "likelihood") -> UncertainRecalibration:
+def fitted(
+    documents: Sequence[ScoredDocument], form: Form, objective: Objective = "likelihood"
+) -> UncertainRecalibration:
     """Fit a recalibration to documents of several genres, with its uncertainty."""
     genres = {document.doc_id: held_out.genre_of(document.doc_id) for document in documents}
-    chosen = "likelihood" if form == "global" else objective
+    chosen: Objective = "likelihood" if form == "global" else objective
     # A phrase of the parse that is no mention of GUM's is of no entity but its own.
-    score = named_objective(chosen, {"n_samples": 200, "unannotated": "single"})
-    fitter = RecalibrationFitter(documents, objective=score, form=form, domains=genres, unannotated="single")
+    fitter = RecalibrationFitter(documents, objective=chosen, form=form, domains=genres, unannotated="single")
     effect = fitter.domain_effect() if form == "kinds" else None
     return UncertainRecalibration(fitter.fit().recalibration, fitter.bootstrap(N_REFITS), effect)
 
@@ -69,7 +69,9 @@ def kept_fit(path: Path, make: Callable[[], UncertainRecalibration]) -> Uncertai
     return UncertainRecalibration.from_json(json.loads(path.read_text(encoding="utf-8")))
 
 
-def fits_without_genre(scores: held_out.ScoreCache, form: Form, objective: str) -> dict[str, UncertainRecalibration]:
+def fits_without_genre(
+    scores: held_out.ScoreCache, form: Form, objective: Objective
+) -> dict[str, UncertainRecalibration]:
     """For each genre, the fit to the genres of other blocks, by models that saw neither block."""
 
     def fit(block: tuple[str, ...]) -> UncertainRecalibration:
@@ -94,15 +96,8 @@ def probabilities(
     sampled = {genre: fit_of(genre).sampled(uncertainty, n_draws, domain=name) for genre, name in shifts.items()}
     if uncertainty == "none":
         return table.probabilities([sampled[genre][0] for genre in genres], n_samples=N_SAMPLES)
-    draws = [
-        table.probabilities(
-            [sampled[genre][draw] for genre in genres],
-            n_samples=DRAW_SAMPLES,
-            first_sample=N_SAMPLES + draw * DRAW_SAMPLES,
-        )
-        for draw in range(n_draws)
-    ]
-    return np.stack(draws)
+    draws = [[sampled[genre][draw] for genre in genres] for draw in range(n_draws)]
+    return table.draws(draws, n_samples=N_SAMPLES)
 
 
 def by_type(name: str, table: QueryTable, probs: npt.NDArray[np.float64]) -> dict[str, object]:
@@ -129,7 +124,7 @@ def report(
     """Print coverage and widths of 95% quantile intervals by role and variant; return those of all intervals."""
     parts = []
     for role in roles:
-        table = QueryTable.of(match_queries(document, role=role) for document in documents)
+        table = QueryTable(match_queries(document, role=role) for document in documents)
         types = []
         for name, form, uncertainty in VARIANTS:
             nothing = UncertainRecalibration(Recalibration())
@@ -154,7 +149,7 @@ def report(
 
 
 def english_fit(
-    scores: held_out.ScoreCache, mentions: MentionSource, form: Form = "kinds", objective: str = "joint"
+    scores: held_out.ScoreCache, mentions: MentionSource, form: Form = "kinds", objective: Objective = "links-log"
 ) -> UncertainRecalibration:
     """A recalibration of the English model: fitted to its documents, each scored without its genre."""
     by_genre = held_out.english_scores(scores, mentions)
@@ -168,7 +163,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2, help="that train models")
     parser.add_argument("--orders", type=int, default=1, help="of the documents, in training (the shipped model: 3)")
     parser.add_argument("--draws", type=int, default=N_DRAWS, help="of an uncertain recalibration")
-    parser.add_argument("--objective", default="joint", help="joint, likelihood, queries or queries-log")
+    parser.add_argument("--objective", default="links-log", choices=OBJECTIVES)
     parser.add_argument("--roles", nargs="+", default=list(ROLES))
     parser.add_argument("--only", choices=["genres", "english"], help="one part alone")
     parser.add_argument("--save", type=Path, help="CSV file for all coverages and widths")

@@ -257,7 +257,7 @@ class EngineOptions(Options):
 
 
 @declared
-class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa: N818, no exception
+class RecalibrationFitOptions(Unannotated, Seed, OnError):  # noqa: N818, no exception
     """Options that determine how recalibrations are fitted and judged.
 
     Attributes
@@ -270,24 +270,17 @@ class RecalibrationFitOptions(SchemeOption, Unannotated, Seed, OnError):  # noqa
         text differ. [default: genre, if all documents have it]
     n_folds
         Number of folds of the cross-validation, at least 2.
-    n_samples
-        Number of sampled clusterings per document.
     missing
         Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
         instead.
-    role
-        Role of the pronoun at the verb in entity queries, as in "an entity with a name has a pronoun that is subject of
-        say".
     seed
-        Seed of the random draws: the same seed gives the same folds, refits and samples.
+        Seed of the random draws: the same seed gives the same folds and refits.
     """
 
     form: Form = "global"
     domains: str | None = option(default=None, metavar="FIELD")
     n_folds: int = option(default=5, at_least=2)
-    n_samples: int = samples(1000, at_least=2)
     missing: Literal["skip", "floor"] = "skip"
-    role: Literal["subject", "object", "passive_subject", "passive_agent"] = "subject"
 
     def _check(self) -> None:
         super()._check()

@@ -30,7 +30,6 @@ from corefsample import fit_recalibration, link_tables, read_documents
 from corefsample.calibration import reliability_curve
 from corefsample.links import calibrate_links
 from corefsample.plots import calibration_error_dots, reliability_figure
-from corefsample.recalibration import LinkScore
 from events import simulate_documents
 
 # %% [markdown]
@@ -128,7 +127,7 @@ calibration_error_dots(calibration.to_frame(), title="Calibration error of link 
 fitted_on, held_out = documents[0::2], documents[1::2]
 fits = {
     "likelihood": fit_recalibration(fitted_on, objective="likelihood"),
-    "links (log score)": fit_recalibration(fitted_on, objective=LinkScore("log")),
+    "links-log": fit_recalibration(fitted_on, objective="links-log"),
 }
 for name, fit in fits.items():
     recalibration = fit.recalibration

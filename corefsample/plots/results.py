@@ -24,7 +24,6 @@ _DRAWN_BY = {
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
     "events.counting._count_posterior.CountDistribution": ("events.plots.bands.count_bars", ""),
     "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
-    "events.queries._study.QueryStudy": ("events.plots.queries.query_coverage", "coverage"),
 }
 
 
@@ -34,7 +33,7 @@ def plot(result: object, **options: Any) -> Figure | SubFigure:
     Parameters
     ----------
     result
-        A reliability curve, calibration errors, counts or one count of events, audited counts, a study of queries, the
+        A reliability curve, calibration errors, counts or one count of events, audited counts, the
         posterior of a score, or a summary of a document (links, number of entities, credible ball). Several
         reliability curves or calibration errors can be given as a dict by name.
     **options

@@ -13,7 +13,6 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
 from events._options import CommandResult, Progress
-from events.queries._queries import match_queries
 
 _SHOWN = 20  # number of problems that are shown
 
@@ -105,9 +104,6 @@ def gold_documents(
     inputs: Inputs,
     purpose: str,
     *,
-    for_queries: bool,
-    role: str,
-    scheme: str | None,
     on_rejected: Callable[[Rejected], None] | None,
     on_progress: Progress | None,
 ) -> GoldDocuments:
@@ -119,11 +115,6 @@ def gold_documents(
         Paths of files, globs, or "-" for JSON Lines on standard input.
     purpose
         Noun for the error message that says what gold is required for.
-    for_queries
-        True if documents with gold must have tokens with labels that fit a scheme, which queries require.
-    role, scheme
-        Role of the pronoun and dependency scheme of the queries: see `match_queries`. Used only if `for_queries` is
-        true.
     on_rejected
         Function that is called with each invalid document, which is then left out. By default, the first invalid
         document raises an error.
@@ -135,21 +126,8 @@ def gold_documents(
     InputError
         If no document has gold, or if a document is invalid and `on_rejected` is None.
     """
-
-    def faults(batch: DocumentBatch) -> dict[int, Fault]:
-        """Faults of the documents with gold whose queries cannot be matched, by row."""
-        faults_by_row: dict[int, Fault] = {}
-        if not for_queries:
-            return faults_by_row
-        for row in batch.table.column("gold").is_valid().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
-            try:
-                match_queries(batch.document(row), role=role, scheme=scheme)
-            except CorefsampleError as error:
-                faults_by_row[row] = Fault(error.message, error.hint)
-        return faults_by_row
-
     stream = DocumentStream(inputs, on_rejected=on_rejected)
-    documents = list(streamed(stream, on_progress, faults))
+    documents = list(streamed(stream, on_progress))
     with_gold = [document for document in documents if document.gold is not None]
     gold = GoldDocuments(with_gold, len(documents) - len(with_gold), stream.paths)
     if not with_gold:

@@ -53,8 +53,8 @@ class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
     out
         File for the documents of APPLY with their new scores.
     objective
-        Objective of the fit: gold antecedents (likelihood), entity queries, both (joint), or pairs of mentions (links),
-        by their log score (-log) or otherwise their Brier score.
+        Objective of the fit: the log score of pairs of mentions (links-log), which takes longer, or of gold antecedents
+        (likelihood).
     n_resamples
         Number of refits on resampled documents, from which standard errors are computed.
     shrink
@@ -62,7 +62,7 @@ class RecalibrateOptions(shared.Overwrite, shared.RecalibrationFitOptions):
     """
 
     out: str = option(metavar="FILE")
-    objective: Literal["joint", "queries", "queries-log", "links", "links-log", "likelihood"] = "joint"
+    objective: Literal["links-log", "likelihood"] = "links-log"
     form: shared.Form = "kinds"
     n_resamples: int = option(default=200, at_least=2)
     shrink: bool = False
@@ -183,8 +183,6 @@ def run_recalibrate(
         gold_inputs = gold_documents(
             gold,
             "the fit",
-            for_queries=options.objective.startswith(("queries", "joint")),
-            **options.subset("role", "scheme"),
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
@@ -234,14 +232,10 @@ def run_recalibrate(
 def _fitted(
     gold: GoldDocuments, options: RecalibrateOptions
 ) -> tuple[recalibration.RecalibrationFitter, RecalibrationFit, DomainEffect | None]:
-    from events.queries._score import named_objective
-
-    names = ("role", "scheme", "unannotated", "n_samples", "seed")
-    objective = named_objective(options.objective, options.subset(*names))
     domains = options.domains_of(gold.documents, gold.place)
     try:
         fitter = recalibration.RecalibrationFitter(
-            gold.documents, objective=objective, domains=domains, **options.subset("missing", "unannotated", "form")
+            gold.documents, domains=domains, **options.subset("objective", "missing", "unannotated", "form")
         )
         fit = fitter.fit()
         return fitter, fit, None if domains is None else fitter.domain_effect()
@@ -332,6 +326,6 @@ command = Command(
     "gold",
     "apply",
     task="recalibrating",
-    sections={"Fitting": "form domains n_folds n_samples n_resamples missing role unannotated scheme seed"},
+    sections={"Fitting": "form domains n_folds n_resamples missing unannotated seed"},
     show=print_recalibrate,
 )

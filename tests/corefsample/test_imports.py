@@ -103,7 +103,7 @@ LEVELS: list[list[str]] = [
     ["events.matching"],
     ["events.counting"],
     ["events.rule_error"],
-    ["events.queries", "events.plots", "events.arviz_export", "events.audit"],
+    ["events.plots", "events.arviz_export", "events.audit"],
     ["events.pages"],
     ["events"],
     ["events.runs"],

@@ -17,14 +17,13 @@ from corefsample.calibration._validation import NORMS
 from corefsample.links._pairs import UNANNOTATED
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
+from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from corefsample.summaries._losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS
 from events.counting._counts import INTERVALS
-from events.queries._queries import ROLES
-from events.queries._score import OBJECTIVES
 
 COMMANDS = tuple(LEAVES)
 Helped = Callable[..., str]
@@ -89,7 +88,6 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("score", "paragraphs"): ("blank-line", "line"),
     ("calibrate", "norm"): NORMS,
     ("calibrate", "unannotated"): UNANNOTATED,
-    ("recalibrate", "role"): tuple(ROLES),
     ("recalibrate", "form"): FORMS,
     ("recalibrate", "missing"): MISSING,
     ("recalibrate", "objective"): OBJECTIVES,

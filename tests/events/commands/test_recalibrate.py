@@ -20,9 +20,8 @@ from references import events as er
 from references import recalibration as rr
 
 from corefsample import InputError, OutputError, Recalibration, ScoredDocument, fit_recalibration, read_documents
-from corefsample.recalibration import LinkScore, RecalibrationFitter
+from corefsample.recalibration import RecalibrationFitter
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrateResult, run_recalibrate
-from events.queries._score import QueryScore
 
 Run = Callable[..., RecalibrateResult]
 LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
@@ -48,7 +47,7 @@ def run(gold: Path, target: Path, tmp_path: Path) -> Run:
         defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
         inputs = [changes.pop(name, path) for name, path in defaults.items()]
         on_progress = changes.pop("on_progress", None)
-        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_resamples": 4, "n_samples": 30}
+        options = {"objective": "likelihood", "form": "global", "n_folds": 3, "n_resamples": 4}
         chosen = RecalibrateOptions(**{**options, **changes, "out": inputs.pop()})
         return run_recalibrate(*inputs, chosen, on_progress=on_progress)
 
@@ -75,21 +74,18 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
         assert (list(new.tokens.text), list(new.tokens.dep)) == (list(old.tokens.text), list(old.tokens.dep))
 
 
-@pytest.mark.parametrize(
-    ("name", "objective"),
-    [
-        ("likelihood", "likelihood"),
-        ("links", "links"),
-        ("links-log", LinkScore("log")),
-        ("queries", QueryScore(n_samples=30, seed=3)),
-        ("queries-log", QueryScore("log", n_samples=30, seed=3)),
-    ],
-)
-def test_the_fit_is_that_of_the_objective(run: Run, name: str, objective: Any) -> None:
-    done = run(objective=name, seed=3)
+@pytest.mark.parametrize("objective", ["likelihood", "links-log"])
+def test_the_fit_is_that_of_the_objective(run: Run, objective: Any) -> None:
+    done = run(objective=objective, seed=3)
     expected = fit_recalibration(scored_lines(), objective=objective)
     assert done.fit.recalibration == expected.recalibration
-    assert done.fit.objective == expected.objective
+    assert done.fit.objective == expected.objective == objective
+
+
+def test_by_default_links_are_fitted_by_kind(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
+    options = RecalibrateOptions(out=str(tmp_path / "out.jsonl"), n_folds=2, n_resamples=2)
+    done = run_recalibrate(gold, target, options)
+    assert (done.fit.objective, done.fit.form) == ("links-log", "kinds")
 
 
 def test_reported_scores_are_held_out(run: Run) -> None:
@@ -135,24 +131,6 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
     assert (done.n_quarantined, done.n_documents, done.fit.gold.n_documents) == (2, 9, 20)
     aside = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
     assert [each["source"] for each in aside] == [str(gold), str(target)]
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"tokens": None}, "tokens are required for queries"),
-        ({"dep": "SBJ"}, "tokens.dep must fit a dependency scheme"),
-    ],
-)
-def test_only_queries_need_gold_with_queries(run: Run, tmp_path: Path, change: dict[str, Any], reason: str) -> None:
-    tokens = change.get("tokens", {**LINES[0]["tokens"], "dep": [change.get("dep")] * 24})
-    odd = LINES[0] | {"doc_id": "odd", "tokens": tokens}
-    source = er.write_lines(tmp_path / "odd.jsonl", [*LINES, odd])
-    message = f"{source}: line 21: doc_id 'odd': {reason}"
-    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
-        run(gold=source, objective="queries")
-    assert run(gold=source, objective="queries", on_error="quarantine").n_quarantined == 1
-    assert run(gold=source, objective="likelihood", overwrite=True).fit.gold.n_documents == 21
 
 
 def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: Path, tmp_path: Path) -> None:
