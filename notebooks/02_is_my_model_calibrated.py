@@ -135,8 +135,7 @@ for name, fit in fits.items():
 
 # %% [markdown]
 # The two fits have different objectives: the first calibrates antecedents, the second links. Counts of events depend on
-# links, so use the second if you want counts ([docs/recalibration.md](../docs/recalibration.md) has more, and fits to
-# questions about entities directly).
+# links, so use the second if you want counts ([docs/recalibration.md](../docs/recalibration.md) has more).
 
 # %%
 held_out_tables = {"as scored": link_tables(held_out)}
