@@ -361,7 +361,9 @@ class RecalibrationFitter:
             if (np.abs(position) > _FURTHEST).any():
                 raise no_minimum
 
-        point = start + scales @ minimize(scaled, np.zeros(len(start)), jac=True, callback=follow, **options).x
+        options |= {"jac": True, "callback": follow}
+        found: Any = minimize(scaled, np.zeros(len(start)), **options)
+        point = start + scales @ found.x
         # A loss without a minimum has almost no curvature where the search ends.
         if prior_sd is None and np.linalg.eigvalsh(mean_loss(point)[2])[0] < _LEAST_CURVATURE:
             raise no_minimum
