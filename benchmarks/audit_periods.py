@@ -12,7 +12,7 @@ import pandas as pd
 from audit_corpora import LEVEL, Bools, Floats, Ints, framed, probabilities
 
 from events.audit import estimate_total, plan_audit
-from events.audit._estimates import STABLE_ERRORS, Assumption, _TargetCounts
+from events.audit._estimates import STABLE_ERRORS, Assumption, count_rows
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.audit._totals import DEFAULT_METHOD, target_cells
@@ -70,8 +70,8 @@ def _year_limits(plan: AuditPlan, truth: Bools, assume: Assumption | None) -> In
     """Lower and upper limit of each year: (YEARS, 2)."""
     labels = SheetLabels(truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
     cells = target_cells(plan, labels, 0, plan.cuts)
-    rows = _TargetCounts(plan, cells, "event", LEVEL, DEFAULT_METHOD, assume).rows()
-    return np.array([(each.lower, each.upper) for each in rows[1:]])
+    rows = count_rows(plan, cells, "event", LEVEL, DEFAULT_METHOD, assume)
+    return np.array([(each["lower"], each["upper"]) for each in rows[1:]], np.int64)
 
 
 def _alone(truth: Bools, n_labels: int, n_draws: int, rng: np.random.Generator) -> float:

@@ -28,11 +28,9 @@ from corefsample import InputError
 from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, plan_audit
 from events.audit._documents import read_run_documents
-from events.audit._features import Features, RunFeatures
-from events.audit._learned_model import AS_IT_IS, TextFeatures, log_losses
-from events.audit._learning import LEAST_LABELS, LearnedTarget
+from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures
+from events.audit._learning import LEAST_LABELS, LearnedTarget, average_precision, log_losses
 from events.audit._plan import AuditPlan, extend_plan
-from events.audit._quality import average_precision
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import SheetLabels
 from events.audit._totals import difference_total, total_interval
@@ -210,7 +208,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             "PPI++, P of the run": np.array(ppi) * len(truth),
             "difference, P of the run": difference(plan, truth, clipped),
             "difference, learned P": difference(plan, truth, learning.cross_fitted),
-            "learned counts": np.array([learned[0].lower, learned[0].upper]),
+            "learned counts": learned.loc[0, ["lower", "upper"]].to_numpy(np.int64),
         }
         about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "draw": draw}
         zero = p == 0.0
@@ -219,8 +217,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
         for method, (lower, upper) in limits.items():
             covered = bool(lower <= truth.sum() <= upper)
             yield {**about, "of": "total", "method": method, "covered": covered, "width": upper - lower}
-        run_counts = [(each.run_lower, each.run_upper) for each in learned[1:]]
-        own = [(each.lower, each.upper) for each in learned[1:]]
+        own, run_counts = learned[["lower", "upper"]][1:], learned[["run_lower", "run_upper"]][1:]
         of_periods = (("own labels", periods), ("learned counts", own), ("P of the run", run_counts))
         for method, found in of_periods:
             low, high = np.array(found).T
@@ -270,8 +267,9 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
         plan = plan_audit(case.frame, n_labels, seed=draw)
         learning = case.learning(plan)
         models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": learning.cross_fitted}
-        best = {(each.model, each.penalty) for each in learning.models if each.model != AS_IT_IS}
-        models |= {each.model: each.cross_fitted for each in learning.candidates if (each.model, each.penalty) in best}
+        n_columns = {"recalibrated": 1 + len(PROBABILITY), "regression": 1 + len(case.features.names)}
+        for (model, penalty), _ in sorted(learning.candidates.items(), key=lambda each: -each[1]):  # the best is last
+            models[model] = learning.regression.cross_fitted(n_columns[model], penalty)
         if case.texts is not None:
             models["words alone"] = words_alone(case.texts, plan, case.truth)
             models["learned, words allowed"] = case.learning(plan, words=True).cross_fitted

@@ -95,9 +95,10 @@ def limits_of(case: Case, story: Ints, n_labels: int, seed: int, *, is_copied: b
             plan = plan_audit(frame, n_labels, seed=seed, proxies=used, clusters=story if is_copied else None)
             labels = SheetLabels(case.truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
             estimate = estimate_counts(plan, labels)
-            for row in (*estimate.totals, *estimate.learned):
-                label = "design, strata by all" if used and row in estimate.totals else name
-                limits["design, one label a story" if is_copied else label] = row.lower, row.upper
+            by_design = "design, strata by all" if used else name
+            for label, table in ((by_design, estimate.totals), (name, estimate.learned)):
+                for lower, upper in table[["lower", "upper"]].itertuples(index=False, name=None):
+                    limits["design, one label a story" if is_copied else label] = lower, upper
     # Of every story all copies have its label, P and proxies: their means are those of one document.
     _, first = np.unique(story, return_index=True)
     drawn = np.random.default_rng([7, seed]).choice(len(first), n_labels, replace=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,26 +13,26 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._log import logger
-from corefsample._results import HtmlTable, ShortRepr
+from corefsample._results import HtmlTable
 from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._plan import AuditPlan, checked_proxies
 from events.audit._proxies import combined_probability
 from events.audit._quality import (
-    Agreement,
-    CurvePoint,
-    Disagreement,
-    ModelQuality,
+    CURVE,
+    QUALITY,
     agreements,
     disagreements,
     model_quality,
     probability_curve,
     width_after,
 )
+from events.audit._reference import ReferenceClass, reference_totals
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import (
     DEFAULT_METHOD,
     HALF,
+    LEARNED,
     Bounds,
     CellCounts,
     Cells,
@@ -56,146 +54,94 @@ Assumption = Literal["stable-errors"]
 N_MORE = 100
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AuditCount(ShortRepr):
-    """The number of documents with a target in one period, or in all.
-
-    Attributes
-    ----------
-    event, actor
-        Name of the event, and of the actor, "" for any actor.
-    period, period_start
-        Label and first day of the period; "total" and the first day of all periods for the total.
-    n_docs
-        Number of documents of the period.
-    n_labelled, n_positive, n_unsure, n_missing
-        Number of documents of the sample in the period, and of those labelled yes, labelled unsure, and without label.
-    estimate, lower, upper
-        Estimate and confidence interval. Unsure and missing labels are counted both ways: the lower limit has all of
-        them as no, the upper limit as yes.
-    if_no, if_yes
-        Estimate with all unsure and missing labels as no, and as yes.
-    level, method, assumption
-        Level and method of the interval, and "stable-errors" if it rests on that assumption, "" otherwise.
-    model_mean, model_lower, model_upper
-        Mean and credible interval of the model given each document's P, which cover coreference only: not the
-        uncertainty of a recalibration that documents share.
-    """
-
-    event: str
-    actor: str
-    period: str
-    period_start: datetime.date | None
-    n_docs: int
-    n_labelled: int
-    n_positive: int
-    n_unsure: int
-    n_missing: int
-    estimate: float
-    lower: int
-    upper: int
-    if_no: float
-    if_yes: float
-    level: float
-    method: str
-    assumption: str
-    model_mean: float
-    model_lower: int
-    model_upper: int
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedTotal:
-    """The number of documents with a target, from labels and learned P.
-
-    The estimate needs no assumption. The interval rests on an approximation, which is the better the better the learned
-    P is: it has no guarantee.
-
-    Attributes
-    ----------
-    event, actor
-        Name of the event, and of the actor, "" for any actor.
-    n_docs, n_labelled, n_positive
-        Number of documents, of documents with a label yes or no, and of those labelled yes.
-    estimate, lower, upper, level
-        Estimate, and interval with its level. Unsure and missing labels are counted both ways.
-    assumption
-        Source of the total beside the labels: "learned P", "proxies", or "reference class".
-    """
-
-    event: str
-    actor: str
-    n_docs: int
-    n_labelled: int
-    n_positive: int
-    estimate: float
-    lower: int
-    upper: int
-    level: float
-    assumption: str
-
-
-@dataclass(frozen=True, slots=True)
-class MoreLabels:
-    """What more labels are expected to bring, if the shares of positive labels stay as they are.
-
-    Attributes
-    ----------
-    target, n_more
-        Name of the target, and number of further labels: 100, or all documents that are left.
-    width, width_after
-        Length of the interval of the target's total, now and with the further labels.
-    """
-
-    target: str
-    n_more: int
-    width: float
-    width_after: float
+_IN_JSON = ("totals", "quality", "more", "agreement", "learned")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditEstimate(HtmlTable):
-    """Estimated counts, and what the labels say about the model.
+    """Estimated counts, and what the labels say about the model: tidy tables.
 
     Attributes
     ----------
     counts
-        Total of each target, followed by its counts by period.
-    quality, curve, disagreements, more, agreement
-        Precision and recall, P against labels, the largest disagreements, the use of more labels, and the agreement of
-        labellers.
+        Total of each target, followed by its counts by period; one row each:
+
+        - event, actor ("" for any actor); period ("total" for all) and period_start, its first day
+        - n_docs; of these, documents of the sample: n_labelled; labelled yes: n_positive; labelled unsure: n_unsure;
+          without a label: n_missing
+        - estimate, lower and upper: estimate and confidence interval. Unsure and missing labels are counted both ways:
+          the lower limit has all of them as no, the upper limit as yes
+        - if_no and if_yes: estimate with all unsure and missing labels as no, and as yes
+        - level, method and assumption of the interval ("stable-errors" if it rests on that assumption, "" otherwise)
+        - model_mean, model_lower and model_upper: mean and credible interval of the model given each document's P,
+          which cover coreference only: not the uncertainty of a recalibration that documents share
+    quality
+        Precision and recall of the documents with P >= 0.5: target, measure, estimate, lower, upper; NaN if there are
+        no documents to divide by.
+    curve
+        P against labels by range of P: target, range_of_p, n_documents, n_labelled, mean_p; share of the documents that
+        are positive, lower, upper.
+    disagreements
+        Documents whose label and P differ by at least one half, the largest first: doc_id, date, target, probability,
+        label, note.
+    more
+        What 100 more labels (or all documents that are left) are expected to bring, if the shares of positive labels
+        stay as they are: target, n_more; width of the interval of the target's total, and width_after the labels.
+    agreement
+        Agreement of every two labellers: first, second; n_documents, the labels of documents and targets that both
+        gave, and n_agreed; Cohen's kappa with lower, upper and level.
     learned
-        Totals that use learned P or proxies; empty without either.
+        Totals that use learned P or proxies, without rows if there is neither: the columns of `counts` of that name,
+        and assumption, the source of the total beside the labels: "learned P", "proxies", or "reference class". The
+        estimate needs no assumption. The interval rests on an approximation, which is the better the better this P is:
+        it has no guarantee.
     """
 
-    counts: tuple[AuditCount, ...]
-    quality: tuple[ModelQuality, ...]
-    curve: tuple[CurvePoint, ...]
-    disagreements: tuple[Disagreement, ...]
-    more: tuple[MoreLabels, ...]
-    agreement: tuple[Agreement, ...]
-    learned: tuple[LearnedTotal, ...] = ()
+    counts: pd.DataFrame
+    quality: pd.DataFrame
+    curve: pd.DataFrame
+    disagreements: pd.DataFrame
+    more: pd.DataFrame
+    agreement: pd.DataFrame
+    learned: pd.DataFrame
 
     def __repr__(self) -> str:
-        lines = [
-            f"  {each.actor or each.event}: {each.estimate:.4g}, {each.lower:,} to {each.upper:,}"
-            for each in self.totals
-        ]
+        rows = self.totals[["actor", "event", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
+        lines = [f"  {actor or event}: {count:.4g}, {low:,} to {high:,}" for actor, event, count, low, high in rows]
         return "\n".join([f"AuditEstimate({len(self.counts)} counts)", *lines])
 
     @property
-    def totals(self) -> tuple[AuditCount, ...]:
-        """The counts over all periods, one for each target."""
-        return tuple(each for each in self.counts if each.period == TOTAL)
+    def totals(self) -> pd.DataFrame:
+        """The counts over all periods, one row for each target."""
+        return self.counts[self.counts["period"] == TOTAL].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table of the counts, one row each, with the fields of `AuditCount` as columns."""
-        return rows_frame(self.counts, AuditCount)
+        """Table of the counts."""
+        return self.counts
 
+    def to_json(self) -> dict[str, object]:
+        """Values for programs: rows of the tables, and numbers of labels and of periods with wide intervals."""
+        total = self.totals.loc[0, ["n_labelled", "n_unsure", "n_missing"]].to_dict()
+        periods = self.counts[(self.counts["period"] != TOTAL) & (self.counts["n_docs"] > 0)]
+        return {
+            "n_labels": total["n_labelled"] - total["n_missing"],
+            "n_unsure": total["n_unsure"],
+            "n_missing": total["n_missing"],
+            **{name: getattr(self, name).to_dict("records") for name in _IN_JSON},
+            "n_few": int((periods["upper"] - periods["lower"] > 0.5 * periods["n_docs"]).sum()),
+            "n_periods": len(periods),
+        }
 
-def rows_frame(rows: Sequence[object], kind: type) -> pd.DataFrame:
-    """Tidy table of results, one row each, with the fields of their class as columns."""
-    return pd.DataFrame(list(rows), columns=[each.name for each in dataclasses.fields(kind)])
+    def files(self, texts: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+        """Tables by file name, with the texts of documents by doc_id beside the largest disagreements."""
+        shown_texts = [texts.get(doc_id, "") for doc_id in self.disagreements["doc_id"]]
+        return {
+            "audited.csv": self.counts,
+            "audited-model.csv": self.quality,
+            "audited-curve.csv": self.curve,
+            "disagreements.csv": self.disagreements.assign(text=shown_texts),
+            **({"audited-learned.csv": self.learned} if len(self.learned) else {}),
+        }
 
 
 def estimate_counts(
@@ -207,6 +153,7 @@ def estimate_counts(
     assume: Assumption | None = None,
     learned: Mapping[str, Floats] | None = None,
     proxies: Mapping[str, npt.ArrayLike] | None = None,
+    reference: ReferenceClass | None = None,
 ) -> AuditEstimate:
     """Estimate the number of documents with each target, in total and by period, from labels.
 
@@ -234,6 +181,8 @@ def estimate_counts(
         Probabilities of other models by name, (n_documents,) each in [0, 1], beside those of the plan. If there are
         any, `AuditEstimate.learned` has totals from the weighted sum of P and proxies that fits the labels best. By
         default, only those of the plan are used.
+    reference
+        Errors of other rules, from which further totals in `AuditEstimate.learned` begin; by default none.
 
     Raises
     ------
@@ -251,26 +200,34 @@ def estimate_counts(
     require_labels(plan, labels)
     if labels.hand_picked:
         logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.hand_picked))
-    counts: list[AuditCount] = []
-    quality: list[ModelQuality] = []
-    curve: list[CurvePoint] = []
-    more: list[MoreLabels] = []
+    counts: list[dict[str, object]] = []
+    quality: list[tuple[object, ...]] = []
+    curve: list[tuple[object, ...]] = []
+    more: list[tuple[object, ...]] = []
     n_more = min(N_MORE, len(plan.frame) - int((plan.round_of <= labels.n_rounds).sum()))
     for target, name in enumerate(plan.frame.targets):
         cells = target_cells(plan, labels, target)
-        counts += _TargetCounts(plan, cells, name, level, method, assume).rows()
+        counts += count_rows(plan, cells, name, level, method, assume)
         quality += model_quality(plan, labels, target, level, method)
         curve += probability_curve(plan, labels, target, level, method)
-        more.append(MoreLabels(name, n_more, *width_after(plan, cells, n_more, level, method)))
-    differences = tuple(disagreements(plan, labels))
-    agreement = tuple(agreements(labels.by_labeller, level))
-    totals = () if learned is None else learned_totals(plan, labels, learned, level)
+        more.append((name, n_more, *width_after(plan, cells, n_more, level, method)))
+    totals = [] if learned is None else [learned_totals(plan, labels, learned, level)]
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
             name: combined_probability(plan, labels, t, all_proxies) for t, name in enumerate(plan.frame.targets)
         }
-        totals += learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES)
-    return AuditEstimate(tuple(counts), tuple(quality), tuple(curve), differences, tuple(more), agreement, totals)
+        totals.append(learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES))
+    if reference is not None:
+        totals.append(reference_totals(plan, labels, reference, level=level))
+    return AuditEstimate(
+        pd.DataFrame(counts),
+        pd.DataFrame(quality, columns=list(QUALITY)),
+        pd.DataFrame(curve, columns=list(CURVE)),
+        disagreements(plan, labels),
+        pd.DataFrame(more, columns=["target", "n_more", "width", "width_after"]),
+        agreements(labels.by_labeller, level),
+        pd.concat(totals, ignore_index=True) if totals else pd.DataFrame(columns=list(LEARNED)),
+    )
 
 
 def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
@@ -283,70 +240,61 @@ def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
         raise InputError(f"every stratum must have a label, got none in stratum {h + 1} ({plan.strata[h].name})")
 
 
-class _TargetCounts:
-    """The counts of one target."""
-
-    def __init__(
-        self, plan: AuditPlan, cells: Cells, name: str, level: float, method: Method, assume: Assumption | None
-    ) -> None:
-        self._plan, self._cells, self._level = plan, cells, level
-        self._method: Method = method
-        self._assume = assume
-        self._event, self._actor = event_and_actor(plan.frame, name)
-        self._all = cells.count()
-
-    def rows(self) -> list[AuditCount]:
-        """The total, and every period from the first to the last."""
-        cells = self._cells
-        groups, number_of = self._plan.frame.groups()
-        is_unsure = np.zeros(len(number_of), np.bool_)
-        is_unsure[cells.sample[cells.labels == UNSURE]] = True
-        counts = [self._all, *cells.counts(number_of, len(groups) - 1)]
-        return [
-            self._row(label, start, own, cells.p[inside], int(is_unsure[inside].sum()))
-            for (label, start, inside), own in zip(groups, counts, strict=True)
-        ]
-
-    def _row(self, label: str, start: datetime.date | None, counts: CellCounts, p: Floats, n_unsure: int) -> AuditCount:
-        assumes = self._assume is not None and label != TOTAL
-        bounds = self._stable(counts) if assumes else interval_of(counts, self._level, self._method)
-        model = count_pmf(p[p > 0.0])
-        low, high = quantile_interval(model, self._level)
-        return AuditCount(
-            event=self._event,
-            actor=self._actor,
-            period=label,
-            period_start=start,
-            n_docs=int(counts.n_documents.sum()),
-            n_labelled=int(counts.n_labelled.sum()),
-            n_positive=int(counts.n_yes.sum()),
-            n_unsure=n_unsure,
-            n_missing=int(counts.n_open.sum()) - n_unsure,
-            estimate=bounds.estimate,
-            lower=bounds.lower,
-            upper=bounds.upper,
-            if_no=bounds.if_no[0],
-            if_yes=bounds.if_yes[0],
-            level=self._level,
-            method="recalibrated" if assumes else self._method,
-            assumption=STABLE_ERRORS if assumes else "",
-            model_mean=float(p.sum()),
-            model_lower=low,
-            model_upper=high,
+def count_rows(
+    plan: AuditPlan, cells: Cells, name: str, level: float, method: Method, assume: Assumption | None
+) -> list[dict[str, object]]:
+    """Rows of `AuditEstimate.counts` of one target: the total, and every period from the first to the last."""
+    event, actor = event_and_actor(plan.frame, name)
+    groups, number_of = plan.frame.groups()
+    is_unsure = np.zeros(len(number_of), np.bool_)
+    is_unsure[cells.sample[cells.labels == UNSURE]] = True
+    rows: list[dict[str, object]] = []
+    total = cells.count()
+    counts = [total, *cells.counts(number_of, len(groups) - 1)]
+    for (label, start, inside), own in zip(groups, counts, strict=True):
+        assumes = assume is not None and label != TOTAL
+        bounds = _stable(own, total, level) if assumes else interval_of(own, level, method)
+        p, n_unsure = cells.p[inside], int(is_unsure[inside].sum())
+        low, high = quantile_interval(count_pmf(p[p > 0.0]), level)
+        rows.append(
+            {
+                "event": event,
+                "actor": actor,
+                "period": label,
+                "period_start": start,
+                "n_docs": int(own.n_documents.sum()),
+                "n_labelled": int(own.n_labelled.sum()),
+                "n_positive": int(own.n_yes.sum()),
+                "n_unsure": n_unsure,
+                "n_missing": int(own.n_open.sum()) - n_unsure,
+                "estimate": bounds.estimate,
+                "lower": bounds.lower,
+                "upper": bounds.upper,
+                "if_no": bounds.if_no[0],
+                "if_yes": bounds.if_yes[0],
+                "level": level,
+                "method": "recalibrated" if assumes else method,
+                "assumption": STABLE_ERRORS if assumes else "",
+                "model_mean": float(p.sum()),
+                "model_lower": low,
+                "model_upper": high,
+            }
         )
+    return rows
 
-    def _stable(self, counts: CellCounts) -> Bounds:
-        """Posterior of a period's count, with the share of positives of each cell from all periods."""
-        ways = []
-        for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, self._all.n_open)):
-            positive = self._all.n_yes + n_open_all
-            a, b = (n.astype(np.float64) + 0.5 for n in (positive, self._all.n_labelled - positive))
-            n_known_positive = int((counts.n_yes + n_open_here).sum())
-            n_unlabelled = counts.n_documents - counts.n_labelled
-            lower, upper = beta_binomial_interval(n_unlabelled, a, b, self._level)
-            mean = n_known_positive + float((n_unlabelled * a / (a + b)).sum())
-            ways.append((mean, n_known_positive + lower, n_known_positive + upper))
-        return Bounds(0.5 * (ways[0][0] + ways[1][0]), ways[0][1], ways[1][2], ways[0], ways[1])
+
+def _stable(counts: CellCounts, total: CellCounts, level: float) -> Bounds:
+    """Posterior of a period's count, with the share of positives of each cell from all periods."""
+    ends = []
+    for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, total.n_open)):
+        positive = total.n_yes + n_open_all
+        a, b = (n.astype(np.float64) + 0.5 for n in (positive, total.n_labelled - positive))
+        n_known_positive = int((counts.n_yes + n_open_here).sum())
+        n_unlabelled = counts.n_documents - counts.n_labelled
+        lower, upper = beta_binomial_interval(n_unlabelled, a, b, level)
+        mean = n_known_positive + float((n_unlabelled * a / (a + b)).sum())
+        ends.append((mean, n_known_positive + lower, n_known_positive + upper))
+    return Bounds(*ends)
 
 
 def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
@@ -377,8 +325,8 @@ def learned_totals(
     *,
     assumption: str = "learned P",
     half: float = HALF,
-) -> tuple[LearnedTotal, ...]:
-    """Total of each target that has a learned P.
+) -> pd.DataFrame:
+    """Total of each target that has a learned P: rows of `AuditEstimate.learned`.
 
     Parameters
     ----------
@@ -405,5 +353,5 @@ def learned_totals(
         event, actor = event_and_actor(plan.frame, name)
         counts = len(plan.frame), int((~is_open).sum()), int((target_labels == YES).sum())
         estimate = 0.5 * (if_no[0] + if_yes[0])
-        totals.append(LearnedTotal(event, actor, *counts, estimate, if_no[1], if_yes[2], level, assumption))
-    return tuple(totals)
+        totals.append((event, actor, *counts, estimate, if_no[1], if_yes[2], level, assumption))
+    return pd.DataFrame(totals, columns=list(LEARNED))

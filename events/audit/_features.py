@@ -6,15 +6,16 @@ with the conditions that exclude them, and how roles are filled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from corefsample._arrays import Bools, Floats
+from corefsample._extras import require_extra
 from corefsample._lazy import pd
-from corefsample.errors import InputError
+from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
 from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
@@ -180,6 +181,52 @@ def _evidence(run: Path, doc_ids: pd.Series) -> pd.DataFrame:
     absent = {name: value for name, value in _OPTIONAL.items() if name not in present}
     rows: pd.DataFrame = table.assign(actor=actors, n_instances=n_instances, **absent)
     return rows.set_index(pd.Index(doc_ids).get_indexer(table["doc_id"]))
+
+
+_MOST_WORDS = 20_000
+_LEAST_DOCUMENTS_OF_A_WORD = 3
+_N_AXES = 100
+_SCALE = 5.0  # of a row of length 1: a penalty of 3 is then that of C = 8 in scikit-learn
+_N_NAMED = 20
+
+
+class TextFeatures:
+    """The words of every document: tf-idf, in its largest singular directions.
+
+    Attributes
+    ----------
+    matrix
+        float32 (n_documents, n_words), sparse: tf-idf.
+    columns
+        float64 (n_documents, n_axes): the features.
+
+    Raises
+    ------
+    ParameterError
+        If scikit-learn is missing, or no word is in three documents.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        text = require_extra("sklearn.feature_extraction.text", "scikit-learn", "words")
+        decomposition = require_extra("sklearn.decomposition", "scikit-learn", "words")
+        vectorizer = text.TfidfVectorizer(
+            sublinear_tf=True, min_df=_LEAST_DOCUMENTS_OF_A_WORD, max_features=_MOST_WORDS, dtype=np.float32
+        )
+        try:
+            self.matrix = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            rule = f"must have a word in {_LEAST_DOCUMENTS_OF_A_WORD} documents"
+            raise ParameterError(f"{rule}, got none: {error}", parameter="texts") from None
+        svd = decomposition.TruncatedSVD(min(_N_AXES, *self.matrix.shape), random_state=0)
+        self.columns: Floats = _SCALE * svd.fit_transform(self.matrix).astype(np.float64)
+        self._axes: Floats = svd.components_
+        self._names: list[str] = vectorizer.get_feature_names_out().tolist()
+
+    def words(self, coefficients: Floats) -> dict[str, float]:
+        """The words with the largest coefficients, from those of the columns."""
+        of_words = _SCALE * (coefficients @ self._axes)
+        largest = np.argsort(-np.abs(of_words), kind="stable")[:_N_NAMED]
+        return {self._names[i]: float(of_words[i]) for i in largest.tolist()}
 
 
 def numeric_columns(path: PathLike, frame: AuditFrame) -> dict[str, Floats]:

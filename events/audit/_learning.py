@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints8
+from corefsample._arrays import Bools, Floats, Ints, Ints8
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.calibration import ReliabilityCurve, reliability_curve
@@ -21,23 +19,9 @@ from corefsample.calibration._intervals import simulated_interval
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._documents import event_and_actor
-from events.audit._features import Features, RunFeatures, clipped_probability
-from events.audit._learned_model import (
-    AS_IT_IS,
-    WITH_WORDS,
-    Candidate,
-    LabelRegression,
-    PeriodTest,
-    TextFeatures,
-    log_losses,
-    made_folds,
-    period_test,
-    sigmoid,
-    standardised,
-    weighted_candidates,
-)
+from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures, clipped_probability
 from events.audit._plan import AuditPlan
-from events.audit._quality import LabelledCells, average_precision, bootstrap_weights
+from events.audit._proxies import N_FOLDS, made_folds
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
@@ -53,61 +37,106 @@ LEAST_LABELS = 2  # of yes, and of no
 ENOUGH_LABELS = 8  # of both, for more than a recalibration
 _N_RESAMPLES = 1000
 _BIN_SIZE = 20  # labels of a bin of the reliability curve
+_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_OF_RECALIBRATION = (0.3, 3.0, 30.0)
+_OF_INTERCEPT = 1e-4  # so that it stays finite where all labels are alike
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A measure of P against the labels.
+def standardised(features: Features, words: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Features on the scale on which coefficients are penalised, after a column of ones; then columns of words.
+
+    Returns
+    -------
+    z
+        float64 (n_documents, n_columns): each feature with mean 0 and standard deviation 1, or 0 if it is constant.
+    lowest
+        float64 (n_columns,): 0 where a coefficient must not be negative, else minus infinity.
+    centre
+        float64 (n_columns,): the coefficients of P as it is, to which the penalty draws.
+    """
+    spread = features.matrix.std(axis=0)
+    scaled = (features.matrix - features.matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    z = np.column_stack([np.ones(len(scaled)), scaled, scaled[:, :0] if words is None else words])
+    lowest, centre = np.full(z.shape[1], -np.inf), np.zeros(z.shape[1])
+    lowest[1 : 1 + len(spread)][features.rises] = 0.0
+    centre[1] = spread[0]  # of the logit of P
+    return z, lowest, centre
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelRegression:
+    """Logistic regressions of the labels of one target on the first columns of its features.
+
+    Coefficients have an L2 penalty, and may be bound to be at least 0.
 
     Attributes
     ----------
-    measure
-        Name of the measure: "log score" (mean -log P(label), lower is better) and "average precision" are weighted to
-        be those of all documents; "calibration error" is that of the labelled documents.
-    p
-        P that is measured: "run", or "learned", which is cross-fitted.
-    estimate, lower, upper
-        Value of the measure, and its interval; the first two have intervals from labels resampled within strata.
+    rows
+        int64 (n_labels,): documents with a label of yes or no.
+    y, weights
+        Labels 0 and 1, and weights that add up to their effective number, (n_labels,).
+    folds
+        int64 (n_documents,): fold of every document.
+    z, lowest, centre
+        See `standardised`.
     """
 
-    measure: str
-    p: str
-    estimate: float
-    lower: float
-    upper: float
+    rows: Ints
+    y: Floats
+    weights: Floats
+    folds: Ints
+    z: Floats
+    lowest: Floats
+    centre: Floats
+
+    def fitted(self, n_columns: int, penalty: float, subset: Bools | slice = slice(None)) -> Floats:
+        """Coefficients with the smallest penalised loss of some labels, within their bounds: (n_columns,)."""
+        from scipy.optimize import Bounds, minimize
+
+        x, y, weights = self.z[self.rows[subset], :n_columns], self.y[subset], self.weights[subset]
+        centre, penalties = self.centre[:n_columns], _penalties(n_columns, penalty)
+
+        def loss(beta: Floats) -> tuple[float, Floats]:
+            logits, distance = x @ beta, beta - centre
+            value = weights @ (np.logaddexp(0.0, logits) - y * logits) + 0.5 * penalties @ distance**2
+            return float(value), x.T @ (weights * (sigmoid(logits) - y)) + penalties * distance
+
+        bounds = Bounds(self.lowest[:n_columns], np.inf)
+        return np.asarray(minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds).x)
+
+    def draws(self, n_columns: int, penalty: float, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Coefficients drawn from the normal distribution at the mode, cut off at their bounds."""
+        x, mode = self.z[self.rows, :n_columns], self.fitted(n_columns, penalty)
+        p = sigmoid(x @ mode)
+        hessian = (x.T * (self.weights * p * (1.0 - p))) @ x + np.diag(_penalties(n_columns, penalty))
+        draws = rng.multivariate_normal(mode, np.linalg.inv(hessian), n_draws)
+        return np.maximum(draws, self.lowest[:n_columns])
+
+    def cross_fitted(self, n_columns: int, penalty: float) -> Floats:
+        """P of every document from the labels of other folds."""
+        p = np.empty(len(self.z))
+        for fold in range(N_FOLDS):
+            beta = self.fitted(n_columns, penalty, self.folds[self.rows] != fold)
+            inside = self.folds == fold
+            p[inside] = sigmoid(self.z[inside, :n_columns] @ beta)
+        return p
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedCount:
-    """The number of documents of which a reader says yes, in one period or in all.
+def _penalties(n_columns: int, penalty: float) -> Floats:
+    return np.append(_OF_INTERCEPT, np.full(n_columns - 1, penalty))
 
-    Attributes
-    ----------
-    event, actor, period, period_start, n_docs
-        Event, actor, period and its first day, and number of documents: see `AuditCount`.
-    n_labels
-        Number of documents with a label, which count as labelled.
-    mean, sd, lower, upper, level
-        Posterior mean, standard deviation, and interval with its level. They cover the number of positive documents in
-        each stratum, the coefficients, and the documents without a label.
-    run_mean, run_lower, run_upper
-        Mean and interval of the count from P of the run.
-    """
 
-    event: str
-    actor: str
-    period: str
-    period_start: datetime.date | None
-    n_docs: int
-    n_labels: int
-    mean: float
-    sd: float
-    lower: int
-    upper: int
-    level: float
-    run_mean: float
-    run_lower: int
-    run_upper: int
+def sigmoid(z: Floats) -> Floats:
+    """1 / (1 + exp(-z))."""
+    from scipy.special import expit
+
+    return np.asarray(expit(z))
+
+
+def log_losses(y: Floats, p: Floats) -> Floats:
+    """-log P(label) of each label."""
+    clipped = np.clip(p, 1e-4, 1.0 - 1e-4)
+    return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))
 
 
 class LearnedTarget:
@@ -123,8 +152,14 @@ class LearnedTarget:
         int8 (n_documents,): label of every document, NO, YES, UNSURE or MISSING.
     folds
         int64 (n_documents,): fold of every document.
-    regression, candidates
-        The labels of yes and no with the features, and every model with each of its penalties, with their weights.
+    regression
+        The labels of yes and no with the features.
+    candidates
+        Cross-validated log score (weighted mean of -log P(label), lower is better) by model and penalty.
+    model, penalty
+        The candidate with the best log score.
+    coefficients
+        Its coefficients: intercept, features, then columns of words.
     """
 
     def __init__(
@@ -140,14 +175,12 @@ class LearnedTarget:
         seed: int,
     ) -> None:
         self._plan, self._target, self._reference, self._n_draws, self._seed = plan, target, reference, n_draws, seed
-        self._level, self._tails = level, (0.5 * (1.0 - level), 0.5 * (1.0 + level))
-        self._rng = np.random.default_rng([seed, target])
+        self._level, self._rng = level, np.random.default_rng([seed, target])
         self.name, self.probability = plan.frame.targets[target], plan.frame.probability(target)
         self.event, self.actor = event_and_actor(plan.frame, self.name)
         self.labels = target_labels(plan, labels, target)
-        self._is_known = self.labels < UNSURE
         self._sampled = plan.sample[labels.labels[:, target] < UNSURE]
-        rows = np.flatnonzero(self._is_known)
+        rows = np.flatnonzero(self.labels < UNSURE)
         y = (self.labels[rows] == YES).astype(np.float64)
         self.n_labels, self.n_positive = len(rows), int(y.sum())
         self._few = min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS
@@ -155,12 +188,23 @@ class LearnedTarget:
         self.folds = plan.same_for_copies(made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng))
         columns = standardised(features, None if self._words is None else self._words.columns)
         self.regression = LabelRegression(rows, y, self._label_weights(rows), self.folds, *columns)
-        self.candidates = weighted_candidates(
-            self.regression, self.probability, len(features.names), few=self._few, rng=self._rng
-        )
-        self._used = [candidate for candidate in self.candidates if candidate.weight > 0.0]
-        self.cross_fitted: Floats = np.sum([used.weight * used.cross_fitted for used in self._used], axis=0)
-        self.learned: Floats = np.sum([used.weight * self._fitted(used) for used in self._used], axis=0)
+        models: dict[str, tuple[int, tuple[float, ...]]] = {"recalibrated": (1 + len(PROBABILITY), _OF_RECALIBRATION)}
+        if not self._few:
+            models["regression"] = 1 + len(features.names), _PENALTIES
+        if self._words is not None:
+            models["regression with words"] = self.regression.z.shape[1], _PENALTIES
+        self.candidates: dict[tuple[str, float], float] = {}
+        best_score = np.inf
+        for model, (n_columns, penalties) in models.items():
+            for penalty in penalties:
+                p = self.regression.cross_fitted(n_columns, penalty)
+                score = float(np.average(log_losses(y, p[rows]), weights=self.regression.weights))
+                self.candidates[model, penalty] = score
+                if score < best_score:
+                    best_score, self.model, self.penalty, self.cross_fitted = score, model, penalty, p
+        self._n_columns = models[self.model][0]
+        self.coefficients = self.regression.fitted(self._n_columns, self.penalty)
+        self.learned = sigmoid(self.regression.z[:, : self._n_columns] @ self.coefficients)
 
     def _label_weights(self, rows: Ints) -> Floats:
         """Documents of its stratum for each label, scaled so that they add up to the effective number of labels.
@@ -173,67 +217,17 @@ class LearnedTarget:
         weights[~is_sampled] = weights[is_sampled].min() if is_sampled.any() else 1.0
         return np.asarray(weights * (weights.sum() / (weights**2).sum()))
 
-    @cached_property
-    def models(self) -> list[Candidate]:
-        """The best candidate of each model with the sum of the weights of all its penalties; the best model first."""
-        models: dict[str, Candidate] = {}
-        for candidate in sorted(self.candidates, key=lambda candidate: -candidate.weight):
-            first = models.setdefault(candidate.model, replace(candidate, weight=0.0))
-            models[candidate.model] = replace(first, weight=first.weight + candidate.weight)
-        return sorted(models.values(), key=lambda candidate: -candidate.weight)
-
-    @property
-    def model(self) -> str:
-        """Name of the model with the largest weight."""
-        return self.models[0].model
-
-    def _fitted(self, candidate: Candidate) -> Floats:
-        """P of every document from all labels."""
-        if candidate.model == AS_IT_IS:
-            return clipped_probability(self.probability)
-        beta = self.regression.fitted(candidate.n_columns, candidate.penalty)
-        return sigmoid(self.regression.z[:, : len(beta)] @ beta)
-
-    @cached_property
-    def _coefficients(self) -> Floats:
-        """Coefficients of the best candidate without the intercept: features, then columns of words."""
-        return self.regression.fitted(self.models[0].n_columns, self.models[0].penalty)[1:]
-
-    @property
-    def features(self) -> dict[str, float]:
-        """Coefficients of the best candidate by name of the feature, for one standard deviation."""
-        return dict(zip(self._features.names, self._coefficients.tolist(), strict=False))
-
-    @property
-    def words(self) -> dict[str, float]:
-        """The words with the largest coefficients, if the best candidate has words."""
-        if self._words is None or self.model != WITH_WORDS:
-            return {}
-        return self._words.words(self._coefficients[len(self._features.names) :])
-
-    @cached_property
-    def period_test(self) -> PeriodTest:
-        """Whether errors are of the same kind in all periods."""
-        rows = self.regression.rows
-        return period_test(self._plan.frame.dates[rows], self.regression.y, self.cross_fitted[rows])
-
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about few labels, and about errors that differ between periods."""
-        warnings = []
-        if self._few:
-            rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
-            warnings.append(f"{self.name}: {self.n_positive} of {self.n_labels} labels say yes: {rule}")
-        if self.period_test.p_value < 1.0 - self._level:
-            difference = f"errors differ between periods (P value {self.period_test.p_value:.3f})"
-            warnings.append(f"{self.name}: {difference}: counts by period are wrong in some")
-        return tuple(warnings)
+        """A sentence about few labels, if there are few."""
+        rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
+        return (f"{self.name}: {self.n_positive} of {self.n_labels} labels say yes: {rule}",) if self._few else ()
 
     # --- counts ---
 
     @cached_property
-    def counts(self) -> tuple[LearnedCount, ...]:
-        """Counts of all documents, and by period.
+    def counts(self) -> pd.DataFrame:
+        """Counts of all documents, and by period: the columns of learned_counts.csv, see docs/audit.md.
 
         The labels of a stratum say how many of its documents are positive (`total_draws`), and the coefficients which:
         an error that documents of a stratum share is not in the coefficients.
@@ -241,10 +235,23 @@ class LearnedTarget:
         groups, number_of = self._plan.frame.groups()
         by_period = self._drawn_counts(number_of, len(groups) - 1)
         by_period += np.bincount(number_of[self.labels == YES], minlength=len(groups) - 1)
-        return tuple(
-            self._count(label, start, int(self._is_known[inside].sum()), self.probability[inside], drawn)
-            for (label, start, inside), drawn in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True)
-        )
+        tails = 0.5 * (1.0 - self._level), 0.5 * (1.0 + self._level)
+        rows = []
+        for (label, start, inside), drawn in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
+            p = self.probability[inside]
+            lower, upper = np.quantile(drawn, tails, method="inverted_cdf").astype(np.int64).tolist()
+            run_lower, run_upper = quantile_interval(count_pmf(p[p > 0.0]), self._level)
+            row: dict[str, object] = {
+                "event": self.event,
+                "actor": self.actor,
+                "period": label,
+                "period_start": start,
+                "n_docs": len(p),
+            }
+            row |= {"n_labels": int((self.labels[inside] < UNSURE).sum())}
+            row |= {"mean": drawn.mean(), "sd": drawn.std(), "lower": lower, "upper": upper, "level": self._level}
+            rows.append(row | {"run_mean": p.sum(), "run_lower": run_lower, "run_upper": run_upper})
+        return pd.DataFrame(rows)
 
     def _drawn_counts(self, group_of: Ints, n_groups: int) -> Ints:
         """Draws of the number of positive documents without a label by period: (n_draws, n_groups).
@@ -253,27 +260,18 @@ class LearnedTarget:
         logistic noise (Pareto sampling, Rosén 1997, "On sampling with probability proportional to size", Journal of
         Statistical Planning and Inference 62). Where a stratum has no label, those with a positive sum.
         """
-        draws = self._draws()
+        draws = self.regression.draws(self._n_columns, self.penalty, self._n_draws, self._rng)
         missing = self.missing(len(draws))
-        rows = np.flatnonzero(~self._is_known)
-        z = self.regression.z[rows].astype(np.float32)
+        rows = np.flatnonzero(self.labels >= UNSURE)
+        z = self.regression.z[rows, : self._n_columns].astype(np.float32)
         strata = [np.flatnonzero(self._plan.stratum_of[rows] == h) for h in range(missing.shape[1])]
         counts = np.zeros((len(draws), n_groups), np.int64)
         for draw, beta in enumerate(draws.astype(np.float32)):
-            score = z[:, : len(beta)] @ beta + self._rng.logistic(size=len(rows))
+            score = z @ beta + self._rng.logistic(size=len(rows))
             for inside, n in zip(strata, missing[draw].tolist(), strict=True):
                 positive = _largest(score[inside], n)
                 counts[draw] += np.bincount(group_of[rows[inside[positive]]], minlength=n_groups)
         return counts
-
-    def _draws(self) -> Floats:
-        """Draws of the coefficients of all features, of each candidate in proportion to its weight."""
-        n_columns, draws_by_candidate = self.regression.z.shape[1], []
-        for used in self._used:
-            n_draws = max(1, round(used.weight * self._n_draws))
-            drawn = self.regression.draws(used.n_columns, used.penalty, n_draws, self._rng)
-            draws_by_candidate.append(np.pad(drawn, ((0, 0), (0, n_columns - used.n_columns))))
-        return np.concatenate(draws_by_candidate)
 
     def missing(self, n_draws: int) -> Ints:
         """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known.
@@ -293,37 +291,34 @@ class LearnedTarget:
         n_known_positive = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
         return np.where(totals < 0, -1, np.maximum(totals - n_known_positive, 0))
 
-    def _count(self, label: str, start: datetime.date | None, n_labels: int, p: Floats, counts: Ints) -> LearnedCount:
-        lower, upper = np.quantile(counts, self._tails, method="inverted_cdf")
-        of_draws = float(counts.mean()), float(counts.std()), int(lower), int(upper)
-        of_run = float(p.sum()), *quantile_interval(count_pmf(p[p > 0.0]), self._level)
-        return LearnedCount(self.event, self.actor, label, start, len(p), n_labels, *of_draws, self._level, *of_run)
-
     # --- P against labels ---
 
     @cached_property
-    def scores(self) -> tuple[Score, ...]:
-        """Log score, average precision and calibration error of P of the run and of the cross-fitted P."""
-        rows, y, weights = self.regression.rows, self.regression.y, self.regression.weights
-        cells = LabelledCells(rows, np.zeros_like(rows), y == 1.0, weights, self._plan.stratum_of[rows])
-        draws = bootstrap_weights(cells, _N_RESAMPLES, self._seed)
-        scores = []
-        for name, ranked, p in (
-            ("run", self.probability, self.candidates[0].cross_fitted),  # P = 0 and P = .005 may have different ranks
-            ("learned", self.cross_fitted, self.cross_fitted),
-        ):
-            log_scores = draws @ log_losses(y, p[rows]) / draws.sum(axis=1)
-            precisions = average_precision(ranked[rows], y, draws)
+    def scores(self) -> pd.DataFrame:
+        """P of the run and cross-fitted P against the labels: measure, p ("run", "learned"), estimate, lower, upper.
+
+        The log score (mean -log P(label), lower is better) and the average precision have the labels' weights and
+        intervals from labels resampled within strata; the calibration error is that of the labelled documents.
+        """
+        rows, y = self.regression.rows, self.regression.y
+        weights = _resampled(self.regression.weights, self._plan.stratum_of[rows], self._seed)
+        tails = 0.5 * (1.0 - self._level), 0.5 * (1.0 + self._level)
+        table: list[tuple[str, str, float, float, float]] = []
+        # Without clipping: P = 0 and P = .005 may have different ranks.
+        for name, ranked in (("run", self.probability), ("learned", self.cross_fitted)):
+            p = clipped_probability(ranked) if name == "run" else ranked
+            log_scores = weights @ log_losses(y, p[rows]) / weights.sum(axis=1)
+            precisions = average_precision(ranked[rows], y, weights)
             for measure, values in (("log score", log_scores), ("average precision", precisions)):
-                lower, upper = np.quantile(values[1:], self._tails)
-                scores.append(Score(measure, name, float(values[0]), float(lower), float(upper)))
+                lower, upper = np.quantile(values[1:], tails)
+                table.append((measure, name, float(values[0]), float(lower), float(upper)))
             # The functions below `calibration_error`, which would log a warning where equal P leave few bins.
             bins = self._curve(p).bins
             ends = simulated_interval(
                 bins, level=self._level, n_resamples=_N_RESAMPLES, seed=self._seed, method="inverted"
             )
-            scores.append(Score("calibration error", name, binned_error(bins, debiased=True), ends.lower, ends.upper))
-        return tuple(scores)
+            table.append(("calibration error", name, binned_error(bins, debiased=True), ends.lower, ends.upper))
+        return pd.DataFrame(table, columns=["measure", "p", "estimate", "lower", "upper"])
 
     @property
     def curves(self) -> dict[str, ReliabilityCurve]:
@@ -334,25 +329,46 @@ class LearnedTarget:
         return reliability_curve(p[self.regression.rows], self.regression.y, bin_size=_BIN_SIZE, level=self._level)
 
     def to_json(self) -> dict[str, Any]:
-        """What learned.json has of a target: see docs/audit-details.md."""
-        names = ("event", "actor", "model", "n_labels", "n_positive", "features", "words", "warnings")
-        of_candidate = ("model", "penalty", "log_score", "weight")
+        """What learned.json has of a target: see docs/audit.md."""
+        names, of_words = self._features.names, self.coefficients[1 + len(self._features.names) :]
+        fields = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "warnings")
+        candidates = [(*candidate, score) for candidate, score in self.candidates.items()]
         return {
-            **{name: getattr(self, name) for name in names},
-            "penalty": self.models[0].penalty,
-            "candidates": [{name: getattr(model, name) for name in of_candidate} for model in self.models],
-            "scores": [dataclasses.asdict(score) for score in self.scores],
+            **{name: getattr(self, name) for name in fields},
+            "features": dict(zip(names, self.coefficients[1:].tolist(), strict=False)),
+            "words": self._words.words(of_words) if self._words is not None and len(of_words) else {},
+            "candidates": [dict(zip(("model", "penalty", "log_score"), row, strict=True)) for row in candidates],
+            "scores": self.scores.to_dict("records"),
             "curve": {name: curve.to_frame().to_dict("records") for name, curve in self.curves.items()},
-            "period_test": dataclasses.asdict(self.period_test),
         }
 
 
 def _largest(scores: Floats, n: int) -> Ints:
-    """Places of the n largest scores; of those above 0 if n is negative."""
+    """Positions of the n largest scores; of those above 0 if n is negative."""
     if n < 0:
         return np.flatnonzero(scores > 0.0)
     n = min(n, len(scores))
     return np.argpartition(scores, len(scores) - n)[len(scores) - n :] if n else np.zeros(0, np.int64)
+
+
+def _resampled(weights: Floats, strata: Ints, seed: int) -> Floats:
+    """Weights of labels, then those of labels drawn with replacement within strata: (1 + n_resamples, n_labels)."""
+    rng = np.random.default_rng(seed)
+    times = np.ones((1 + _N_RESAMPLES, len(weights)))
+    for stratum in np.unique(strata):
+        members = np.flatnonzero(strata == stratum)
+        times[1:, members] = rng.multinomial(len(members), np.full(len(members), 1.0 / len(members)), _N_RESAMPLES)
+    return times * weights
+
+
+def average_precision(p: Floats, y: Bools | Floats, weights: Floats) -> Floats:
+    """Sum over thresholds of precision times the growth of recall, for each row of weights (..., n)."""
+    order = np.argsort(-p, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
+    n_positive, n_above = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precisions = np.where(n_above > 0.0, n_positive / n_above, 0.0)
+        return np.asarray((np.diff(n_positive, prepend=0.0) * precisions).sum(axis=-1) / n_positive[..., -1])
 
 
 def target_labels(plan: AuditPlan, labels: SheetLabels, target: int) -> Ints8:
@@ -392,11 +408,11 @@ class LearnResult(HtmlTable):
         return {target.name: target.cross_fitted for target in self.targets}
 
     def to_frame(self) -> pd.DataFrame:
-        """Counts as a tidy table, with the fields of `LearnedCount` as columns."""
-        return pd.DataFrame([count for target in self.targets for count in target.counts])
+        """Counts as a tidy table: see `LearnedTarget.counts`."""
+        return pd.concat([target.counts for target in self.targets], ignore_index=True)
 
     def documents_frame(self) -> pd.DataFrame:
-        """The documents as a tidy table, the columns of learned.csv: see docs/audit-details.md."""
+        """The documents as a tidy table, the columns of learned.csv: see docs/audit.md."""
         frame, plan = self.plan.frame, self.plan
         words = np.array(["no", "yes", "unsure", ""], dtype=object)
         sampled = np.full(len(frame), "chosen", dtype=object)
@@ -411,7 +427,7 @@ class LearnResult(HtmlTable):
         return pd.concat(tables, ignore_index=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Content of learned.json: see docs/audit-details.md."""
+        """Content of learned.json: see docs/audit.md."""
         return {
             "format": 1,
             "plan": self.plan.identity,
@@ -437,8 +453,9 @@ def learn(
     """Learn the probability that a reader says yes, for every document of a plan.
 
     The label is regressed on what is known of a document, by a logistic regression that is drawn to P as it is and does
-    not fall with it. Labels have the inverse of their inclusion probabilities as weights. P as it is, P recalibrated,
-    the regression and the regression with words are averaged by weights from their cross-validated log scores.
+    not fall with it. Labels have the inverse of their inclusion probabilities as weights. Of a recalibration of P, the
+    regression and the regression with words, each with several penalties, the one with the best cross-validated log
+    score is used.
 
     Parameters
     ----------

@@ -138,7 +138,7 @@ class AuditPlan(HtmlTable):
         Returns
         -------
         pandas.DataFrame
-            One row for each document, with the columns of sheet.csv: see docs/audit-details.md.
+            One row for each document, with the columns of sheet.csv: see docs/audit.md.
         """
         is_read = self.labelled_as == np.arange(len(self.sample))
         rows = self.sample[is_read & (self.round_of == round_number)]
@@ -160,7 +160,7 @@ class AuditPlan(HtmlTable):
         return pd.DataFrame(columns, columns=list(SHEET_COLUMNS))
 
     def to_json(self) -> dict[str, Any]:
-        """Content of plan.json, without the list of documents: see docs/audit-details.md."""
+        """Content of plan.json, without the list of documents: see docs/audit.md."""
         frame = self.frame
         return {
             "format": 1,

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from corefsample._arrays import Floats
-from events.audit._learned_model import N_FOLDS, made_folds
+from corefsample._arrays import Floats, Ints
 from events.audit._plan import AuditPlan
 from events.audit._sheets import UNSURE, YES, SheetLabels
+
+N_FOLDS = 10
 
 
 def combined_probability(
@@ -65,3 +66,11 @@ def combined_probability(
         inside = folds == fold
         combined[inside] = level + x[inside] @ coefficients
     return np.clip(combined, 0.0, 1.0)
+
+
+def made_folds(strata: Ints, y: Floats, rows: Ints, n_documents: int, rng: np.random.Generator) -> Ints:
+    """Fold of every document; labels of each value and stratum are spread over the folds."""
+    folds = rng.permutation(n_documents) % N_FOLDS
+    order = np.lexsort((rng.random(len(rows)), strata, y))
+    folds[rows[order]] = np.arange(len(rows)) % N_FOLDS
+    return folds

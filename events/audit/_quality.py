@@ -1,26 +1,19 @@
-"""What labels say about models and about each other: precision and recall, P against labels, agreement, two rules."""
+"""What labels say about models and about each other: precision and recall, P against labels, agreement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Bools, Floats, Ints, Ints8
-from corefsample.errors import InputError
-from events.audit._documents import AuditFrame, event_and_actor
+from corefsample._arrays import Floats, Ints8
+from corefsample._lazy import pd
 from events.audit._plan import AuditPlan
-from events.audit._sheets import MISSING, NO, RESOLVED, UNSURE, YES, SheetLabels
+from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
 from events.audit._strata import allocate, cut_names
 from events.audit._totals import Bounds, CellCounts, Cells, Method, interval_of, target_cells
-from events.rules._outcomes import ANYBODY
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 THRESHOLD = 0.5
 _CURVE = tuple(round(0.1 * i, 1) for i in range(1, 10))
@@ -28,77 +21,16 @@ _RECALLS = 2000  # of the grid on which limits of recall are searched
 _LEAST = 0.5  # distance between P and label of a disagreement
 
 
-@dataclass(frozen=True, slots=True)
-class ModelQuality:
-    """Precision or recall of the documents with P >= 0.5.
-
-    Attributes
-    ----------
-    target, measure
-        Name of the target, and "precision" or "recall".
-    estimate, lower, upper
-        Estimated share and its confidence interval, in [0, 1]; NaN if there are no documents to divide by.
-    """
-
-    target: str
-    measure: str
-    estimate: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True)
-class CurvePoint:
-    """P against labels in one range of P.
-
-    Attributes
-    ----------
-    target, range_of_p
-        Name of the target, and the range of P: "0.1 <= P < 0.2".
-    n_documents, n_labelled
-        Number of documents with P in the range, and of those in the sample.
-    mean_p
-        Mean P of the documents in the range.
-    share, lower, upper
-        Estimated share of the documents in the range that are positive, and its confidence interval.
-    """
-
-    target: str
-    range_of_p: str
-    n_documents: int
-    n_labelled: int
-    mean_p: float
-    share: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A document whose label and P disagree.
-
-    Attributes
-    ----------
-    doc_id, date, target
-        Identifier and ISO date of the document, and name of the target.
-    probability, label
-        P of the target in the document, and its label, "yes" or "no".
-    note
-        Notes of the labellers about the document, joined.
-    """
-
-    doc_id: str
-    date: str
-    target: str
-    probability: float
-    label: str
-    note: str
+QUALITY = ("target", "measure", "estimate", "lower", "upper")  # columns of `AuditEstimate.quality` and `curve`
+CURVE = ("target", "range_of_p", "n_documents", "n_labelled", "mean_p", "share", "lower", "upper")
+_DISAGREEMENTS = ["doc_id", "date", "target", "probability", "label", "note"]
+_AGREEMENT = ["first", "second", "n_documents", "n_agreed", "kappa", "lower", "upper", "level"]
 
 
 def model_quality(
     plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
-) -> tuple[ModelQuality, ModelQuality]:
-    """Precision and recall of the documents with P >= 0.5, with intervals.
+) -> list[tuple[object, ...]]:
+    """Rows of `QUALITY`: precision and recall of the documents with P >= 0.5, with intervals.
 
     Positives found and positives missed lie in different strata or cells, so they are independent. The limits of recall
     r are those at which the interval of (1 - r) * found - r * missed, joined by MOVER, reaches zero.
@@ -113,7 +45,7 @@ def model_quality(
     name = plan.frame.targets[target]
     nan = float("nan")
     precision = (high_p.estimate / n_high, high_p.lower / n_high, high_p.upper / n_high) if n_high else (nan, nan, nan)
-    return ModelQuality(name, "precision", *precision), ModelQuality(name, "recall", *_recall(high_p, low_p))
+    return [(name, "precision", *precision), (name, "recall", *_recall(high_p, low_p))]
 
 
 def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
@@ -137,11 +69,11 @@ def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
 
 def probability_curve(
     plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
-) -> list[CurvePoint]:
-    """Share of positive documents by range of P: 0, and tenths; ranges without documents are left out."""
+) -> list[tuple[object, ...]]:
+    """Rows of `CURVE`: share of positive documents where P is 0, and by tenths, without ranges of no document."""
     cells = target_cells(plan, labels, target, _CURVE)
     counts = cells.count()
-    points = []
+    points: list[tuple[object, ...]] = []
     for number, name in enumerate(cut_names(_CURVE)):
         range_counts = counts.subset(cells.range_of_p == number)
         n = int(range_counts.n_documents.sum())
@@ -150,23 +82,24 @@ def probability_curve(
             shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
             n_labelled = int(range_counts.n_labelled.sum())
             mean_p = float(range_counts.expected.sum()) / n
-            points.append(CurvePoint(plan.frame.targets[target], name, n, n_labelled, mean_p, *shares))
+            points.append((plan.frame.targets[target], name, n, n_labelled, mean_p, *shares))
     return points
 
 
-def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> list[Disagreement]:
-    """The documents whose labels and P disagree most: by at least one half, the largest first."""
-    ranked_rows = []
+def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> pd.DataFrame:
+    """The documents whose labels and P disagree most: see `AuditEstimate.disagreements`."""
+    ranked_rows, dates = [], plan.frame.date_texts()
     for target, name in enumerate(plan.frame.targets):
         p = plan.frame.probability(target)[plan.sample]
         target_labels = labels.labels[:, target]
         distance = np.where(target_labels < UNSURE, np.abs((target_labels == YES) - p), 0.0)
         for i in np.flatnonzero(distance >= _LEAST).tolist():
-            doc_id, date = (str(each[plan.sample[i]]) for each in (plan.frame.doc_ids, plan.frame.date_texts()))
+            doc_id, date = str(plan.frame.doc_ids[plan.sample[i]]), str(dates[plan.sample[i]])
             label, note = "yes" if target_labels[i] == YES else "no", labels.notes.get(doc_id, "")
-            row = Disagreement(doc_id, date, name, float(p[i]), label, note)
+            row = (doc_id, date, name, float(p[i]), label, note)
             ranked_rows.append((-float(distance[i]), doc_id, i, target, row))
-    return [row for *_, row in sorted(ranked_rows, key=lambda each: each[:-1])[:most]]
+    rows = [row for *_, row in sorted(ranked_rows, key=lambda ranked: ranked[:-1])[:most]]
+    return pd.DataFrame(rows, columns=_DISAGREEMENTS)
 
 
 def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
@@ -195,32 +128,6 @@ def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method
 
 
 _DRAWS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Agreement of two labellers on the documents that both labelled.
-
-    Attributes
-    ----------
-    first, second
-        Names of the labellers.
-    n_documents, n_agreed
-        Number of labels of documents and targets that both gave, and number of those that are the same.
-    kappa, lower, upper
-        Cohen's kappa and its credible interval; NaN without a common label.
-    level
-        Probability that the interval has, in (0, 1).
-    """
-
-    first: str
-    second: str
-    n_documents: int
-    n_agreed: int
-    kappa: float
-    lower: float
-    upper: float
-    level: float
 
 
 def cohen_kappa(table: npt.ArrayLike, *, level: float = 0.95) -> tuple[float, float, float]:
@@ -267,9 +174,9 @@ def _kappa(shares: Floats) -> Floats:
         return np.where(by_chance < 1.0, (agreed - by_chance) / (1.0 - by_chance), 1.0)
 
 
-def agreements(by_labeller: Mapping[str, Ints8], level: float) -> list[Agreement]:
-    """Agreement of every two labellers who labelled a document both."""
-    results = []
+def agreements(by_labeller: Mapping[str, Ints8], level: float) -> pd.DataFrame:
+    """Agreement of every two labellers who labelled a document both: see `AuditEstimate.agreement`."""
+    rows = []
     names = [name for name in by_labeller if name != RESOLVED]
     for first, second in combinations(names, 2):
         labels_1, labels_2 = by_labeller[first], by_labeller[second]
@@ -279,189 +186,5 @@ def agreements(by_labeller: Mapping[str, Ints8], level: float) -> list[Agreement
             table = np.array(
                 [[int(((labels_1 == a) & (labels_2 == b) & both).sum()) for b in answers] for a in answers]
             )
-            kappa, lower, upper = cohen_kappa(table, level=level)
-            results.append(Agreement(first, second, int(both.sum()), int(np.trace(table)), kappa, lower, upper, level))
-    return results
-
-
-# --- two rules beside the same labels ------------------------------------------------------------------------
-
-_SMALLEST_P = 0.001  # of the log score: a rule says 0 and 1, and one error would cost infinity
-MEASURES = ("brier", "log_score", "average_precision", "precision", "recall")
-
-TargetKey = tuple[str, str]  # name of a rule, and the actor
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelledCells:
-    """Labels yes or no of some targets, one a cell.
-
-    Attributes
-    ----------
-    documents, targets
-        int64 (n,): position of the document in the plan's sample, and index of the target.
-    is_positive
-        bool (n,): True if the label is yes.
-    weights
-        float64 (n,): number of documents of the stratum divided by its number of labels of the target.
-    strata
-        int64 (n,): stratum of the document.
-    """
-
-    documents: Ints
-    targets: Ints
-    is_positive: Bools
-    weights: Floats
-    strata: Ints
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-
-def labelled_cells(plan: AuditPlan, labels: SheetLabels, targets: Sequence[int]) -> LabelledCells:
-    """The labels of some targets of a plan.
-
-    Raises
-    ------
-    InputError
-        If there is no yes, or no no.
-    """
-    target_labels = labels.labels[:, list(targets)]
-    documents, columns = np.nonzero((target_labels == YES) | (target_labels == NO))
-    is_positive = target_labels[documents, columns] == YES
-    if not is_positive.any() or is_positive.all():
-        present = "none" if not is_positive.any() else "only yes"
-        raise InputError(f"labels must include yes and no, got {present if len(is_positive) else 'none of either'}")
-    strata = plan.stratum_of[plan.sample[documents]]
-    shape = len(plan.strata), len(targets)
-    n_labelled = np.zeros(shape)
-    np.add.at(n_labelled, (strata, columns), 1.0)
-    sizes = np.array([each.n_documents for each in plan.strata], np.float64)
-    weights = sizes[strata] / n_labelled[strata, columns]
-    return LabelledCells(documents, columns, is_positive, weights, strata)
-
-
-def target_keys(frame: AuditFrame) -> list[TargetKey]:
-    """Rule and actor of each target of a frame."""
-    pairs = (event_and_actor(frame, name) for name in frame.targets)
-    return [(event, actor or ANYBODY) for event, actor in pairs]
-
-
-def target_probabilities(table: pa.Table, doc_ids: Sequence[str], keys: Sequence[TargetKey]) -> Floats:
-    """P of events by actors in some documents of a table of all documents: float64 (n_documents, n_keys).
-
-    Raises
-    ------
-    InputError
-        If the table lacks one of the documents.
-    """
-    row_of = {doc_id: row for row, doc_id in enumerate(doc_ids)}
-    column_of = {key: column for column, key in enumerate(keys)}
-    p = np.full((len(doc_ids), len(keys)), np.nan)
-    columns = (table.column(name).to_pylist() for name in ("doc_id", "events", "actors", "probabilities"))
-    for doc_id, *lists in zip(*columns, strict=True):
-        row = row_of.get(doc_id)
-        if row is None:
-            continue
-        p[row] = 0.0
-        for event, actor, value in zip(*lists, strict=True):
-            column = column_of.get((event, actor))
-            if column is not None:
-                p[row, column] = value
-    missing = np.flatnonzero(np.isnan(p).any(axis=1))
-    if missing.size:
-        raise InputError(f"documents must include those of the sample, got no {doc_ids[int(missing[0])]!r}")
-    return p
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A measure of two rules on the same labels.
-
-    Attributes
-    ----------
-    measure
-        Name of the measure, one of MEASURES; a rule is better with a higher `log_score` and a lower `brier`.
-    first, second
-        Values of the measure for the first and the second rule.
-    difference, lower, upper
-        Value of the second rule minus that of the first, with its bootstrap interval.
-    """
-
-    measure: str
-    first: float
-    second: float
-    difference: float
-    lower: float
-    upper: float
-
-
-def paired_differences(
-    cells: LabelledCells, first: Floats, second: Floats, *, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> list[Difference]:
-    """Compare P of two rules, weighted by inclusion, with intervals from documents drawn again within strata.
-
-    Parameters
-    ----------
-    cells
-        Labels with their weights.
-    first, second
-        float64 (n,): P of the first and of the second rule for each label.
-    level
-        Probability that each interval has, in (0, 1).
-    n_resamples, seed
-        Number of bootstrap resamples, and their seed.
-    """
-    draws = bootstrap_weights(cells, n_resamples, seed)
-    values = [_measures(p, cells.is_positive, draws) for p in (first, second)]
-    tail = (1.0 - level) / 2.0
-    results = []
-    for name in MEASURES:
-        of_first, of_second = (each[name] for each in values)
-        difference = of_second - of_first
-        finite = difference[1:][np.isfinite(difference[1:])]
-        lower, upper = np.quantile(finite, [tail, 1.0 - tail]) if finite.size else (np.nan, np.nan)
-        pair = float(of_first[0]), float(of_second[0]), float(difference[0])
-        results.append(Difference(name, *pair, float(lower), float(upper)))
-    return results
-
-
-def bootstrap_weights(cells: LabelledCells, n_resamples: int, seed: int) -> Floats:
-    """Weights of the cells, and those of each resample: float64 (1 + n_resamples, n).
-
-    Documents are drawn with replacement, as many of each stratum as it has.
-    """
-    rng = np.random.default_rng(seed)
-    documents, first, cell_of = np.unique(cells.documents, return_index=True, return_inverse=True)
-    times = np.ones((1 + n_resamples, len(documents)))
-    for stratum in np.unique(cells.strata):
-        members = np.flatnonzero(cells.strata[first] == stratum)
-        shares = np.full(len(members), 1.0 / len(members))
-        times[1:, members] = rng.multinomial(len(members), shares, n_resamples)
-    return np.asarray(times[:, cell_of] * cells.weights)
-
-
-def _measures(p: Floats, y: Bools, weights: Floats) -> dict[str, Floats]:
-    """Each measure for each row of weights: float64 (n_rows,)."""
-    total = weights.sum(axis=1)
-    clipped = np.clip(p, _SMALLEST_P, 1.0 - _SMALLEST_P)
-    hits = weights[:, p > THRESHOLD].sum(axis=1)
-    right = weights[:, (p > THRESHOLD) & y].sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return {
-            "brier": weights @ (p - y) ** 2 / total,
-            "log_score": weights @ np.log(np.where(y, clipped, 1.0 - clipped)) / total,
-            "average_precision": average_precision(p, y, weights),
-            "precision": right / hits,
-            "recall": right / weights[:, y].sum(axis=1),
-        }
-
-
-def average_precision(p: Floats, y: Bools | Floats, weights: Floats) -> Floats:
-    """Sum over thresholds of precision times the growth of recall, for each row of weights (..., n)."""
-    order = np.argsort(-p, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
-    n_positive, n_above = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precisions = np.where(n_above > 0.0, n_positive / n_above, 0.0)
-        return np.asarray((np.diff(n_positive, prepend=0.0) * precisions).sum(axis=-1) / n_positive[..., -1])
+            rows.append((first, second, int(both.sum()), int(np.trace(table)), *cohen_kappa(table, level=level), level))
+    return pd.DataFrame(rows, columns=_AGREEMENT)

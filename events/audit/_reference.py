@@ -11,10 +11,9 @@ import numpy as np
 from corefsample._arrays import Ints
 from corefsample._lazy import pd
 from events.audit._documents import AuditFrame, event_and_actor
-from events.audit._estimates import LearnedTotal
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
-from events.audit._totals import target_cells
+from events.audit._totals import LEARNED, target_cells
 from events.rule_error._counts import error_generator
 from events.rule_error._labels import LabelledStrata, expected_width, unlabelled_yes
 from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of
@@ -54,8 +53,8 @@ class ReferenceClass:
 
 def reference_totals(
     plan: AuditPlan, labels: SheetLabels, reference: ReferenceClass, *, level: float = 0.95, seed: int = 0
-) -> tuple[LearnedTotal, ...]:
-    """Posterior of the total of each target, given the reference class and the labels.
+) -> pd.DataFrame:
+    """Posterior of the total of each target, given the reference class and the labels: see `AuditEstimate.learned`.
 
     Parameters
     ----------
@@ -78,8 +77,8 @@ def reference_totals(
         lower, upper = (int(end) for end in tails)
         counts = len(plan.frame), int(strata.labels.sum()), int(strata.yes.sum())
         event_actor = event_and_actor(plan.frame, name)
-        totals.append(LearnedTotal(*event_actor, *counts, float(draws.mean()), lower, upper, level, REFERENCE_CLASS))
-    return tuple(totals)
+        totals.append((*event_actor, *counts, float(draws.mean()), lower, upper, level, REFERENCE_CLASS))
+    return pd.DataFrame(totals, columns=list(LEARNED))
 
 
 def expected_width_of(plan: AuditPlan, reference: ReferenceClass, *, level: float = 0.95, seed: int = 0) -> float:

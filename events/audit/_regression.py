@@ -14,7 +14,7 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import InputError, ParameterError
 from events.audit._documents import event_and_actor
-from events.audit._estimates import HALF_OF_PROXIES, require_labels, rows_frame
+from events.audit._estimates import HALF_OF_PROXIES, require_labels
 from events.audit._plan import AuditPlan
 from events.audit._proxies import combined_probability
 from events.audit._sheets import UNSURE, YES, SheetLabels
@@ -28,36 +28,10 @@ _N_STEPS = 100  # of Newton's method, which needs some ten
 _FEW = "label more documents, or take shares"
 
 
-@dataclass(frozen=True, slots=True)
-class Coefficient:
-    """Coefficient of one covariate.
-
-    Attributes
-    ----------
-    term
-        Name of the covariate, or "(intercept)".
-    estimate, standard_error, lower, upper
-        Estimate, its robust standard error, and its confidence interval.
-    p_value
-        Two-sided P value of the hypothesis that the coefficient is 0.
-    label_share
-        Share of the variance of the estimate that comes from documents without a label, in [0, 1].
-    detectable, detectable_twice
-        Size of a coefficient that is found in four of five samples, with these labels and with twice as many.
-    run_estimate
-        Coefficient of the same regression on sums of P, which has no uncertainty of the model and its bias.
-    """
-
-    term: str
-    estimate: float
-    standard_error: float
-    lower: float
-    upper: float
-    p_value: float
-    label_share: float
-    detectable: float
-    detectable_twice: float
-    run_estimate: float
+_COLUMNS = (
+    *("term", "estimate", "standard_error", "lower", "upper", "p_value", "label_share"),
+    *("detectable", "detectable_twice", "run_estimate"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -67,25 +41,35 @@ class CountRegression(HtmlTable):
     Attributes
     ----------
     coefficients
-        The intercept, then the covariates in the order of their table.
+        Tidy table of the intercept, then the covariates in the order of their table:
+
+        - term: name of the covariate, or "(intercept)"
+        - estimate, its robust standard_error, and its confidence interval, lower and upper
+        - p_value of the hypothesis that the coefficient is 0, two-sided
+        - label_share: share of the variance of the estimate that comes from documents without a label, in [0, 1]
+        - detectable and detectable_twice: size of a coefficient that is found in four of five samples, with these
+          labels and with twice as many
+        - run_estimate: coefficient of the same regression on sums of P, which has no uncertainty of the model and its
+          bias
     units
         The rows of the table of covariates, with n_docs, the estimated count, and the sum of P (run_mean).
     outcome, level
         Outcome of the regression, and level of the intervals.
     """
 
-    coefficients: tuple[Coefficient, ...]
+    coefficients: pd.DataFrame
     units: pd.DataFrame
     outcome: Outcome
     level: float
 
     def __repr__(self) -> str:
-        terms = [f"  {c.term}: {c.estimate:.4g}, {c.lower:.4g} to {c.upper:.4g}" for c in self.coefficients]
+        rows = self.coefficients[["term", "estimate", "lower", "upper"]].itertuples(index=False, name=None)
+        terms = [f"  {term}: {estimate:.4g}, {lower:.4g} to {upper:.4g}" for term, estimate, lower, upper in rows]
         return "\n".join([f"CountRegression({self.outcome} of {len(self.units)} units)", *terms])
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row for each coefficient, with the fields of `Coefficient` as columns."""
-        return rows_frame(self.coefficients, Coefficient)
+        """Table of the coefficients."""
+        return self.coefficients
 
 
 def regress_counts(
@@ -176,9 +160,9 @@ def regress_counts(
         *(of_labels / variance, to_detect * errors, to_detect * np.sqrt(variance - 0.5 * of_labels), run_estimate),
     )
     terms = [INTERCEPT, *(str(name) for name in covariates if name not in units)]
-    rows = zip(terms, *(column.tolist() for column in columns), strict=True)
+    coefficients = pd.DataFrame(dict(zip(_COLUMNS, (terms, *columns), strict=True)))
     table = units.assign(n_docs=n_docs.astype(np.int64), estimate=counts, run_mean=run_counts)
-    return CountRegression(tuple(Coefficient(*row) for row in rows), table, outcome, level)
+    return CountRegression(coefficients, table, outcome, level)
 
 
 def _design(plan: AuditPlan, covariates: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:

@@ -27,6 +27,8 @@ Method = Literal["mid-p", "exact"]
 METHODS: tuple[Method, ...] = ("mid-p", "exact")
 DEFAULT_METHOD: Method = "mid-p"
 DEFAULT_LEVEL = 0.95
+# Columns of totals that rest on more than the labels.
+LEARNED = ("event", "actor", "n_docs", "n_labelled", "n_positive", "estimate", "lower", "upper", "level", "assumption")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,10 +93,10 @@ def estimate_total(
         ``"mid-p"`` (the default)
             The hypergeometric interval of each stratum, with half of the probability of the observed number in each
             tail, joined by MOVER; the exact interval of Blaker's test if there is one stratum. The narrowest that holds
-            its level in the study, at .95: docs/audit-details.md.
+            its level in the study, at .95: docs/audit.md.
         ``"exact"``
             The exact hypergeometric interval of each stratum with equal tails, joined by MOVER. Where it holds its
-            level is said in docs/audit-details.md.
+            level is said in docs/audit.md.
 
     Raises
     ------
@@ -272,19 +274,27 @@ class Bounds:
 
     Attributes
     ----------
-    estimate
-        Halfway between the estimates with open labels as no and as yes.
-    lower, upper
-        The lower limit with open labels as no, and the upper limit with open labels as yes.
     if_no, if_yes
         Estimate, lower and upper limit with open labels as no, and as yes.
     """
 
-    estimate: float
-    lower: int
-    upper: int
     if_no: tuple[float, int, int]
     if_yes: tuple[float, int, int]
+
+    @property
+    def estimate(self) -> float:
+        """Halfway between the estimates with open labels as no and as yes."""
+        return 0.5 * (self.if_no[0] + self.if_yes[0])
+
+    @property
+    def lower(self) -> int:
+        """The lower limit with open labels as no."""
+        return self.if_no[1]
+
+    @property
+    def upper(self) -> int:
+        """The upper limit with open labels as yes."""
+        return self.if_yes[2]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,17 +362,13 @@ def interval_of(counts: CellCounts, level: float, method: Method) -> Bounds:
     used = counts.subset(counts.n_labelled > 0)
     empty = counts.subset(counts.n_labelled == 0)
     guess, n_empty = float(empty.expected.sum()), int(empty.n_documents.sum())
-    ways = []
-    for positive in (used.n_yes, used.n_yes + used.n_open):
+    ends = []
+    for positive in (used.n_yes, used.n_yes + used.n_open) if used.n_open.any() else (used.n_yes,):
         estimate, lower, upper = 0.0, 0, 0
         if len(positive):
             estimate, lower, upper = total_interval(positive, used.n_labelled, used.n_documents, level, method)
-        ways.append((estimate + guess, lower, upper + n_empty))
-        if not used.n_open.any():
-            ways.append(ways[0])
-            break
-    if_no, if_yes = ways[0], ways[1]
-    return Bounds(0.5 * (if_no[0] + if_yes[0]), if_no[1], if_yes[2], if_no, if_yes)
+        ends.append((estimate + guess, lower, upper + n_empty))
+    return Bounds(ends[0], ends[-1])
 
 
 # --- labels and learned P ----------------------------------------------------------------------------------

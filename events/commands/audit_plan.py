@@ -18,26 +18,19 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from corefsample import _checks
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events import audit
-from events._options import CommandResult, declared, option
-from events._summary import counted
+from events._options import declared, option
+from events._summary import Pairs, Summary, Table, counted, counts_above_zero
 from events.commands._parser import Command
-from events.commands._screen import print_files, print_pairs, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -134,49 +127,7 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
             object.__setattr__(self, "actors", names)
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPlanResult(CommandResult):
-    """Result of a plan.
-
-    Attributes
-    ----------
-    source
-        Folder of the run, or CSV file, that the plan was drawn from.
-    out, plan
-        Folder of the audit, and identity of the plan.
-    sheet, page
-        The sheet of the newest round, and the page on which it is labelled.
-    n_documents, n_drawn, n_new, n_copies
-        Number of all documents, of documents of the sample, of documents to label in the newest round, and of documents
-        of the sample that are copies of another one in it.
-    question, codebook
-        What a label answers, and what counts and does not, by paragraphs.
-    n_without_text, n_empty
-        Number of documents of the sheet whose text was not found, and of those whose text is empty.
-    expected_width
-        Expected width, in documents, of the widest 95% interval of a total after all labels, judged by other rules.
-    strata
-        Rows of the table of strata: see `AuditPlan.to_frame`.
-    """
-
-    source: str
-    out: str
-    plan: str
-    sheet: str
-    page: str
-    n_documents: int
-    n_drawn: int
-    n_new: int
-    n_copies: int
-    question: str
-    codebook: tuple[str, ...]
-    n_without_text: int
-    n_empty: int
-    expected_width: float
-    strata: tuple[Mapping[str, Any], ...]
-
-
-def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResult:
+def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     """Draw the documents to label, and write plan.json, strata.parquet, the sheet and its page.
 
     Parameters
@@ -186,6 +137,14 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
     options
         What to draw, and the folder of the audit; with `more`, that of an earlier plan.
 
+    Returns
+    -------
+    Summary
+        Values: source; out and plan, folder of the audit and identity of the plan; n_documents, n_drawn and n_copies,
+        numbers of all documents, of documents of the sample, and of those that are copies of another one in it;
+        expected_width, in documents, of the widest 95% interval of a total after all labels, judged by other rules;
+        strata, rows of the table of strata; and those of `events.pages._audit_sheet.write_round`.
+
     Raises
     ------
     ParameterError, InputError, OutputError
@@ -193,166 +152,74 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlanResu
         in use or cannot be written.
     """
     _checks.instance("options", options, AuditPlanOptions)
-    from events.audit._plan import extend_plan
-    from events.audit._reference import FEWEST_LABELS, ReferenceClass, labels_for_width
-    from events.commands._audit_files import (
-        actor_kinds,
-        proxy_columns,
-        read_learned,
-        read_plan,
-        source_frame,
-        story_column,
-    )
+    from events.audit._plan_files import later_plan, require_free
+    from events.audit._reference import ReferenceClass, expected_width_of
+    from events.pages._audit_sheet import actor_kinds, write_round
     from events.rule_error._model import reference_model
 
     folder = Path(options.out)
     if options.more is None:
-        _require_free(folder, overwrite=options.overwrite)
-        actors: Any = options.actors
-        frame = source_frame(source, actors, options.period)
-        groups = _groups(source, frame, options)
-        how = {"groups": groups, **options.subset("cuts", "by", "floor", "seed")}
-        how["proxies"] = proxy_columns(options.proxies, frame, options.table)
-        how["clusters"] = None if options.cluster is None else story_column(options.cluster, frame, options.table)
-        plan = audit.plan_audit(frame, options.n_labels, **how)
-        if options.width is not None:
-            reference = ReferenceClass(reference_model(), actor_kinds(plan, source))
-            fewest = max(FEWEST_LABELS, plan.floor * len(plan.strata))
-            plan_of = partial(audit.plan_audit, frame, **how)
-            plan = labels_for_width(plan_of, fewest, options.width, reference)
+        require_free(folder, overwrite=options.overwrite)
+        plan = _new_plan(source, options)
     else:
-        try:
-            plan = read_plan(folder, source)
-            learned_p = {} if options.learned is None else read_learned(options.learned, plan, "learned")
-            names = enumerate(plan.frame.targets)
-            learned = [
-                learned_p[name] if name in learned_p else plan.frame.probability(target) for target, name in names
-            ]
-            plan = extend_plan(plan, options.more, learned=learned if learned_p else None)
-        except ParameterError as error:
-            raise ParameterError(error.message, parameter="more") if error.parameter == "n_more" else error from None
-    return _written(plan, source, folder, options)
+        plan = later_plan(folder, source, options.more, options.learned)
+    written = write_round(folder, plan, **options.subset("with_texts", "question", "codebook"))
+    values = {
+        "source": os.fspath(source),
+        "out": str(folder),
+        "plan": plan.identity,
+        "n_documents": len(plan.frame),
+        "n_drawn": len(plan.sample),
+        "n_copies": int((plan.labelled_as != range(len(plan.sample))).sum()),
+        "expected_width": expected_width_of(plan, ReferenceClass(reference_model(), actor_kinds(plan.frame))),
+        "strata": plan.to_frame().to_dict("records"),
+        **written,
+    }
+    then = f"corefsample audit estimate {shlex.quote(os.fspath(source))} {shlex.quote(written['sheet'])}"
+    files = {"Label": written["page"], "Sheet": written["sheet"], "Plan": str(folder / "plan.json"), "Then": then}
+    return Summary(values=values, shown=tuple(_shown(values)), files=files)
 
 
-def _require_free(folder: Path, *, overwrite: bool) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if names and "plan.json" not in names:
-        raise ParameterError(
-            f"must be a new or empty folder or an earlier plan's, got {folder} with {names[0]}", parameter="out"
-        )
-    if names and not overwrite:
-        hint = ParameterHint("overwrite", "replaces the plan and its sheets")
-        raise ParameterError(f"must be a new or empty folder, got {folder}", parameter="out", hint=hint)
-
-
-def _groups(source: PathLike, frame: audit.AuditFrame, options: AuditPlanOptions) -> list[str] | None:
-    """The user's group of each document: by a keyword expression, a column, or both."""
-    from events.commands._audit_files import corpus_texts, document_column
-
-    divisions: list[list[str]] = []
-    if options.column is not None:
-        divisions.append(document_column(options.column, frame, options.table))
-    if options.keyword is not None:
-        pattern = _pattern(options.keyword)
-        matching = {doc_id for doc_id, marked in corpus_texts(source, frame) if pattern.search(marked.text)}
-        divisions.append(["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()])
-    return [", ".join(words) for words in zip(*divisions, strict=True)] if divisions else None
-
-
-def _pattern(keyword: str) -> re.Pattern[str]:
-    try:
-        return re.compile(keyword, re.IGNORECASE)
-    except re.error as error:
-        rule = "must be a regular expression"
-        raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
-
-
-def _written(plan: AuditPlan, source: PathLike, folder: Path, options: AuditPlanOptions) -> AuditPlanResult:
-    """Write the files of a plan; those of earlier rounds stay."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from corefsample.files._atomic import new_file, unwritable, write_bytes, write_json
-    from events.audit._reference import ReferenceClass, expected_width_of
-    from events.commands import _audit_files as files
+def _new_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlan:
+    """A plan of the documents of a run, or of a CSV file."""
+    from events.audit._plan_files import document_column, proxy_columns, source_frame, story_column
+    from events.audit._reference import FEWEST_LABELS, ReferenceClass, labels_for_width
+    from events.pages._audit_sheet import actor_kinds, keyword_groups
     from events.rule_error._model import reference_model
 
-    number = len(plan.rounds)
-    new_doc_ids = set(plan.frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
-    marked = dict(files.corpus_texts(source, plan.frame, new_doc_ids)) if options.with_texts else {}
-    texts = {doc_id: each.text for doc_id, each in marked.items()}
-    sheet = plan.sheet(number, texts)
-    path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
-    asked = files.run_question(plan.frame, source) if options.more is None else files.plan_question(folder, plan)
-    if options.question:
-        asked = dataclasses.replace(asked, text=options.question)
-    if options.codebook is not None:
-        asked = dataclasses.replace(asked, codebook=(options.codebook,) if options.codebook else ())
-    reference = ReferenceClass(reference_model(), files.actor_kinds(plan, source))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if number == 1:
-            for earlier in folder.glob("sheet*"):
-                earlier.unlink()
-            with new_file(folder / files.STRATA, overwrite=True) as name:
-                columns: dict[str, Any] = {"stratum": (plan.stratum_of + 1).astype(np.int32)}
-                columns |= {files.PROXY + proxy: p for proxy, p in plan.proxies.items()}
-                columns |= {} if plan.clusters is None else {files.CLUSTER: plan.clusters}
-                pq.write_table(pa.table(columns), name)
-        files.write_sheet(path, plan, sheet, marked, source=source, question=asked)
-        write_json(folder / files.PLAN, {**plan.to_json(), "question": asked.text, "codebook": list(asked.codebook)})
-        write_bytes(folder / files.CODEBOOK, "\n\n".join([asked.text, *asked.codebook, ""]).encode(), overwrite=True)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-    return AuditPlanResult(
-        source=os.fspath(source),
-        out=str(folder),
-        plan=plan.identity,
-        sheet=str(path),
-        page=str(path.with_name(files.page_name(path.name))),
-        n_documents=len(plan.frame),
-        n_drawn=len(plan.sample),
-        n_new=len(sheet),
-        n_copies=int((plan.labelled_as != np.arange(len(plan.sample))).sum()),
-        question=asked.text,
-        codebook=asked.codebook,
-        n_without_text=len(new_doc_ids) - len(texts) if options.with_texts else 0,
-        n_empty=sum(not text.strip() for text in texts.values()),
-        expected_width=expected_width_of(plan, reference),
-        strata=tuple({str(name): value for name, value in row.items()} for row in plan.to_frame().to_dict("records")),
-    )
+    actors: Any = options.actors
+    frame = source_frame(source, actors, options.period)
+    columns = [] if options.column is None else [document_column(options.column, frame, options.table)]
+    columns += [] if options.keyword is None else [keyword_groups(frame, options.keyword)]
+    how: dict[str, Any] = options.subset("cuts", "by", "floor", "seed")
+    how["groups"] = [", ".join(words) for words in zip(*columns, strict=True)] if columns else None
+    how["proxies"] = proxy_columns(options.proxies, frame, options.table)
+    how["clusters"] = None if options.cluster is None else story_column(options.cluster, frame, options.table)
+
+    def plan_of(n_labels: int) -> AuditPlan:
+        return audit.plan_audit(frame, n_labels, **how)
+
+    plan = plan_of(options.n_labels)
+    if options.width is None:
+        return plan
+    reference = ReferenceClass(reference_model(), actor_kinds(frame))
+    return labels_for_width(plan_of, max(FEWEST_LABELS, plan.floor * len(plan.strata)), options.width, reference)
 
 
-def print_audit_plan(summary: AuditPlanResult) -> None:
-    """Print what is to be labelled, and the command that comes then."""
-    new = f"{counted(summary.n_new, 'document')} to label"
-    of_all = f"{summary.n_drawn:,} of {summary.n_documents:,} in the sample, plan {summary.plan}"
-    print_text(f"{new}; {of_all}.")
-    if summary.n_copies:
-        print_text(f"{counted(summary.n_copies, 'document')} of the sample repeat a story, which is labelled once.")
-    print_text(
-        f"After these labels the 95% interval of a total is expected to be about {summary.expected_width:,.0f} "
-        "documents wide, if this rule errs as others did."
-    )
-    width = max(len(str(row["name"])) for row in summary.strata)
-    click.echo(f"\n{'Stratum':<{width}}  {'documents':>9}  {'sampled':>7}")
-    for row in summary.strata:
-        click.echo(f"{row['name']:<{width}}  {row['n_documents']:>9,}  {row['n_sampled']:>7,}")
-    if summary.n_without_text:
-        where = (
-            "the CSV file has no column text" if os.path.isfile(summary.source) else "no input of the run has it now"
-        )
-        print_text(f"{counted(summary.n_without_text, 'document')} without text: {where}.")
-    if summary.n_empty:
-        print_text(f"{counted(summary.n_empty, 'document')} with an empty text.")
-    click.echo()
-    print_pairs("Each label answers:", [("question", summary.question), *(("", text) for text in summary.codebook)])
-    files = {"Label": os.path.basename(summary.page), "Sheet": os.path.basename(summary.sheet)}
-    print_files(summary.out, {**files, "Question": "codebook.txt", "Plan": "plan.json"})
-    click.echo(f"Then     corefsample audit estimate {shlex.quote(summary.source)} {shlex.quote(summary.sheet)}")
+def _shown(values: Mapping[str, Any]) -> Iterator[str | Table | Pairs]:
+    """Yield what is to be labelled."""
+    of_all = f"{values['n_drawn']:,} of {values['n_documents']:,} in the sample, plan {values['plan']}"
+    yield f"{counted(values['n_new'], 'document')} to label; {of_all}."
+    repeats = "of the sample repeat a story, which is labelled once"
+    yield from counts_above_zero((values["n_copies"], "document", repeats))
+    width = f"the 95% interval of a total is expected to be about {values['expected_width']:,.0f} documents wide"
+    yield f"After these labels {width}, if this rule errs as others did."
+    rows = [(row["name"], f"{row['n_documents']:,}", f"{row['n_sampled']:,}") for row in values["strata"]]
+    yield Table(("Stratum", "documents", "sampled"), rows)
+    without = (values["n_without_text"], "document", "without text: the inputs of the run, or a column text, have it")
+    yield from counts_above_zero(without, (values["n_empty"], "document", "with an empty text"))
+    yield ""
+    yield Pairs("Each label answers:", [("question", values["question"]), *(("", text) for text in values["codebook"])])
 
 
 command = Command(
@@ -361,5 +228,4 @@ command = Command(
     "source",
     sections={"Strata": "cuts keyword column by floor", "Other models, and copies": "proxies cluster table"},
     reads_lines=False,
-    show=print_audit_plan,
 )

@@ -13,22 +13,17 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import click
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from events import audit
-from events._options import CommandResult, Options, declared, option
-from events._summary import counted
+from events._options import Options, declared, option
+from events._summary import Summary, Table, counted, existing_files
 from events.commands._parser import Command
-from events.commands._screen import print_files, print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -65,37 +60,7 @@ class AuditRegressOptions(Options):
     out: str | None = option(default=None, metavar="FOLDER")
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRegressResult(CommandResult):
-    """Result of a regression.
-
-    Attributes
-    ----------
-    out
-        Folder of the tables.
-    plan
-        Identity of the plan.
-    outcome, level
-        What was explained: count, share or log-rate; and the confidence level of the intervals, in (0, 1).
-    n_units, n_labels
-        Number of rows of the table of covariates, and of documents with a label.
-    coefficients
-        Mapping for each term: see `events.audit._regression.Coefficient`.
-    files
-        Names of the files written.
-    """
-
-    out: str
-    plan: str
-    outcome: str
-    level: float
-    n_units: int
-    n_labels: int
-    coefficients: tuple[dict[str, Any], ...]
-    files: tuple[str, ...]
-
-
-def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: AuditRegressOptions) -> AuditRegressResult:
+def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: AuditRegressOptions) -> Summary:
     """Regress audited counts on covariates, and write regression.csv and regression-units.csv.
 
     Parameters
@@ -107,6 +72,13 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
     options
         Table of the covariates, outcome, and where to write results, which replace earlier ones.
 
+    Returns
+    -------
+    Summary
+        Values: out and plan, folder of the tables and identity of the plan; outcome and level; n_units and n_labels,
+        numbers of rows of the table of covariates and of documents with a label; coefficients, rows of the table of
+        `events.audit._regression.CountRegression`; and files, names of the files written.
+
     Raises
     ------
     ParameterError, InputError, OutputError
@@ -115,8 +87,8 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
     """
     from corefsample.files._atomic import unwritable
     from events.audit._documents import read_text_table
+    from events.audit._plan_files import labelled_plan, read_learned, write_tables
     from events.audit._sheets import UNSURE
-    from events.commands._audit_files import labelled_plan, read_learned, write_tables
 
     plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
     learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
@@ -137,41 +109,38 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
         write_tables(folder, {COEFFICIENTS: result.to_frame(), UNITS: units})
     except OSError as error:
         raise unwritable(folder, error) from None
-    return AuditRegressResult(
-        out=os.fspath(folder),
-        plan=plan.identity,
-        outcome=options.outcome,
-        level=options.level,
-        n_units=len(units),
-        n_labels=int((labels.labels < UNSURE).any(axis=1).sum()),
-        coefficients=tuple(map(dataclasses.asdict, result.coefficients)),
-        files=(COEFFICIENTS, UNITS),
-    )
+    values = {
+        "out": os.fspath(folder),
+        "plan": plan.identity,
+        **options.subset("outcome", "level"),
+        "n_units": len(units),
+        "n_labels": int((labels.labels < UNSURE).any(axis=1).sum()),
+        "coefficients": result.coefficients.to_dict("records"),
+        "files": (COEFFICIENTS, UNITS),
+    }
+    files = existing_files(values["out"], {"Table": COEFFICIENTS, "Units": UNITS})
+    return Summary(values=values, shown=tuple(_shown(values)), files=files, result=result)
 
 
-def print_audit_regress(summary: AuditRegressResult) -> None:
-    """Print the coefficients with their intervals, the naive ones, and what more labels would find."""
-    labels = counted(summary.n_labels, "labelled document")
-    print_text(f"{summary.outcome} in {counted(summary.n_units, 'unit')}, from {labels}.")
-    width = max(len(row["term"]) for row in summary.coefficients)
-    interval = f"{100 * summary.level:g}% interval"
-    click.echo(f"\n{'':<{width}}  {'estimate':>9}  {interval:>22}  {'P value':>7}  from P alone")
-    for row in summary.coefficients:
-        interval = f"{row['lower']:.3g} to {row['upper']:.3g}"
-        numbers = f"{row['estimate']:>9.3g}  {interval:>22}  {row['p_value']:>7.3f}  {row['run_estimate']:>12.3g}"
-        click.echo(f"{row['term']:<{width}}  {numbers}")
-    click.echo()
-    for row in summary.coefficients[1:]:
+def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Yield the coefficients with their intervals, those from P alone, and what more labels would find."""
+    labels = counted(values["n_labels"], "labelled document")
+    yield f"{values['outcome']} in {counted(values['n_units'], 'unit')}, from {labels}."
+    rows = [
+        (
+            row["term"],
+            f"{row['estimate']:.3g}",
+            f"{row['lower']:.3g} to {row['upper']:.3g}",
+            f"{row['p_value']:.3f}",
+            f"{row['run_estimate']:.3g}",
+        )
+        for row in values["coefficients"]
+    ]
+    yield Table(("", "estimate", f"{100 * values['level']:g}% interval", "P value", "from P alone"), rows)
+    yield ""
+    for row in values["coefficients"][1:]:
         power = f"found in four of five samples from {row['detectable']:.3g} on, with twice the labels from"
-        print_text(f"A coefficient of {row['term']} is {power} {row['detectable_twice']:.3g}.")
-    print_files(summary.out, {"Table": COEFFICIENTS, "Units": UNITS})
+        yield f"A coefficient of {row['term']} is {power} {row['detectable_twice']:.3g}."
 
 
-command = Command(
-    AuditRegressOptions,
-    run_audit_regress,
-    "source",
-    "sheets+",
-    reads_lines=False,
-    show=print_audit_regress,
-)
+command = Command(AuditRegressOptions, run_audit_regress, "source", "sheets+", reads_lines=False)

@@ -17,9 +17,9 @@ from references import audit as references
 
 from corefsample import InputError, ParameterError
 from events.audit import AuditFrame, estimate_counts, estimate_total, plan_audit, read_sheets
-from events.audit._estimates import TOTAL, rows_frame
+from events.audit._estimates import TOTAL
 from events.audit._plan import AuditPlan
-from events.audit._quality import CurvePoint, cohen_kappa
+from events.audit._quality import cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import METHODS
 
@@ -42,7 +42,7 @@ def labels(tmp_path: Path) -> SheetLabels:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_total_is_that_of_the_strata(labels: SheetLabels, method: str) -> None:
-    (total,) = estimate_counts(PLAN, labels, method=method).totals  # type: ignore[arg-type]
+    (total,) = estimate_counts(PLAN, labels, method=method).totals.itertuples()  # type: ignore[arg-type]
     strata = PLAN.stratum_of[PLAN.sample]
     k = [int((labels.labels[strata == h] == YES).sum()) for h in range(len(PLAN.strata))]
     n, sizes = zip(*((each.n_sampled, each.n_documents) for each in PLAN.strata), strict=True)
@@ -94,11 +94,11 @@ def test_open_labels_are_counted_both_ways(tmp_path: Path) -> None:
     path = write_sheet(tmp_path / "s.csv", PLAN, TRUTH.__getitem__)
     edit(path, 0, label="unsure")
     edit(path, 1, label="")
-    open_rows = estimate_counts(PLAN, read_sheets(PLAN, [path])).totals[0]
+    open_rows = estimate_counts(PLAN, read_sheets(PLAN, [path])).totals.iloc[0]
     ends = []
     for word in ("no", "yes"):
         edit(edit(path, 0, label=word), 1, label=word)
-        ends.append(estimate_counts(PLAN, read_sheets(PLAN, [path])).totals[0])
+        ends.append(estimate_counts(PLAN, read_sheets(PLAN, [path])).totals.iloc[0])
     assert (open_rows.n_unsure, open_rows.n_missing) == (1, 1)
     assert (open_rows.lower, open_rows.upper) == (ends[0].lower, ends[1].upper)
     assert (open_rows.if_no, open_rows.if_yes) == (ends[0].estimate, ends[1].estimate)
@@ -122,7 +122,7 @@ def test_intervals_of_periods_hold_over_all_samples() -> None:
         sample = np.array(rows)
         drawn = replace(plan, sample=sample, round_of=np.ones(4, np.int64))
         found = estimate_counts(drawn, labels_of(drawn, truth[sample].astype(int).tolist()), method="exact", level=0.8)
-        for each in found.counts[1:]:
+        for each in found.counts[1:].itertuples():
             covered[each.period].append(
                 each.lower <= truth[nine.dates.astype("datetime64[Y]").astype(str) == each.period].sum() <= each.upper
             )
@@ -165,8 +165,8 @@ def test_several_actors_have_counts_of_their_own(tmp_path: Path) -> None:
         return ";".join(name for name in p if p[name][doc_id] > 0.4) or "none"
 
     found = estimate_counts(plan, read_sheets(plan, [write_sheet(tmp_path / "s.csv", plan, label)]))
-    assert [each.actor for each in found.totals] == ["USA", "IRQ"]
-    for each in found.totals:
+    assert found.totals["actor"].tolist() == ["USA", "IRQ"]
+    for each in found.totals.itertuples():
         truth = sum(value > 0.4 for value in p[each.actor].values())
         assert each.lower <= truth <= each.upper
 
@@ -181,17 +181,15 @@ def test_precision_and_recall_by_hand() -> None:
     truth = dict(zip("abcdefghijkl", [YES, YES, YES, NO, YES] + [NO] * 7, strict=True))
     ids = all_labelled.frame.doc_ids[all_labelled.sample]
     found = estimate_counts(all_labelled, labels_of(all_labelled, [truth[each] for each in ids]))
-    precision, recall = found.quality
+    precision, recall = found.quality.itertuples()
     assert (precision.estimate, precision.lower, precision.upper) == (0.75, 0.75, 0.75)
     assert recall.estimate == 0.75
     assert recall.lower == pytest.approx(0.75, abs=1e-3)
     assert recall.upper == pytest.approx(0.75, abs=1e-3)
-    curve = rows_frame(found.curve, CurvePoint).set_index("range_of_p")
+    curve = found.curve.set_index("range_of_p")
     assert curve["share"].to_dict() == {"P = 0": 0.0, "0.2 <= P < 0.3": 0.25, "P >= 0.9": 0.75}
-    assert [(each.doc_id, each.label, each.probability) for each in found.disagreements] == [
-        ("d", "no", 0.9),
-        ("e", "yes", 0.2),
-    ]
+    shown = found.disagreements[["doc_id", "label", "probability"]]
+    assert shown.to_numpy().tolist() == [["d", "no", 0.9], ["e", "yes", 0.2]]
 
 
 def test_recall_holds_the_truth_over_all_samples() -> None:
@@ -207,15 +205,15 @@ def test_recall_holds_the_truth_over_all_samples() -> None:
         values = np.zeros(10, int)
         values[np.flatnonzero(strata == 0)[:missed]] = YES
         values[np.flatnonzero(strata == 1)[:hit]] = YES
-        recall = estimate_counts(plan, labels_of(plan, values.tolist()), level=0.8, method="exact").quality[1]
+        recall = estimate_counts(plan, labels_of(plan, values.tolist()), level=0.8, method="exact").quality.iloc[1]
         if recall.lower <= 0.6 <= recall.upper:
             covered += laws[0][missed] * laws[1][hit]
     assert covered >= 0.8
 
 
 def test_more_labels_are_expected_to_narrow_the_interval(labels: SheetLabels) -> None:
-    (more,) = estimate_counts(PLAN, labels).more
-    total = estimate_counts(PLAN, labels).totals[0]
+    (more,) = estimate_counts(PLAN, labels).more.itertuples()
+    total = estimate_counts(PLAN, labels).totals.iloc[0]
     assert more.width == total.upper - total.lower
     assert 0.3 * more.width < more.width_after < 0.9 * more.width
 
@@ -240,7 +238,7 @@ def test_agreement_of_two_labellers_is_reported(tmp_path: Path) -> None:
     one = write_sheet(tmp_path / "one.csv", PLAN, TRUTH.__getitem__, labeller="ann")
     other = write_sheet(tmp_path / "two.csv", PLAN, TRUTH.__getitem__, labeller="ben")
     edit(other, 0, label="unsure")
-    (agreement,) = estimate_counts(PLAN, read_sheets(PLAN, [one, other])).agreement
+    (agreement,) = estimate_counts(PLAN, read_sheets(PLAN, [one, other])).agreement.itertuples()
     assert (agreement.first, agreement.second, agreement.n_documents, agreement.n_agreed) == ("ann", "ben", 60, 59)
     assert agreement.lower < agreement.kappa < 1.0
 
@@ -254,7 +252,7 @@ def test_bad_options_are_named(labels: SheetLabels, options: dict[str, object]) 
 def test_the_code_of_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = PROJECT / "docs" / "audit-details.md"
+    page = PROJECT / "docs" / "audit.md"
     if not page.exists():
         pytest.skip("the pages are beside the sources alone")
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)

@@ -18,8 +18,14 @@ from references import learning as references
 from corefsample import InputError
 from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
 from events.audit._features import PROBABILITY, Features, RunFeatures, numeric_columns
-from events.audit._learned_model import LabelRegression, period_test, standardised
-from events.audit._learning import LEAST_LABELS, LearnedTarget, learn, target_labels
+from events.audit._learning import (
+    LEAST_LABELS,
+    LabelRegression,
+    LearnedTarget,
+    learn,
+    standardised,
+    target_labels,
+)
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, YES, SheetLabels
@@ -115,11 +121,15 @@ def test_what_p_does_not_know_is_learned() -> None:
     plan = plan_audit(FRAME, 300)
     (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=200).targets
     assert target.model == "regression"
-    assert target.features["seen"] > 3 * abs(target.features["noise"])
+    features = target.to_json()["features"]
+    assert features["seen"] > 3 * abs(features["noise"])
     expected = np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
     assert np.abs(target.learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
-    losses = {each.model: each.log_score for each in target.models}
-    assert losses["regression"] < losses["recalibrated"] < losses["as it is"]
+    best = min(target.candidates, key=target.candidates.__getitem__)
+    assert (target.model, target.penalty) == best
+    before, after = target.scores.query("measure == 'log score'")["estimate"]
+    assert after == pytest.approx(target.candidates[best])
+    assert after < target.candidates["recalibrated", 3.0] < before
 
 
 def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,19 +140,18 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
     learning = LearnedTarget(
         PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, REFERENCE, 0.9, 10, 0
     )
-    betas = learning._draws()
+    betas = np.random.default_rng(1).normal(learning.coefficients, 0.2, (10, len(learning.coefficients)))
     given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
     monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
-    monkeypatch.setattr(learning, "_draws", lambda: np.tile(betas, (200, 1)))
-    counts = learning.counts
+    monkeypatch.setattr(LabelRegression, "draws", lambda *_: np.tile(betas, (200, 1)))
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
     labels = target_labels(PLAN, labels_of(PLAN), 0)
-    for count in counts:
+    for count in learning.counts.itertuples():
         inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
         is_open = labels == MISSING
         pmf = np.zeros(401)
         for beta in betas:
-            p_all = 1.0 / (1.0 + np.exp(-learning.regression.z @ beta))
+            p_all = 1.0 / (1.0 + np.exp(-learning.regression.z[:, : len(beta)] @ beta))
             own = np.array([1.0])
             for h, total in enumerate(given.tolist()):
                 of_stratum = is_open & (PLAN.stratum_of == h)
@@ -165,11 +174,11 @@ def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> No
     (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=4000).targets
     y = TRUTH[plan.sample].astype(np.float64)
     estimate, lower, upper = difference_total(plan.stratum_of, plan.sample, y, target.cross_fitted, 0.95)
-    count = target.counts[0]
-    assert count.mean == pytest.approx(estimate, abs=0.05 * (upper - lower))
-    assert count.lower == pytest.approx(lower, abs=2)
-    assert count.upper == pytest.approx(upper, abs=2)
-    assert sum(each.mean for each in target.counts[1:]) == pytest.approx(count.mean)
+    total, periods = target.counts.iloc[0], target.counts.iloc[1:]
+    assert total["mean"] == pytest.approx(estimate, abs=0.05 * (upper - lower))
+    assert total["lower"] == pytest.approx(lower, abs=2)
+    assert total["upper"] == pytest.approx(upper, abs=2)
+    assert periods["mean"].sum() == pytest.approx(total["mean"])
 
 
 def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
@@ -224,11 +233,10 @@ def test_a_sample_that_may_have_every_positive_document_says_so() -> None:
 def test_labelled_documents_count_as_what_they_are() -> None:
     plan = plan_audit(FRAME, 400)
     (target,) = learn(plan, labels_of(plan), n_draws=100).targets
-    assert (target.counts[0].lower, target.counts[0].mean, target.counts[0].upper) == (TRUTH.sum(),) * 3
+    assert target.counts.loc[0, ["lower", "mean", "upper"]].tolist() == [TRUTH.sum()] * 3
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
-    assert [each.mean for each in target.counts[1:]] == [
-        TRUTH[years == year].sum() for year in ("1999", "2000", "2001")
-    ]
+    expected = [TRUTH[years == year].sum() for year in ("1999", "2000", "2001")]
+    assert target.counts["mean"].tolist()[1:] == expected
 
 
 @pytest.mark.parametrize(("n_yes", "model"), [(LEAST_LABELS - 1, None), (LEAST_LABELS, "few"), (20, "any")])
@@ -241,7 +249,7 @@ def test_few_labels_of_a_kind_are_refused_or_only_recalibrate(n_yes: int, model:
             learn(PLAN, labels, columns=COLUMNS, n_draws=100)
         return
     (target,) = learn(PLAN, labels, columns=COLUMNS, n_draws=100).targets
-    models = {each.model for each in target.models}
+    models = {model for model, _ in target.candidates}
     assert ("regression" in models) == (model == "any")
     assert bool([text for text in target.warnings if "only recalibrated" in text]) == (model == "few")
 
@@ -277,7 +285,7 @@ def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pyt
     (target,) = learn(PLAN, both, n_draws=100).targets
     (without,) = learn(PLAN, alone, n_draws=100).targets
     assert (target.n_labels, without.n_labels) == (150, 120)
-    assert target.counts[0].lower >= 30 + TRUTH[PLAN.sample].sum()
+    assert target.counts["lower"][0] >= 30 + TRUTH[PLAN.sample].sum()
     table = learn(PLAN, both, n_draws=100).documents_frame().set_index("doc_id")
     assert set(table.loc[FRAME.doc_ids[others], "sampled"]) == {"chosen"}
     assert set(table.loc[FRAME.doc_ids[PLAN.sample], "sampled"]) == {each.name for each in PLAN.strata}
@@ -330,17 +338,17 @@ def test_learned_totals_stand_beside_the_valid_ones() -> None:
     result = learn(PLAN, labels, columns=COLUMNS, n_draws=100)
     estimate = estimate_counts(PLAN, labels, learned=result.cross_fitted)
     assert estimate.to_frame().equals(estimate_counts(PLAN, labels).to_frame())
-    (learned,) = estimate.learned
+    (learned,) = estimate.learned.itertuples()
     assert learned.assumption == "learned P"
-    assert learned.upper - learned.lower < estimate.totals[0].upper - estimate.totals[0].lower
+    assert learned.upper - learned.lower < (estimate.totals["upper"] - estimate.totals["lower"]).item()
     assert learned.lower <= TRUTH.sum() <= learned.upper
     open_labels = labels_of(PLAN)
     open_labels.labels[:10] = MISSING
-    (wider,) = estimate_counts(PLAN, open_labels, learned=result.cross_fitted).learned
+    (wider,) = estimate_counts(PLAN, open_labels, learned=result.cross_fitted).learned.itertuples()
     assert wider.upper - wider.lower > learned.upper - learned.lower
 
 
-# --- a second round, the test of periods, features -----------------------------------------------------------
+# --- a second round, features -----------------------------------------------------------
 
 
 def test_a_second_round_goes_where_learned_p_is_least_sure() -> None:
@@ -353,28 +361,21 @@ def test_a_second_round_goes_where_learned_p_is_least_sure() -> None:
     assert set(PLAN.sample.tolist()) <= set(later.sample.tolist())
 
 
-def test_errors_that_change_with_time_are_found() -> None:
-    rng = np.random.default_rng(3)
-    dates = np.datetime64("2000-01-01") + np.sort(rng.integers(0, 400, 400))
-    p = rng.uniform(0.1, 0.9, 400)
-    alike = (rng.random(400) < p).astype(np.float64)
-    factor = np.where(np.arange(400) < 200, 0.3, 3.0)
-    drifting = (rng.random(400) < p * factor / (1 - p + p * factor)).astype(np.float64)
-    assert period_test(dates, alike, p).p_value > 0.05
-    found = period_test(dates, drifting, p)
-    assert found.p_value < 0.01
-    assert found.power > 0.9
-    assert sum(n for _, n, _, _ in found.groups) == 400
-    assert sum(k for *_, k in found.groups) == drifting.sum()
-    assert sum(expected for _, _, expected, _ in found.groups) == pytest.approx(drifting.sum(), abs=0.05)
-
-
-def test_the_test_of_periods_keeps_its_level() -> None:
-    rng = np.random.default_rng(4)
-    dates = np.datetime64("2000-01-01") + np.arange(80)
-    p = rng.uniform(0.05, 0.6, 80)
-    values = [period_test(dates, (rng.random(80) < p).astype(np.float64), p).p_value for _ in range(100)]
-    assert np.mean(np.array(values) < 0.1) < 0.1 + 3 * 0.03
+def test_scores_are_weighted_by_inclusion_and_lie_in_their_intervals() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    plan = plan_audit(FRAME, 200)
+    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=100).targets
+    rows, y, weights = target.regression.rows, target.regression.y, target.regression.weights
+    scores = target.scores.set_index(["measure", "p"])
+    for name, p in (("run", target.probability), ("learned", target.cross_fitted)):
+        clipped = np.clip(p[rows], 0.005, 0.995) if name == "run" else p[rows]
+        assert scores["estimate"]["log score", name] == pytest.approx(
+            metrics.log_loss(y, clipped, sample_weight=weights)
+        )
+        precision = metrics.average_precision_score(y, p[rows], sample_weight=weights)
+        assert scores["estimate"]["average precision", name] == pytest.approx(precision)
+    drawn = scores.query("measure != 'calibration error'")
+    assert ((drawn["lower"] < drawn["estimate"]) & (drawn["estimate"] < drawn["upper"])).all()
 
 
 def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> None:

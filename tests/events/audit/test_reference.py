@@ -62,7 +62,7 @@ def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: Shee
 
 
 def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels) -> None:
-    (total,) = reference_totals(plan, labels, REFERENCE)
+    (total,) = reference_totals(plan, labels, REFERENCE).itertuples()
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60

@@ -105,7 +105,7 @@ def test_exact_holds_its_level_in_small_strata_with_four_labels(
 def test_lowest_coverage_of_joined_intervals(
     method: Method, sizes: tuple[int, ...], labelled: tuple[int, ...], lowest: float
 ) -> None:
-    """The worst of two strata of 3 to 15 documents and three of 3 to 7, with 1 to 4 labels: docs/audit-details.md."""
+    """The worst of two strata of 3 to 15 documents and three of 3 to 7, with 1 to 4 labels: docs/audit.md."""
     assert min(p for _, p in references.coverage(limits_of(method), sizes, labelled)) == pytest.approx(lowest, abs=5e-4)
 
 

@@ -24,13 +24,13 @@ from corefsample.files._csv_cells import write_csv
 from events import simulate_documents
 from events.audit import AuditFrame, read_sheets, regress_counts
 from events.audit._documents import read_run_documents, read_scores
+from events.audit._plan_files import read_plan, story_column
 from events.commands import (
     AuditEstimateOptions,
     AuditPlanOptions,
     run_audit_estimate,
     run_audit_plan,
 )
-from events.commands._audit_files import read_plan, story_column
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
@@ -62,13 +62,13 @@ def scores(tmp_path: Path) -> Path:
 
 def test_a_plan_of_a_run_has_the_texts_of_its_documents(run: Path, tmp_path: Path) -> None:
     summary = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=20))
-    assert (summary.n_documents, summary.n_drawn, summary.n_without_text) == (30, 20, 0)
-    sheet = pd.read_csv(summary.sheet)
+    assert (summary["n_documents"], summary["n_drawn"], summary["n_without_text"]) == (30, 20, 0)
+    sheet = pd.read_csv(summary["sheet"])
     # The spaces between words and punctuation are those of print, not of the tokens.
     words = {f"{each['doc_id']} of {n}": "".join(each["tokens"]["text"]) for n in range(3) for each in er.corpus()}
     assert ["".join(text.split()) for text in sheet["text"]] == [words[doc_id] for doc_id in sheet["doc_id"]]
     plan = read_plan(tmp_path / "audit", run)
-    assert plan.identity == summary.plan
+    assert plan.identity == summary["plan"]
     assert plan.frame.doc_ids[plan.sample].tolist() == sheet["doc_id"].tolist()
 
 
@@ -85,10 +85,10 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack|killed"))
     second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
-    assert (first.plan, second.n_drawn, second.n_new) == (second.plan, 24, 6)
-    summary = run_audit_estimate(run, [fill(each.sheet, "yes") for each in (first, second)])
+    assert (first["plan"], second["n_drawn"], second["n_new"]) == (second["plan"], 24, 6)
+    summary = run_audit_estimate(run, [fill(each["sheet"], "yes") for each in (first, second)])
     assert {"audited.csv", "audited-model.csv", "audited-curve.csv", "disagreements.csv", "audited.png"} <= set(
-        summary.files
+        summary["files"]
     )
     table = pd.read_csv(folder / "audited.csv", keep_default_na=False)
     assert table["period"].tolist()[0] == "total"
@@ -97,7 +97,7 @@ def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
         f"{y}Q{q}" for y, q in ((1999, 1), (1999, 2), (1999, 3), (1999, 4), (2000, 1), (2000, 2))
     ]
     record = json.loads((folder / "audited.json").read_text())
-    assert record["summary"]["plan"] == first.plan
+    assert record["summary"]["plan"] == first["plan"]
     assert "95% model band (coreference only)" in (folder / "audited.svg").read_text(encoding="utf-8")
     wrong = pd.read_csv(folder / "disagreements.csv")
     assert (wrong["label"] == "yes").all()
@@ -114,16 +114,16 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: Path) -> None:
     plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25))
     assert read_plan(tmp_path, several).frame.label_kind == "events"
-    fill(plan.sheet, ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21])
-    summary = run_audit_estimate(several, [plan.sheet])
-    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary.totals] == [
+    fill(plan["sheet"], ["attack", "none", "attack;conflict", "conflict?", *["none"] * 21])
+    summary = run_audit_estimate(several, [plan["sheet"]])
+    assert [(row["event"], row["actor"], row["n_positive"]) for row in summary["totals"]] == [
         ("attack", "", 2),
         ("conflict", "", 1),
     ]
-    assert [row["n_unsure"] for row in summary.totals] == [0, 1]
+    assert [row["n_unsure"] for row in summary["totals"]] == [0, 1]
     report = read_report(several, audit=tmp_path)
     assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
-    both, unsure = pd.read_csv(plan.sheet)["doc_id"][2:4]
+    both, unsure = pd.read_csv(plan["sheet"])["doc_id"][2:4]
     assert [
         report.audit.row_label(both, *row) for row in (("attack", "USA"), ("conflict", "IRQ"), ("arrest", "USA"))
     ] == [
@@ -138,9 +138,9 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
     names = read_run_documents(several, ("all",)).targets
     assert all(name.startswith(("attack: ", "conflict: ")) for name in names)
     plan = run_audit_plan(several, AuditPlanOptions(out=tmp_path, n_labels=25, actors=names[:2]))
-    fill(plan.sheet, [names[1], *["none"] * 24])
-    summary = run_audit_estimate(several, [plan.sheet], AuditEstimateOptions(pictures=False))
-    found = [(f"{row['event']}: {row['actor']}", row["n_positive"]) for row in summary.totals]
+    fill(plan["sheet"], [names[1], *["none"] * 24])
+    summary = run_audit_estimate(several, [plan["sheet"]], AuditEstimateOptions(pictures=False))
+    found = [(f"{row['event']}: {row['actor']}", row["n_positive"]) for row in summary["totals"]]
     assert found == [(names[0], 0), (names[1], 1)]
     with pytest.raises(ParameterError) as caught:
         read_run_documents(several, (names[0].removeprefix("attack: "),))
@@ -150,20 +150,24 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
 def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
     options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
     plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
-    assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan.strata}
-    summary = run_audit_estimate(scores, [fill(plan.sheet)], AuditEstimateOptions(pictures=False))
-    assert summary.totals[0]["estimate"] == 0.0
-    assert summary.totals[0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
+    assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan["strata"]}
+    summary = run_audit_estimate(scores, [fill(plan["sheet"])], AuditEstimateOptions(pictures=False))
+    assert summary["totals"][0]["estimate"] == 0.0
+    assert summary["totals"][0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
 
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
-    assert (first.question, first.codebook) == (later.question, later.codebook) == ("Who did it?", ("Raids count.",))
+    assert (
+        (first["question"], first["codebook"])
+        == (later["question"], later["codebook"])
+        == ("Who did it?", ("Raids count.",))
+    )
     emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
-    assert emptied.codebook == ()
-    assert emptied.question.startswith("Does the article say that an actor of the lexicon countries attacked")
+    assert emptied["codebook"] == ()
+    assert emptied["question"].startswith("Does the article say that an actor of the lexicon countries attacked")
     out = call.good("audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
     assert "Does the article say that the United States attacked someone or something, as a fact?" in " ".join(
         out.split()
@@ -197,7 +201,7 @@ def test_a_keyword_is_a_regular_expression(scores: Path, tmp_path: Path) -> None
     table["text"] = np.where(np.arange(200) % 2, "Air strikes at night", "rain")
     table.to_csv(scores, index=False)
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40, cuts=(0.5,), keyword="air str"))
-    sizes = {row["name"]: row["n_documents"] for row in plan.strata}
+    sizes = {row["name"]: row["n_documents"] for row in plan["strata"]}
     assert sum(n for name, n in sizes.items() if ", keyword" in name) == 100
     with error(ParameterError, "keyword"):
         run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "other", keyword="(air"))
@@ -224,7 +228,7 @@ def test_bad_scores_are_named(tmp_path: Path, row: str, field: str) -> None:
 
 def test_a_plan_of_other_documents_is_refused(scores: Path, run: Path, tmp_path: Path) -> None:
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40))
-    sheet = fill(plan.sheet)
+    sheet = fill(plan["sheet"])
     scores.write_text(scores.read_text().replace("some text", "other text"))
     for other in (run, scores):
         with pytest.raises(InputError, match="plan must be of these documents"):
@@ -270,7 +274,7 @@ def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Pa
 def labelled(run: Path, tmp_path: Path) -> Path:
     """A plan of 24 documents of the run, of which every third has the event, whatever P says."""
     plan = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "audit", n_labels=24))
-    fill(plan.sheet, ["yes", "no", "no"] * 8)
+    fill(plan["sheet"], ["yes", "no", "no"] * 8)
     return tmp_path / "audit"
 
 
@@ -313,24 +317,24 @@ def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: 
     legend = (labelled / "audited.svg").read_text(encoding="utf-8")
     assert "95% audited" in legend
     assert "95% learned" in legend  # both bands in one picture
-    assert both.totals == valid.totals
-    assert not valid.learned
-    (row,) = both.learned
+    assert both["totals"] == valid["totals"]
+    assert not valid["learned"]
+    (row,) = both["learned"]
     assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("learned P", 24, 8)
     assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
     assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
     more = run_audit_plan(run, AuditPlanOptions(out=labelled, more=4, learned=str(folder)))
-    sheet = pd.read_csv(more.sheet)
+    sheet = pd.read_csv(more["sheet"])
     assert len(sheet) == 4
-    run_audit_estimate(run, [labelled / "sheet.csv", fill(more.sheet)], AuditEstimateOptions(pictures=False))
+    run_audit_estimate(run, [labelled / "sheet.csv", fill(more["sheet"])], AuditEstimateOptions(pictures=False))
     assert not (labelled / "audited-learned.csv").exists()
 
 
 def test_a_total_can_begin_from_the_reference_class(run: Path, labelled: Path) -> None:
     valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
     both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False, prior="reference"))
-    assert both.totals == valid.totals
-    (row,) = both.learned
+    assert both["totals"] == valid["totals"]
+    (row,) = both["learned"]
     assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("reference class", 24, 8)
     assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
     assert set(read_reference(audits=[labelled])["corpus"]) >= {"audit", "muc"}
@@ -343,7 +347,7 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
     other = run_audit_plan(run, AuditPlanOptions(out=tmp_path / "other", n_labels=20))
     options = AuditEstimateOptions(learned=str(folder), pictures=False)
     with error(InputError, place="learned.json"):
-        run_audit_estimate(run, [fill(other.sheet)], options)
+        run_audit_estimate(run, [fill(other["sheet"])], options)
     rows = pd.read_csv(folder / "learned.csv", dtype=str, keep_default_na=False)
     for value in ("1.5", "-0.1", "x", ""):
         rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]).to_csv(folder / "learned.csv", index=False)
@@ -368,14 +372,14 @@ def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -
     pd.DataFrame({"doc_id": table["doc_id"], "other": truth * 1.0}).to_csv(tmp_path / "t.csv", index=False)
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=60))
     known = dict(zip(table["doc_id"], np.where(truth, "yes", "no"), strict=True))
-    fill(plan.sheet, known.__getitem__)
+    fill(plan["sheet"], known.__getitem__)
     for options, model in (
         ({"words": True}, "regression with words"),
         ({"table": str(tmp_path / "t.csv")}, "regression"),
     ):
         out = tmp_path / model
-        result = run_audit_learn(scores, [plan.sheet], AuditLearnOptions(out=str(out), pictures=False, **options))
-        assert result.targets[0]["model"] == model
+        result = run_audit_learn(scores, [plan["sheet"]], AuditLearnOptions(out=str(out), pictures=False, **options))
+        assert result["targets"][0]["model"] == model
         rows = pd.read_csv(out / "learned.csv")
         assert rows["learned"][truth].min() > rows["learned"][~truth].max()
     words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
@@ -392,16 +396,16 @@ def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp
     table.assign(story=[f"s{3 * number}" for number in numbers]).to_csv(tmp_path / "t.csv", index=False)
     options = partial(AuditPlanOptions, n_labels=100, proxies=("coder",), table=str(tmp_path / "t.csv"))
     plan = run_audit_plan(scores, options(out=tmp_path / "audit", cluster="story"))
-    assert plan.n_new + plan.n_copies == plan.n_drawn == 100
-    assert plan.n_copies > 0
-    fill(plan.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
-    summary = run_audit_estimate(scores, [plan.sheet], AuditEstimateOptions(pictures=False))
-    (total,), n_positive = summary.learned, sum(is_positive.values())
+    assert plan["n_new"] + plan["n_copies"] == plan["n_drawn"] == 100
+    assert plan["n_copies"] > 0
+    fill(plan["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    summary = run_audit_estimate(scores, [plan["sheet"]], AuditEstimateOptions(pictures=False))
+    (total,), n_positive = summary["learned"], sum(is_positive.values())
     assert (total["assumption"], total["n_labelled"], total["estimate"]) == ("proxies", 100, n_positive)
     without = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "alone", n_labels=100))
-    fill(without.sheet, lambda doc_id: "yes" if is_positive[doc_id] else "no")
+    fill(without["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
     later = AuditEstimateOptions(pictures=False, proxies=("coder",), table=str(tmp_path / "t.csv"))
-    assert run_audit_estimate(scores, [without.sheet], later).learned[0]["estimate"] == n_positive
+    assert run_audit_estimate(scores, [without["sheet"]], later)["learned"][0]["estimate"] == n_positive
     for name in ("story", "none"):
         with error(InputError, place="t.csv"):
             run_audit_plan(
@@ -431,7 +435,7 @@ def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: 
     result = run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
     plan = read_plan(labelled, run)
     expected = regress_counts(plan, read_sheets(plan, [sheet]), table)
-    assert [row["estimate"] for row in result.coefficients] == [c.estimate for c in expected.coefficients]
+    assert [row["estimate"] for row in result["coefficients"]] == expected.coefficients["estimate"].tolist()
     units = pd.read_csv(labelled / "regression-units.csv")
     assert units.columns.tolist() == ["period", "n_docs", "estimate", "run_mean", "time"]
     assert units["n_docs"].sum() == len(plan.frame)
@@ -472,7 +476,7 @@ def test_disagreements_have_a_page_until_they_are_resolved(news_run: Path, tmp_p
     sheet.assign(label=["no", *["yes"] * 14], labeller="ben").to_csv(audit / "ben.csv", index=False)
     sheets = [audit / "anna.csv", audit / "ben.csv"]
     summary = run_audit_estimate(news_run, sheets, AuditEstimateOptions(pictures=False))
-    assert {"sheet-resolve.csv", "sheet-resolve.html"} <= set(summary.files)
+    assert {"sheet-resolve.csv", "sheet-resolve.html"} <= set(summary["files"])
     resolve = pd.read_csv(audit / "sheet-resolve.csv", keep_default_na=False)
     assert embedded(audit / "sheet-resolve.html", "sheet")["documents"]["note"] == ["anna: yes; ben: no"]
     resolve.assign(label="no").to_csv(audit / "sheet-resolve.csv", index=False)

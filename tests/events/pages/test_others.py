@@ -31,7 +31,7 @@ REASON = missing()
 
 def labelled(run: Path, folder: Path, actors: tuple[str, ...] | None = None) -> Path:
     """An audit of a run whose labels say that every document with P > 0, and the first with P = 0, has the event."""
-    sheet = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=60, actors=actors)).sheet
+    sheet = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=60, actors=actors))["sheet"]
     table = pd.read_parquet(run / "all_documents.parquet").set_index("doc_id")["probability"]
     p = pd.read_csv(sheet)["doc_id"].map(table)
     has = (p > 0.0) | (p.index == p.eq(0.0).idxmax())

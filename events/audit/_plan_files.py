@@ -1,10 +1,11 @@
-"""The files of an audit: its plan, sheets, their pages, and the texts in them."""
+"""Files of an audit: its plan, what was learned from its labels, and columns of a user's tables."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +13,15 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._atomic import new_file, write_bytes
+from corefsample.files._atomic import new_file, write_json
 from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
-from events.audit import AuditFrame, read_sheets
 from events.audit._documents import (
     NO_WORDS,
     RULES,
     YES_WORDS,
+    AuditFrame,
     as_written,
     event_and_actor,
     numbers_of,
@@ -29,21 +30,13 @@ from events.audit._documents import (
     read_scores,
     read_text_table,
 )
-from events.audit._plan import AuditPlan, draw
-from events.audit._sheets import SheetLabels
+from events.audit._plan import AuditPlan, draw, extend_plan
+from events.audit._sheets import SheetLabels, read_sheets
 from events.audit._strata import Stratum
-from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
-from events.pages._labelling import rendered_sheet
-from events.pages._questions import Question, default_question, rule_question
 
-PLAN, STRATA, CODEBOOK = "plan.json", "strata.parquet", "codebook.txt"
-PROXY, CLUSTER = "proxy: ", "cluster"  # of columns of STRATA
-LEARNED, LEARNED_RECORD = "learned.csv", "learned.json"
-
-
-def page_name(sheet: str) -> str:
-    """Name of the page of a sheet: sheet.html of sheet.csv."""
-    return sheet.removesuffix(".csv") + ".html"
+PLAN = "plan.json"
+_STRATA = "strata.parquet"
+_PROXY, _CLUSTER = "proxy: ", "cluster"  # of columns of strata.parquet
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -51,72 +44,6 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
     for name, table in tables.items():
         with new_file(folder / name, overwrite=True) as path:
             write_csv(table, path)
-
-
-def write_sheet(
-    sheet_path: Path,
-    plan: AuditPlan,
-    sheet: pd.DataFrame,
-    texts: Mapping[str, MarkedText],
-    *,
-    source: PathLike,
-    question: Question,
-) -> None:
-    """Write a sheet, and its page beside it.
-
-    Parameters
-    ----------
-    sheet_path
-        Path of the CSV file of the sheet; the page gets the same name with the ending .html.
-    plan, sheet, texts, question
-        Plan of the audit, rows to label, marked texts by doc_id, and question with its codebook: see
-        `events.pages._labelling.rendered_sheet`.
-    source
-        Folder of the run, or CSV file, that the plan was drawn from.
-    """
-    write_tables(sheet_path.parent, {sheet_path.name: sheet})
-    page = rendered_sheet(
-        plan, sheet, texts, file_name=sheet_path.name, question=question, names=actor_names(plan, source)
-    )
-    write_bytes(sheet_path.with_name(page_name(sheet_path.name)), page.encode("utf-8", "replace"), overwrite=True)
-
-
-def actor_names(plan: AuditPlan, source: PathLike) -> dict[str, str]:
-    """Names of actors by code, from the record of a run; empty if the plan was drawn from a CSV file."""
-    if plan.frame.source["kind"] != "run":
-        return {}
-    record = read_json(Path(source) / "run.json")
-    return {str(code): str(name) for code, name in record.get("names", {}).items()}
-
-
-def actor_kinds(plan: AuditPlan, source: PathLike) -> Mapping[str, str]:
-    """Kinds of actors by code, from the lexicon of a run; empty if the lexicon cannot be read, or without a run."""
-    if plan.frame.source["kind"] != "run":
-        return {}
-    definitions = run_definitions(read_json(Path(source) / "run.json").get("arguments", {}))
-    return {} if definitions is None else definitions.lexicon.kinds
-
-
-def corpus_texts(
-    source: PathLike, frame: AuditFrame, wanted: Collection[str] | None = None
-) -> Iterator[tuple[str, MarkedText]]:
-    """Yield doc_id and text of documents.
-
-    Parameters
-    ----------
-    source
-        Folder of a run, whose inputs are read where they still exist, or a CSV file, whose column text is used.
-    frame
-        Documents of the audit. A column `text` among their properties replaces the inputs of a run.
-    wanted
-        doc_ids of the documents to yield; by default, all documents.
-    """
-    if "text" in frame.properties:
-        for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
-            if wanted is None or doc_id in wanted:
-                yield doc_id, MarkedText(((PLAIN, str(text)),))
-    elif frame.source["kind"] == "run":
-        yield from run_texts(read_json(Path(source) / "run.json"), wanted)
 
 
 def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
@@ -168,21 +95,19 @@ def story_column(name: str, frame: AuditFrame, table: PathLike | None) -> list[s
     return [story or doc_id for doc_id, story in zip(frame.doc_ids.tolist(), stories, strict=True)]
 
 
-def run_question(frame: AuditFrame, source: PathLike) -> Question:
-    """The question about the documents of a run whose rules can still be read; else one that names the event."""
-    record = read_json(Path(source) / "run.json") if frame.source["kind"] == "run" else {}
-    definitions = run_definitions(record.get("arguments", {}))
-    return Question(default_question(frame)) if definitions is None else rule_question(frame, definitions)
-
-
-def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
-    """The question of an earlier plan, which has been read."""
-    record = read_json(Path(folder) / PLAN)
-    return Question(record.get("question") or default_question(plan.frame), tuple(record.get("codebook", ())))
+def write_plan(folder: Path, plan: AuditPlan, **content: Any) -> None:
+    """Write plan.json with further content, such as the question; and strata.parquet, if the plan has one round."""
+    if len(plan.rounds) == 1:
+        columns: dict[str, Any] = {"stratum": (plan.stratum_of + 1).astype(np.int32)}
+        columns |= {_PROXY + proxy: p for proxy, p in plan.proxies.items()}
+        columns |= {} if plan.clusters is None else {_CLUSTER: plan.clusters}
+        with new_file(folder / _STRATA, overwrite=True) as path:
+            pd.DataFrame(columns).to_parquet(path, index=False)
+    write_json(folder / PLAN, {**plan.to_json(), **content})
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
-    """Read a plan that `run_audit_plan` wrote.
+    """Read a plan that `write_plan` wrote.
 
     Parameters
     ----------
@@ -214,11 +139,11 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
         if frame.source["sha256"] != record["source"]["sha256"]:
             raise InputError(rule, place=str(path))
         proxies, has_clusters = record.get("proxies", ()), record.get("has_clusters", False)
-        names = ["stratum", *(PROXY + name for name in proxies), *([CLUSTER] if has_clusters else [])]
-        columns = read_parquet(Path(folder) / STRATA, names).to_pandas()
+        names = ["stratum", *(_PROXY + name for name in proxies), *([_CLUSTER] if has_clusters else [])]
+        columns = read_parquet(Path(folder) / _STRATA, names).to_pandas()
         stratum_of = columns["stratum"].to_numpy(np.int64) - 1
-        proxy_p = {name: columns[PROXY + name].to_numpy(np.float64) for name in proxies}
-        clusters = columns[CLUSTER].to_numpy(np.int64) if has_clusters else None
+        proxy_p = {name: columns[_PROXY + name].to_numpy(np.float64) for name in proxies}
+        clusters = columns[_CLUSTER].to_numpy(np.int64) if has_clusters else None
         rounds = tuple(tuple(counts) for counts in record["rounds"])
         strata = tuple(
             Stratum(each["name"], each["n_documents"], n_sampled, each["spread"])
@@ -232,13 +157,40 @@ def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:
     return plan
 
 
+def require_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise unless a folder can take a new plan: it is new or empty, or is that of a plan that may be replaced."""
+    if folder.exists() and not folder.is_dir():
+        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if names and PLAN not in names:
+        rule = "must be a new or empty folder or an earlier plan's"
+        raise ParameterError(f"{rule}, got {folder} with {names[0]}", parameter="out")
+    if names and not overwrite:
+        hint = ParameterHint("overwrite", "replaces the plan and its sheets")
+        raise ParameterError(f"must be a new or empty folder, got {folder}", parameter="out", hint=hint)
+
+
+def later_plan(folder: Path, source: PathLike, more: int, learned_folder: PathLike | None) -> AuditPlan:
+    """The plan in a folder with a further round of `more` documents, divided by the learned P in a folder, if any."""
+    plan = read_plan(folder, source)
+    learned = None
+    if learned_folder is not None:
+        p_of = read_learned(learned_folder, plan, "learned")
+        names = enumerate(plan.frame.targets)
+        learned = [p_of[name] if name in p_of else plan.frame.probability(target) for target, name in names]
+    try:
+        return extend_plan(plan, more, learned=learned)
+    except ParameterError as error:
+        raise ParameterError(error.message, parameter="more") from None
+
+
 def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Floats]:
-    """P learned by `run_audit_learn` for all documents of a plan, by target, without targets with too few labels.
+    """P that `corefsample audit learn` wrote for all documents, by target, without targets with too few labels.
 
     Parameters
     ----------
     folder, plan
-        Folder that `run_audit_learn` wrote, and the plan whose labels it learned from.
+        Folder that the command wrote, and the plan whose labels it learned from.
     column
         Column of learned.csv to read: "learned", or "cross_fitted", the P of a document that was learned from the
         labels of other documents.
@@ -249,14 +201,14 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
         If the folder has no learned.csv, if the table is of another plan or of other documents, or if a P is outside
         [0, 1].
     """
-    table_path = str(Path(folder) / LEARNED)
+    table_path = str(Path(folder) / "learned.csv")
     if not Path(table_path).is_file():
-        rule = f"folder must have {LEARNED}, got none"
+        rule = "folder must have learned.csv, got none"
         raise InputError(rule, place=os.fspath(folder), hint="`corefsample audit learn` makes it")
-    record = read_json(Path(folder) / LEARNED_RECORD)
+    record = read_json(Path(folder) / "learned.json")
     shown = record.get("plan") if isinstance(record, dict) else None
     if shown != plan.identity:
-        raise InputError(f"plan must be {plan.identity}, got {shown!r}", place=str(Path(folder) / LEARNED_RECORD))
+        raise InputError(f"plan must be {plan.identity}, got {shown!r}", place=str(Path(folder) / "learned.json"))
     table = read_text_table(table_path, ("doc_id", "event", "actor", column))
     values = np.asarray(numbers_of(table, column))
     learned: dict[str, Floats] = {}
@@ -277,7 +229,7 @@ def read_learned(folder: PathLike, plan: AuditPlan, column: str) -> dict[str, Fl
 
 
 def learned_counts(folder: PathLike) -> pd.DataFrame:
-    """Counts by period that `run_audit_learn` wrote."""
+    """Counts by period that `corefsample audit learn` wrote."""
     numbers = ("mean", "lower", "upper", "level")
     with as_written("learned", os.fspath(folder)):
         table = read_text_table(Path(folder) / "learned_counts.csv", ("event", "actor", "period", *numbers))

@@ -1,0 +1,171 @@
+"""Sheets of an audit with their pages: the documents of a round with their texts, and the question about them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from corefsample._lazy import pd
+from corefsample.errors import ParameterError
+from corefsample.files._atomic import unwritable, write_bytes
+from corefsample.files._contents import read_json
+from corefsample.files._paths import PathLike
+from events.audit import AuditFrame
+from events.audit._plan import AuditPlan
+from events.audit._plan_files import PLAN, write_plan, write_tables
+from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
+from events.pages._labelling import rendered_sheet
+from events.pages._questions import Question, default_question, rule_question
+
+RESOLVE = "sheet-resolve.csv"
+
+
+def actor_kinds(frame: AuditFrame) -> Mapping[str, str]:
+    """Kinds of actors by code, from the lexicon of a run; empty if the lexicon cannot be read, or without a run."""
+    definitions = run_definitions(_run_record(frame).get("arguments", {}))
+    return {} if definitions is None else definitions.lexicon.kinds
+
+
+def _run_record(frame: AuditFrame) -> dict[str, Any]:
+    return read_json(Path(frame.source["path"]) / "run.json") if frame.source["kind"] == "run" else {}
+
+
+def corpus_texts(frame: AuditFrame, wanted: Collection[str] | None = None) -> Iterator[tuple[str, MarkedText]]:
+    """Yield doc_id and text of documents.
+
+    Parameters
+    ----------
+    frame
+        Documents of the audit: from a CSV file, whose column text is used, or of a run, whose inputs are read where
+        they still exist.
+    wanted
+        doc_ids of the documents to yield; by default, all documents.
+    """
+    if "text" in frame.properties:
+        for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
+            if wanted is None or doc_id in wanted:
+                yield doc_id, MarkedText(((PLAIN, str(text)),))
+    elif frame.source["kind"] == "run":
+        yield from run_texts(_run_record(frame), wanted)
+
+
+def keyword_groups(frame: AuditFrame, keyword: str) -> list[str]:
+    """Group of each document: "keyword" if its text matches a regular expression, in which case is ignored.
+
+    Raises
+    ------
+    ParameterError
+        If `keyword` is no regular expression.
+    """
+    try:
+        pattern = re.compile(keyword, re.IGNORECASE)
+    except re.error as error:
+        rule = "must be a regular expression"
+        raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
+    matching = {doc_id for doc_id, marked in corpus_texts(frame) if pattern.search(marked.text)}
+    return ["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()]
+
+
+def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
+    """The question of an earlier plan, which has been read."""
+    record = read_json(Path(folder) / PLAN)
+    return Question(record.get("question") or default_question(plan.frame), tuple(record.get("codebook", ())))
+
+
+def write_round(
+    folder: Path, plan: AuditPlan, *, with_texts: bool = True, question: str | None = None, codebook: str | None = None
+) -> dict[str, Any]:
+    """Write the files of a plan's last round: the plan, its question, the sheet and its page.
+
+    Files of earlier rounds stay; those of an earlier plan in the folder are removed.
+
+    Parameters
+    ----------
+    folder
+        Folder of the audit, which need not exist.
+    plan
+        The plan.
+    with_texts
+        True if the sheet has the texts of its documents.
+    question, codebook
+        What a label answers, and what counts and does not. By default those of the rules whose files can still be
+        read; in a later round, those of the plan.
+
+    Returns
+    -------
+    dict
+        Paths of sheet and page; question and codebook; n_new, the number of documents in the sheet; n_without_text and
+        n_empty, the numbers of those whose text was not found, and is empty.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    number, frame = len(plan.rounds), plan.frame
+    doc_ids = set(frame.doc_ids[plan.sample[plan.round_of == number]].tolist())
+    marked = dict(corpus_texts(frame, doc_ids)) if with_texts else {}
+    texts = {doc_id: each.text for doc_id, each in marked.items()}
+    sheet = plan.sheet(number, texts)
+    if number > 1:
+        asked = plan_question(folder, plan)
+    else:
+        definitions = run_definitions(_run_record(frame).get("arguments", {}))
+        asked = Question(default_question(frame)) if definitions is None else rule_question(frame, definitions)
+    asked = dataclasses.replace(asked, text=question or asked.text)
+    if codebook is not None:
+        asked = dataclasses.replace(asked, codebook=(codebook,) if codebook else ())
+    path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if number == 1:
+            for earlier in folder.glob("sheet*"):
+                earlier.unlink()
+        page = _write_sheet(path, plan, sheet, marked, asked)
+        write_plan(folder, plan, question=asked.text, codebook=list(asked.codebook))
+        content = "\n\n".join([asked.text, *asked.codebook, ""])
+        write_bytes(folder / "codebook.txt", content.encode(), overwrite=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return {
+        "sheet": str(path),
+        "page": str(page),
+        "n_new": len(sheet),
+        "question": asked.text,
+        "codebook": asked.codebook,
+        "n_without_text": len(doc_ids) - len(texts) if with_texts else 0,
+        "n_empty": sum(not text.strip() for text in texts.values()),
+    }
+
+
+def write_disagreements(
+    folder: Path, plan: AuditPlan, sheet: pd.DataFrame, question: Question, sheets: Sequence[PathLike]
+) -> tuple[str, ...]:
+    """Write the documents on which labellers disagree as a sheet and its page, unless it is one of the sheets read.
+
+    Returns
+    -------
+    tuple of str
+        Names of the files written.
+    """
+    path = folder / RESOLVE
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in sheets):
+        return ()
+    for earlier in (path, path.with_suffix(".html")):
+        earlier.unlink(missing_ok=True)
+    return () if sheet.empty else (path.name, _write_sheet(path, plan, sheet, {}, question).name)
+
+
+def _write_sheet(
+    path: Path, plan: AuditPlan, sheet: pd.DataFrame, texts: Mapping[str, MarkedText], question: Question
+) -> Path:
+    """Write a sheet, and its page beside it, whose path is returned."""
+    write_tables(path.parent, {path.name: sheet})
+    names = {str(code): str(name) for code, name in _run_record(plan.frame).get("names", {}).items()}
+    html = rendered_sheet(plan, sheet, texts, file_name=path.name, question=question, names=names)
+    page = path.with_suffix(".html")
+    write_bytes(page, html.encode("utf-8", "replace"), overwrite=True)
+    return page
