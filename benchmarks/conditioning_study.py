@@ -55,8 +55,8 @@ def distances(n_documents: int, n_samples: int) -> tuple[list[float], list[float
     measured, expected, ways = [], [], Counter[str]()
     for seed in range(n_documents):
         distribution, pairs = random_document(rng)
-        samples = cs.sample_clusterings(distribution, n_samples=n_samples, seed=seed, apart=pairs)
-        ways[samples.conditioned.way] += 1  # type: ignore[union-attr]
+        samples = cs.sample_clusterings(distribution, n_samples=n_samples, seed=seed, cannot_link=pairs)
+        ways[samples.conditioned.method] += 1  # type: ignore[union-attr]
         every = [c for c in clusterings(distribution.n_mentions) if all(c[i] != c[j] for i, j in pairs)]
         logs = np.array([cs.clustering_log_prob(distribution, c) for c in every])
         probs = np.exp(logs - logs.max())
@@ -87,13 +87,13 @@ def main() -> None:
         for _ in range(3):
             distribution, pairs = long_document(rng, spread)
             begin = time.process_time()
-            samples = cs.sample_clusterings(distribution, n_samples=1000, apart=pairs)
+            samples = cs.sample_clusterings(distribution, n_samples=1000, cannot_link=pairs)
             seconds = time.process_time() - begin
             conditioned = samples.conditioned
             assert conditioned is not None
             print(
-                f"150 mentions, scores with sd {spread}: {1000 * seconds:.0f} ms of processor time, {conditioned.way},"
-                f" inefficiency {conditioned.inefficiency:.1f}"
+                f"150 mentions, scores with sd {spread}: {1000 * seconds:.0f} ms of processor time,"
+                f" {conditioned.method}, inefficiency {conditioned.inefficiency:.1f}"
             )
 
 

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from corefsample import sample_clusterings
-from corefsample.coreference._conditioning import Apart
+from corefsample.coreference._conditioning import CannotLinks
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
@@ -53,7 +53,7 @@ def probabilities(batch: DocumentBatch, row: int, lexicon: Lexicon, n_samples: i
     pairs = [(i, j) for i, j in combinations(names, 2) if lexicon.are_distinct(names[i], names[j])]
     antecedents = batch.antecedents(row)
     labels = sample_clusterings(antecedents, n_samples=n_samples, doc_id=batch.doc_ids[row]).labels
-    merged = Apart.of_pairs(np.array(pairs, np.int32).reshape(-1, 2), antecedents.n_mentions).clashes(labels.T)
+    merged = CannotLinks.of_pairs(np.array(pairs, np.int32).reshape(-1, 2), antecedents.n_mentions).clashes(labels.T)
     shares: list[float] = merged.mean(axis=1)[[*names]].tolist()
     return shares
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -108,7 +109,8 @@ def sampling(runs: int) -> Iterator[Row]:
     )
     yield faster("exact link marginals, N = 146", "1,000 clusterings + NumPy pair counts", sides, 20)
     tangled, pairs = long_document(np.random.default_rng(1), 1.0)
-    chains, _ = in_turn(lambda: sample_clusterings(tangled, n_samples=N_SAMPLES, apart=pairs), lambda: None, runs * 3)
+    condition: dict[str, Any] = {"n_samples": N_SAMPLES, "cannot_link": pairs}
+    chains, _ = in_turn(lambda: sample_clusterings(tangled, **condition), lambda: None, runs * 3)
     yield within("1,000 conditioned clusterings by chains, 150 mentions", "50 ms", (chains, 0.05), 1)
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._results import ByValue, Result
-from corefsample.coreference import _check_kernels, _kernels
+from corefsample.coreference import _kernels
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError
 
@@ -169,7 +169,7 @@ class AntecedentDistribution(ByValue, Result):
             rule = f"must be as long as antecedents ({candidates.size})"
             raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
         _checks.at_most("n_mentions", starts.shape[0] - 1, _checks.MAX_MENTIONS)
-        if not _check_kernels.in_order(starts, candidates, log_scores):
+        if not _kernels.in_order(starts, candidates, log_scores):
             for fault in candidate_faults(np.array([0, starts.shape[0] - 1]), starts, candidates, log_scores).values():
                 raise ParameterError(fault)
             mentions = np.repeat(np.arange(starts.shape[0] - 1), np.diff(starts))
@@ -295,10 +295,9 @@ class AntecedentDistribution(ByValue, Result):
         """
         _checks.probability("min_prob", min_prob, below_one=True)
         is_kept = self.probs >= min_prob
-        n_kept_before = np.concatenate(([0], np.cumsum(is_kept, dtype=np.int64)))
         dropped_mass = np.concatenate(([0.0], np.cumsum(np.where(is_kept, 0.0, self.probs))))[self.indptr]
         dropped = np.maximum(np.diff(dropped_mass), 0.0)
-        distribution = self._from_valid(n_kept_before[self.indptr], self.antecedents[is_kept], self.scores[is_kept])
+        distribution = self._with_candidates(is_kept)
         return Pruned(distribution, dropped, self.n_candidates - distribution.n_candidates)
 
     def without_links(self, pairs: npt.ArrayLike) -> Self:
@@ -325,7 +324,10 @@ class AntecedentDistribution(ByValue, Result):
         removed = _checks.pairs("pairs", pairs, self.n_mentions)
         mentions = np.repeat(np.arange(self.n_mentions), np.diff(self.indptr))
         n = max(self.n_mentions, 1)
-        is_kept = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
+        return self._with_candidates(~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1]))
+
+    def _with_candidates(self, is_kept: Bools) -> Self:
+        """The distribution of some of the candidates, bool (n_candidates,), whose probabilities are renormalised."""
         n_kept_before = np.concatenate(([0], np.cumsum(is_kept, dtype=np.int64)))
         return self._from_valid(n_kept_before[self.indptr], self.antecedents[is_kept], self.scores[is_kept])
 
@@ -456,15 +458,15 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
     codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
     positions = np.zeros(codes.shape[0], np.int64)
     last_named_by = np.full(np.diff(mention_bounds).max(initial=0), -1, np.int64)
-    _check_kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, positions)
+    _kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, positions)
     faults = {}
     for document in np.flatnonzero(codes).tolist():
         position = int(positions[document])
         row = int(np.searchsorted(indptr, position, side="right")) - 1
         i, k = row - int(mention_bounds[document]), position - int(indptr[row])
-        if codes[document] == _check_kernels.ANTECEDENT_NOT_BEFORE:
+        if codes[document] == _kernels.ANTECEDENT_NOT_BEFORE:
             faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {antecedents[position]}"
-        elif codes[document] == _check_kernels.ANTECEDENT_TWICE:
+        elif codes[document] == _kernels.ANTECEDENT_TWICE:
             faults[document] = f"antecedents[{i}] must be distinct, got {antecedents[position]} twice"
         else:
             faults[document] = f"scores[{i}][{k}] must be finite, got {float(scores[position])}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from corefsample._random import document_key
 from corefsample._results import ByValue, Result
 from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._conditioning import Apart, CandidateSets, Conditioned
+from corefsample.coreference._conditioning import CannotLinks, Conditioned, ProbabilitySets
 from corefsample.errors import ParameterError
 
 
@@ -33,7 +34,7 @@ class ClusteringSamples(ByValue, Result):
         Seed, document and first sample of the random stream, which determine the draws; row s of `labels` is sample
         ``first_sample + s`` of the document.
     conditioned
-        Method and cost of conditioning on pairs of mentions that are apart; None without such pairs.
+        Method and cost of conditioning on cannot-link pairs of mentions; None without such pairs.
     """
 
     labels: Ints32
@@ -89,7 +90,7 @@ def sample_clusterings(
     seed: int = 0,
     doc_id: str = "",
     first_sample: int = 0,
-    apart: npt.ArrayLike | Apart | None = None,
+    cannot_link: npt.ArrayLike | CannotLinks | None = None,
 ) -> ClusteringSamples:
     """Draw entity clusterings: antecedents independently, then the connected components of the links.
 
@@ -112,7 +113,7 @@ def sample_clusterings(
         Id of the document: documents with different ids have independent random streams.
     first_sample
         Index of the first sample, at least 0; a call with a later index continues an earlier one.
-    apart
+    cannot_link
         int (n_pairs, 2): pairs of mentions of different entities, on which the clusterings are conditioned. A sample is
         then the first draw of its stream in which no pair is of one entity; see docs/theory.md for the proposals, and
         for documents in which even these are nearly always rejected. By default there is no condition.
@@ -144,9 +145,10 @@ def sample_clusterings(
     first_sample = _checks.whole("first_sample", first_sample, 0)
     _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
     _antecedents.AntecedentDistribution.require(antecedents)
-    pairs = apart if apart is None or isinstance(apart, Apart) else Apart.of_pairs(apart, antecedents.n_mentions)
+    if cannot_link is not None and not isinstance(cannot_link, CannotLinks):
+        cannot_link = CannotLinks.of_pairs(cannot_link, antecedents.n_mentions)
     sets = antecedents.probs[None], antecedents.new_probs[None], np.array([0, n_samples])
-    labels, conditioned = _drawn(antecedents, *sets, pairs, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    labels, conditioned = _drawn(antecedents, sets, cannot_link, seed=seed, doc_id=doc_id, first_sample=first_sample)
     return ClusteringSamples(labels.T, seed, doc_id, first_sample, conditioned)
 
 
@@ -154,7 +156,7 @@ def sample_rescored(
     antecedents: AntecedentDistribution,
     scores: Floats,
     n_samples: Ints,
-    apart: Apart | None = None,
+    cannot_link: CannotLinks | None = None,
     *,
     seed: int,
     doc_id: str,
@@ -173,7 +175,7 @@ def sample_rescored(
         float64 (n_sets, n_candidates): finite natural-log scores relative to NEW = 0, in the order of `antecedents`.
     n_samples
         int64 (n_sets,): number of samples under each set, at least 1.
-    apart
+    cannot_link
         Pairs of mentions of different entities, on which the clusterings are conditioned. By default there is no
         condition.
     seed, doc_id, first_sample
@@ -184,7 +186,7 @@ def sample_rescored(
     array of shape (n_mentions, n_samples of all sets), int32
         Index of the first mention of each mention's entity, in each sample.
     Conditioned or None
-        Method and cost of conditioning; None without `apart`.
+        Method and cost of conditioning; None without `cannot_link`.
     """
     n_sets = len(n_samples)
     bounds = np.concatenate(([0], np.cumsum(n_samples, dtype=np.int64)))
@@ -193,44 +195,26 @@ def sample_rescored(
     probs, new_probs = _antecedents.probabilities(rows, np.ascontiguousarray(scores).ravel())
     probs.flags.writeable = new_probs.flags.writeable = False  # as those of a distribution: one kernel serves both
     sets = probs.reshape(n_sets, -1), new_probs.reshape(n_sets, -1), bounds
-    return _drawn(antecedents, *sets, apart, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    return _drawn(antecedents, sets, cannot_link, seed=seed, doc_id=doc_id, first_sample=first_sample)
 
 
 def _drawn(
     antecedents: AntecedentDistribution,
-    probs: Floats,
-    new_probs: Floats,
-    bounds: Ints,
-    apart: Apart | None,
+    sets: ProbabilitySets,
+    cannot_link: CannotLinks | None,
     *,
     seed: int,
     doc_id: str,
     first_sample: int,
 ) -> tuple[Ints32, Conditioned | None]:
-    """Samples from sets of probabilities, int32 (n_mentions, n_samples), and the method and cost of conditioning.
-
-    Parameters
-    ----------
-    antecedents
-        Distribution over the antecedents of the document's mentions.
-    probs, new_probs
-        float64 (n_sets, n_candidates) and (n_sets, n_mentions): probabilities of candidates and of NEW in each set p,
-        from which labels[:, bounds[p]:bounds[p + 1]] are drawn.
-    bounds
-        int64 (n_sets + 1,): bounds of each set's samples.
-    apart
-        Pairs of mentions of different entities, or None.
-    seed, doc_id, first_sample
-        See `sample_clusterings`.
-    """
-    labels = np.empty((antecedents.n_mentions, int(bounds[-1])), np.int32)
-    candidates = antecedents.indptr, antecedents.antecedents
+    """Samples from sets of probabilities, int32 (n_mentions, n_samples), and the method and cost of conditioning."""
+    labels = np.empty((antecedents.n_mentions, int(sets[2][-1])), np.int32)
     key = np.uint64(document_key(seed, doc_id))
-    _kernels.sample_sets(*candidates, probs, new_probs, bounds, key, first_sample, labels)
-    if apart is None:
+    _kernels.sample_sets(antecedents.indptr, antecedents.antecedents, *sets, key, first_sample, labels)
+    if cannot_link is None:
         return labels, None
-    sets = CandidateSets(*candidates, antecedents.probs, antecedents.new_probs, probs, new_probs, bounds)
-    return labels, apart.condition(labels, sets, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    stream: Any = {"seed": seed, "doc_id": doc_id, "first_sample": first_sample}
+    return labels, cannot_link.condition(labels, antecedents, sets, **stream)
 
 
 def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +14,12 @@ from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample._results import ByValue
 from corefsample.coreference import _conditioning_kernels
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._conditioning_kernels import Rows
 from corefsample.coreference._lookahead import ConflictClasses, Lookahead
 
-Way = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
-WAYS: tuple[Way, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
+Method = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
+METHODS: tuple[Method, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
 
 _PILOT, _ENOUGH = 2000, 20  # number of independent draws; consistent draws among them with which rejection is quick
 _MOST_TRIES = 1 << 14  # largest number of draws for one sample
@@ -30,8 +32,13 @@ _TOPS, _PAIRS = 4, 48  # number of candidates and of pairs of mentions that a ch
 _MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # above both limits, chains disagree
 
 
+# Probabilities of a document's candidates, float64 (n_sets, n_candidates), and of NEW, (n_sets, n_mentions), in several
+# sets, and the bounds of their samples, int64 (n_sets + 1,): samples bounds[p]:bounds[p + 1] have set p.
+ProbabilitySets = tuple[Floats, Floats, Ints]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class CannotLinks:
     """Pairs of mentions that are of different entities.
 
     Attributes
@@ -39,36 +46,43 @@ class Apart:
     starts
         int64 (n_mentions + 1,): bounds of each mention's pairs in `earlier`.
     earlier
-        int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that are apart from it, ascending.
+        int32 (n_pairs,): at starts[i]:starts[i + 1] the mentions before i that cannot be of its entity, ascending.
     counted
         Pairs whose clashes are counted. By default the clashes of all pairs are counted.
     """
 
     starts: Ints
     earlier: Ints32
-    counted: Apart | None = None
+    counted: CannotLinks | None = None
 
     @classmethod
-    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> Apart:
+    def of_pairs(cls, pairs: npt.ArrayLike, n_mentions: int, n_counted: int | None = None) -> CannotLinks:
         """Make the pairs from int (n_pairs, 2); clashes of the first n_counted pairs are counted, by default of all.
 
         Raises ParameterError if a pair does not consist of two different mentions of the document.
         """
-        checked = _checks.pairs("apart", pairs, n_mentions)
+        checked = _checks.pairs("cannot_link", pairs, n_mentions)
         starts = np.searchsorted(checked[:, 0], np.arange(n_mentions + 1))
         counted = None if n_counted is None else cls.of_pairs(np.asarray(pairs)[:n_counted], n_mentions)
         return cls(starts.astype(np.int64), checked[:, 1].astype(np.int32), counted)
 
     def clashes(self, labels: Ints32) -> Bools:
-        """Whether a mention has the same label as a mention that is apart from it: bool, in the shape of labels."""
+        """Whether a mention has the label of a mention that it cannot link to: bool, in the shape of labels."""
         clash = np.zeros(labels.shape, np.bool_)
         _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
         return clash
 
     def condition(
-        self, labels: Ints32, sets: CandidateSets, *, seed: int, doc_id: str, first_sample: int
+        self,
+        labels: Ints32,
+        antecedents: AntecedentDistribution,
+        sets: ProbabilitySets,
+        *,
+        seed: int,
+        doc_id: str,
+        first_sample: int,
     ) -> Conditioned:
-        """Replace the independent samples in which two mentions that are apart belong to one entity.
+        """Replace the independent samples in which the two mentions of a pair belong to one entity.
 
         A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws
         have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where
@@ -78,29 +92,32 @@ class Apart:
         ----------
         labels
             int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
+        antecedents
+            Distribution with the candidates, and with the probabilities by which proposals are chosen.
         sets
             Sets of probabilities from which the samples were drawn.
         seed, doc_id, first_sample
             Seed, document and first sample of the random stream: see `corefsample.sample_clusterings`.
         """
+        probs, new_probs, bounds = sets
         clash = self.clashes(labels)
         has_clash: Bools = np.asarray(clash.any(axis=0))
         counted = clash if self.counted is None else self.counted.clashes(labels)
         n_clashes = np.count_nonzero(counted, axis=1)
         if not has_clash.any():
             return Conditioned(n_clashes, "as drawn")
-        rows = Rows(sets.indptr, sets.antecedents, self.starts, self.earlier)
-        proposals, n_conflicts = _proposals(rows, sets, seed, doc_id)
+        rows = Rows(antecedents.indptr, antecedents.antecedents, self.starts, self.earlier)
+        proposals, n_conflicts = _proposals(rows, antecedents, seed, doc_id)
         key = np.uint64(document_key(seed, f"{doc_id}\0again"))
-        for p, (begin, end) in enumerate(zip(sets.bounds[:-1].tolist(), sets.bounds[1:].tolist(), strict=True)):
+        for p, (begin, end) in enumerate(pairwise(bounds.tolist())):
             numbers = np.flatnonzero(has_clash[begin:end]) + begin
             if proposals is not None and numbers.size:
-                steps = proposals.steps(sets.probs[p], sets.new_probs[p])
+                steps = proposals.steps(probs[p], new_probs[p])
                 _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, has_clash)
         if not has_clash.any():
             return Conditioned(n_clashes, "drawn again")
         key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
-        chained = _chained(rows, sets, n_conflicts, key, first_sample)
+        chained = _chained(rows, sets, antecedents.probs, n_conflicts, key, first_sample)
         labels[:, has_clash] = chained[:, : labels.shape[1]][:, has_clash]
         agree, inefficiency = _judged(chained)
         return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
@@ -108,14 +125,14 @@ class Apart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Conditioned(ByValue):
-    """Method and cost of making samples consistent with pairs of mentions that are apart.
+    """Method and cost of making samples consistent with cannot-link pairs of mentions.
 
     Attributes
     ----------
     n_clashes
-        int64 (n_mentions,): number of independent draws in which the mention shares its entity with a mention that is
-        apart from it, by the pairs that are counted. Its share estimates the probability before conditioning.
-    way
+        int64 (n_mentions,): number of independent draws in which the mention shares its entity with a mention that it
+        cannot link to, by the pairs that are counted. Its share estimates the probability before conditioning.
+    method
         "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent draw was repeated until it was
         consistent, which is exact; "chain" if some samples are states of Markov chains, whose distribution comes close
         to the conditioned one; "unsettled chain" if these chains, which start from different states, do not agree.
@@ -124,46 +141,26 @@ class Conditioned(ByValue):
     """
 
     n_clashes: Ints
-    way: Way
+    method: Method
     inefficiency: float = 1.0
 
     def __add__(self, addend: Conditioned) -> Conditioned:
         """Method and cost for the samples of both operands together."""
-        way = max(self.way, addend.way, key=WAYS.index)
-        return Conditioned(self.n_clashes + addend.n_clashes, way, max(self.inefficiency, addend.inefficiency))
+        method = max(self.method, addend.method, key=METHODS.index)
+        return Conditioned(self.n_clashes + addend.n_clashes, method, max(self.inefficiency, addend.inefficiency))
 
 
-class CandidateSets(NamedTuple):
-    """Candidates of a document's mentions, and the sets of probabilities that its samples have.
-
-    Attributes
-    ----------
-    indptr, antecedents, scored_probs, scored_new_probs
-        Arrays of the antecedent distribution with its original scores.
-    probs, new_probs
-        float64 (n_sets, n_candidates) and (n_sets, n_mentions): probabilities of candidates and of NEW in each set.
-    bounds
-        int64 (n_sets + 1,): samples bounds[p]:bounds[p + 1] have set p.
-    """
-
-    indptr: Ints
-    antecedents: Ints32
-    scored_probs: Floats
-    scored_new_probs: Floats
-    probs: Floats
-    new_probs: Floats
-    bounds: Ints
-
-
-def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple[Lookahead | None, Ints]:
+def _proposals(
+    rows: Rows, antecedents: AntecedentDistribution, seed: int, doc_id: str
+) -> tuple[Lookahead | None, Ints]:
     """Proposals for rejection sampling, None if too few are consistent; and the number of conflicts of each link.
 
     A link is tracked if it was on the path between two mentions of a pair in rejected draws, frequent links first.
     """
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    scored = sets.scored_probs, sets.scored_new_probs
-    n_conflicts: Ints = np.zeros(len(sets.antecedents), np.int64)
-    proposals = Lookahead.of_independent_draws(rows, len(sets.antecedents))
+    scored, n_candidates = (antecedents.probs, antecedents.new_probs), antecedents.n_candidates
+    n_conflicts: Ints = np.zeros(n_candidates, np.int64)
+    proposals = Lookahead.of_independent_draws(rows, n_candidates)
     _, n_consistent = _conditioning_kernels.try_draws(
         rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts
     )
@@ -171,13 +168,13 @@ def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple
         return proposals, n_conflicts
     classes = ConflictClasses(rows)
     best: Lookahead | None = None
-    best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(len(sets.antecedents), np.bool_)
+    best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(n_candidates, np.bool_)
     candidate = Lookahead.of_links(rows, classes, tracked, _MOST_TRANSITIONS)
     for _ in range(_ROUNDS):
         if candidate is not None:
             candidate_proposals, n_more = candidate, 2 * n_more
             tracked = candidate_proposals.tracked
-            n_conflicts = np.zeros(len(sets.antecedents), np.int64)
+            n_conflicts = np.zeros(n_candidates, np.int64)
             steps = candidate_proposals.steps(*scored)
             n_tries, n_good = _conditioning_kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_conflicts)
             if n_good >= best_share * n_tries:
@@ -194,13 +191,16 @@ def _proposals(rows: Rows, sets: CandidateSets, seed: int, doc_id: str) -> tuple
     return best, n_conflicts
 
 
-def _chained(rows: Rows, sets: CandidateSets, n_conflicts: Ints, key: np.uint64, first_sample: int) -> Ints32:
+def _chained(
+    rows: Rows, sets: ProbabilitySets, scored_probs: Floats, n_conflicts: Ints, key: np.uint64, first_sample: int
+) -> Ints32:
     """Labels from Markov chains, int32 (n_mentions, at least the number of samples)."""
-    n_samples = max(int(sets.bounds[-1]), _LEAST_SAMPLES)
-    set_of_sample = np.repeat(np.arange(len(sets.bounds) - 1), np.diff(sets.bounds))
+    probs, new_probs, bounds = sets
+    n_samples = max(int(bounds[-1]), _LEAST_SAMPLES)
+    set_of_sample = np.repeat(np.arange(len(probs)), np.diff(bounds))
     set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
-    conflicts, tops = ConflictClasses(rows).arrays, _likeliest(rows.indptr, sets.scored_probs)
-    pairs = _joint_moves(rows, sets.scored_probs, n_conflicts)
+    conflicts, tops = ConflictClasses(rows).arrays, _likeliest(rows.indptr, scored_probs)
+    pairs = _joint_moves(rows, scored_probs, n_conflicts)
     labels = np.empty((len(rows.starts) - 1, n_samples), np.int32)
     for block in range(first_sample // _BLOCK, (first_sample + n_samples - 1) // _BLOCK + 1):
         begin = max(block * _BLOCK - first_sample, 0)  # first requested sample of the block
@@ -209,7 +209,7 @@ def _chained(rows: Rows, sets: CandidateSets, n_conflicts: Ints, key: np.uint64,
         numbers = np.pad(set_of_sample[begin:end], (before, 0), mode="edge")
         drawn = np.empty((len(labels), before + end - begin), np.int32)
         _conditioning_kernels.run_chains(
-            *(rows, conflicts, sets.probs, sets.new_probs, numbers, tops, pairs, key, block, _BURN_IN, _CHAINS, drawn)
+            *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, block, _BURN_IN, _CHAINS, drawn)
         )
         labels[:, begin:end] = drawn[:, before:]
     return labels

@@ -1,4 +1,4 @@
-"""Compiled loops that draw clusterings in which some pairs of mentions are apart.
+"""Compiled loops that draw clusterings in which some pairs of mentions are of different entities.
 
 Legend of dimensions and names
     i, j, v : mention, in text order        n : number of mentions
@@ -9,8 +9,8 @@ Legend of dimensions and names
 
 A draw of antecedents is consistent if no two mentions of a pair have one label. Try t of sample s has random words of
 its own, those of SplitMix64 seeded with output t of SplitMix64 seeded with output s of SplitMix64 seeded with `key`. So
-a sample depends on nothing but the key and its number, and not on mentions after the last one that is apart from
-another. The chains have one such stream per chain and block of samples.
+a sample depends on nothing but the key and its number, and not on mentions after the last one of a pair. The chains
+have one such stream per chain and block of samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BLOCKED, END = -1, -2  # next states: a draw that cannot be consistent; the last
 
 
 class Rows(NamedTuple):
-    """Candidates of the mentions, and which mentions are apart."""
+    """Candidates of the mentions, and which mentions are of different entities."""
 
     indptr: Ints
     antecedents: Ints32
@@ -59,10 +59,10 @@ class Steps(NamedTuple):
 
 
 class Conflicts(NamedTuple):
-    """Mentions by class of conflict: mentions of one class are apart from the same mentions.
+    """Mentions by class of conflict: mentions of one class have the same cannot-link mentions.
 
-    has_class : mention is apart from another     mentions : those that are, ascending
-    bits, barred : words of the class's bit, and of the classes from which it is apart, by mention with a class
+    has_class : mention is in a cannot-link pair     mentions : those that are, ascending
+    bits, barred : words of the class's bit, and of the classes that it cannot link to, by mention with a class
     """
 
     has_class: Bools
@@ -321,13 +321,13 @@ def move_two(
         side[v] = 2 if v == j else (0 if choices[v] < 0 else side[antecedents[choices[v]]])
     checks_i = bar_roots(conflicts, labels, side, 1, barred, words)
     checks_j = bar_roots(conflicts, labels, side, 2, barred_j, words_j)
-    apart = False  # the subtrees of i and j
+    conflict = False  # the subtrees of i and j
     if checks_i and checks_j:
         for c in range(conflicts.mentions.shape[0]):
             if side[conflicts.mentions[c]] == 1:
                 for w in range(words_j.shape[0]):
                     if conflicts.barred[c, w] & words_j[w]:
-                        apart = True
+                        conflict = True
     total = 0.0
     for a in range(n_tops + 1):
         e_i = -1 if a == n_tops else tops[i, a]
@@ -344,7 +344,7 @@ def move_two(
                 inside = side[k] == 1
                 label_j = label_i if inside else labels[k]
                 new_entity = inside and e_i < 0  # that begins with i
-                if not (apart and label_j == label_i) and not (checks_j and not new_entity and barred_j[label_j]):
+                if not (conflict and label_j == label_i) and not (checks_j and not new_entity and barred_j[label_j]):
                     weight = weight_i * probs[e_j]
             weights[a, b] = weight
             total += weight
@@ -374,7 +374,7 @@ def run_chains(
     """Draw labels (n, n_samples) by n_chains Gibbs samplers, in turn: sample s is of chain s % n_chains.
 
     A step draws every second mention's antecedent given all others, and the antecedents of every second pair together;
-    the next step draws the other mentions and pairs. The chains start from different states: all mentions apart; the
+    the next step draws the other mentions and pairs. The chains start from different states: no links at all; the
     likeliest antecedents that are consistent, in the order of the text and in the reverse order; and a draw.
 
     Parameters

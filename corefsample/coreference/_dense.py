@@ -73,7 +73,7 @@ def log_probabilities(
 def split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Floats, Floats]:
     """Split a matrix into the square of pairs of mentions and the values of NEW by mention."""
     n, n_columns = matrix.shape
-    location = _checks.choice("new", new, NEW_PLACES) if isinstance(new, str) else "apart"
+    location = _checks.choice("new", new, NEW_PLACES) if isinstance(new, str) else "separate"
     has_column = location in ("first", "last")
     if not matrix.size:
         return np.zeros((0, 0)), np.zeros(0)

@@ -2,7 +2,7 @@
 
 Antecedents are drawn from the last mention to the first, so that the later mentions of an entity are known when the
 antecedent of an earlier one is drawn. Only the classes of these mentions matter: two mentions are of one class if they
-are apart from the same mentions. A state has the classes of each mention whose antecedent is not drawn yet. The
+cannot link to the same mentions. A state has the classes of each mention whose antecedent is not drawn yet. The
 probability that no conflict follows is computed exactly from state to state, last states first, and antecedents are
 drawn in proportion to it.
 
@@ -28,31 +28,31 @@ _SMALLEST = 5e-324  # replaces a probability of 0 of NEW, because NEW is always 
 
 
 class ConflictClasses:
-    """Classes of mentions that are apart from the same mentions, as bits of whole numbers.
+    """Classes of mentions that cannot link to the same mentions, as bits of whole numbers.
 
     Parameters
     ----------
     rows
-        Candidates of the mentions, and the pairs that are apart.
+        Candidates of the mentions, and the cannot-link pairs.
 
     Attributes
     ----------
     masks
-        Classes of each mention as bits: its class, and each class that is apart only from mentions from which the
-        mention is apart; 0 if it is apart from no mention.
+        Classes of each mention as bits: its class, and each class whose cannot-link mentions are all such mentions
+        of this one; 0 if the mention is in no pair.
     """
 
     def __init__(self, rows: Rows) -> None:
         self._rows, n_mentions = rows, len(rows.starts) - 1
-        apart: list[set[int]] = [set() for _ in range(n_mentions)]
+        rivals_of: list[set[int]] = [set() for _ in range(n_mentions)]
         for later, earlier in zip(
             np.repeat(np.arange(n_mentions), np.diff(rows.starts)).tolist(), rows.earlier.tolist(), strict=True
         ):
-            apart[later].add(earlier)
-            apart[earlier].add(later)
+            rivals_of[later].add(earlier)
+            rivals_of[earlier].add(later)
         numbers: dict[frozenset[int], int] = {}
-        self._classes = [numbers.setdefault(frozenset(rivals), len(numbers)) if rivals else -1 for rivals in apart]
-        self._barred = [0] * len(numbers)  # by class, the classes that are apart from it
+        self._classes = [numbers.setdefault(frozenset(rivals), len(numbers)) if rivals else -1 for rivals in rivals_of]
+        self._barred = [0] * len(numbers)  # by class, the classes that it cannot link to
         for rivals, number in numbers.items():
             for mention in rivals:
                 self._barred[number] |= 1 << self._classes[mention]
@@ -61,7 +61,7 @@ class ConflictClasses:
         self.masks = [0 if number < 0 else self.closure(1 << number) for number in self._classes]
 
     def barred_by(self, mask: int) -> int:
-        """Classes, as bits, that are apart from some class of a mask."""
+        """Classes, as bits, that some class of a mask cannot link to."""
         barred = self._barred_by.get(mask)
         if barred is None:
             barred = 0
@@ -82,7 +82,7 @@ class ConflictClasses:
 
     @cached_property
     def allowed(self) -> Bools:
-        """True for each candidate that is not apart from its mention: bool (n_candidates,)."""
+        """True for each candidate that its mention can link to: bool (n_candidates,)."""
         later = np.repeat(np.arange(len(self.masks)), np.diff(self._rows.indptr)).tolist()
         pairs = zip(later, self._rows.antecedents.tolist(), strict=True)
         return np.array([not self.barred_by(self.masks[i]) & self.masks[k] for i, k in pairs], np.bool_)
@@ -109,11 +109,11 @@ class Lookahead:
     Attributes
     ----------
     rows
-        Candidates of the mentions, and the pairs that are apart.
+        Candidates of the mentions, and the cannot-link pairs.
     tracked
         bool (n_candidates,): whether the link to the candidate is tracked.
     allowed
-        bool (n_candidates,): False if the mention has no state and the candidate is apart from it.
+        bool (n_candidates,): False if the mention has no state and cannot link to the candidate.
     is_tracked
         bool (n_mentions,): whether the mention has states.
     first, mentions, offsets, following

@@ -123,8 +123,8 @@ def match_certain(
     """Match the entities of each cell that is at least as heavy as the heaviest other cells of both together.
 
     Some heaviest matching has such a cell: one without it stays as heavy if the cell replaces the (at most two) cells
-    that exclude it. certain[s] becomes the matched weight; the weights of cells with a matched entity become 0. Cells
-    matched in a round still count as others: this matches fewer cells, never a wrong one.
+    that exclude it. matched_weights[s] becomes the matched weight; the weights of cells with a matched entity become 0.
+    Cells matched in a round still count as others: this matches fewer cells, never a wrong one.
     """
     best, second, best_cell = np.empty(n_entities), np.empty(n_entities), np.empty(n_entities, np.int64)
     matched = np.empty(n_entities, np.bool_)

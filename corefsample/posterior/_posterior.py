@@ -17,7 +17,7 @@ from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
-from corefsample.coreference._conditioning import Apart, Conditioned
+from corefsample.coreference._conditioning import CannotLinks, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
@@ -283,7 +283,7 @@ class DocumentPosterior:
         n_samples: int = 1000,
         seed: int = 0,
         n_mentions: int | None = None,
-        apart: npt.ArrayLike | None = None,
+        cannot_link: npt.ArrayLike | None = None,
         n_counted: int | None = None,
     ) -> PosteriorSamples:
         """Draw the samples that have this parse.
@@ -300,7 +300,7 @@ class DocumentPosterior:
             Seed of the samples, in [0, 2**64).
         n_mentions
             Number of mentions, from the first, whose clusterings are drawn. By default, all mentions.
-        apart
+        cannot_link
             int (n_pairs, 2): pairs of mentions of different entities; see `corefsample.sample_clusterings`. The samples
             are conditioned on them, the likeliest clustering is not. By default, there are none.
         n_counted
@@ -311,12 +311,13 @@ class DocumentPosterior:
         if n_mentions is not None:  # whose clusterings do not depend on later mentions
             antecedents = antecedents.first_mentions(n_mentions)
             kinds = None if kinds is None else kinds[:n_mentions]
-        pairs = None if apart is None else Apart.of_pairs(apart, antecedents.n_mentions, n_counted)
+        n = antecedents.n_mentions
+        pairs = None if cannot_link is None else CannotLinks.of_pairs(cannot_link, n, n_counted)
         stream: dict[str, Any] = {
             "seed": seed,
             "doc_id": self.doc_id,
             "first_sample": self.parse * _CLUSTERINGS,
-            "apart": pairs,
+            "cannot_link": pairs,
         }
         labels, conditioned = np.zeros((antecedents.n_mentions, 0), np.int32), None
         if samples.size and recalibrated is not None:

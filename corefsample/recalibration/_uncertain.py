@@ -13,7 +13,7 @@ from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import sample_rescored
-from corefsample.coreference._conditioning import Apart, Conditioned
+from corefsample.coreference._conditioning import CannotLinks, Conditioned
 from corefsample.errors import ParameterError
 from corefsample.recalibration import _model
 from corefsample.recalibration._domains import DomainEffect
@@ -250,7 +250,7 @@ def mixture_labels(
     kinds: Bytes | None,
     samples: Ints,
     n_samples: int,
-    apart: Apart | None = None,
+    cannot_link: CannotLinks | None = None,
     *,
     seed: int,
     doc_id: str,
@@ -274,7 +274,7 @@ def mixture_labels(
         keeps the recalibration of its index.
     n_samples
         Number of all samples of the document.
-    apart
+    cannot_link
         Pairs of mentions of different entities, on which the clusterings are conditioned without changing which
         recalibration a sample has. By default, there are none.
     seed, doc_id, first_sample
@@ -285,7 +285,7 @@ def mixture_labels(
     array of shape (n_mentions, n), int32
         Clusterings of the samples; the label of a mention is the first mention of its entity.
     Conditioned or None
-        How the samples were made consistent with `apart`, or None without `apart`.
+        How the samples were made consistent with `cannot_link`, or None without it.
     """
     bounds = np.linspace(0, n_samples, min(len(recalibrations), n_samples) + 1).astype(np.int64)
     bounds = np.searchsorted(samples, bounds)
@@ -299,7 +299,7 @@ def mixture_labels(
         block = used[start : start + at_once]
         changed = recalibrations.scores(block, antecedents.scores, places)
         first = first_sample + int(bounds[block[0]])
-        arguments = antecedents, changed, sizes[block], apart
+        arguments = antecedents, changed, sizes[block], cannot_link
         labels, conditioning = sample_rescored(*arguments, seed=seed, doc_id=doc_id, first_sample=first)
         blocks.append(labels)
         conditioned = conditioning if conditioned is None or conditioning is None else conditioned + conditioning

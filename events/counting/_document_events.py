@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints
 from corefsample._monte_carlo import monte_carlo_errors
-from corefsample.coreference._conditioning import WAYS, Conditioned
+from corefsample.coreference._conditioning import METHODS, Conditioned
 from events.counting._kernels import BY_DEFAULT, NAMED, STANDS_FOR
 from events.counting._reasons import Reasons
 from events.counting._tables import EventKey
@@ -159,7 +159,7 @@ class DocumentEvents:
     @property
     def is_settled(self) -> bool:
         """False if the Markov chains that drew some of the samples do not agree."""
-        return all(conditioned.way != WAYS[-1] for conditioned in self.conditionings)
+        return all(conditioned.method != METHODS[-1] for conditioned in self.conditionings)
 
 
 UnionMember = tuple[DocumentEvents, list[int]]  # events of one rule, and the indices of some of them

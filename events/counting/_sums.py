@@ -17,7 +17,7 @@ import pyarrow as pa
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._lazy import pd
-from corefsample.coreference._conditioning import WAYS, Conditioned
+from corefsample.coreference._conditioning import METHODS, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
@@ -108,7 +108,7 @@ class MergedActors:
         Mentions that name an actor; mentions whose entity also names a distinct actor; mentions for which the share of
         such samples is above 0.2.
     ways
-        Number of documents by how their samples were conditioned: see `Conditioned.way`.
+        Number of documents by how their samples were conditioned: see `Conditioned.method`.
     worst
         The mentions that are merged with the highest probability; ties are ordered by date, doc_id and position.
     unsettled
@@ -151,7 +151,7 @@ class MergedActors:
                 drawn = posterior.sample(n_samples=n_samples, n_mentions=n_mentions, apart=apart)
                 if drawn.samples.size:
                     # Without a pair there is nothing to condition.
-                    conditioned = drawn.conditioned or Conditioned(np.zeros(0, np.int64), WAYS[0])
+                    conditioned = drawn.conditioned or Conditioned(np.zeros(0, np.int64), METHODS[0])
                     by_parse[parse] = conditioned, naming, drawn.samples.size
         self._add(batch, row, by_parse)
 
@@ -159,9 +159,9 @@ class MergedActors:
         """Add a document, given by parse its clashes, the mentions that name an actor, and its number of samples."""
         if not by_parse:
             return
-        way = max((conditioned.way for conditioned, *_ in by_parse.values()), key=WAYS.index)
+        way = max((conditioned.method for conditioned, *_ in by_parse.values()), key=METHODS.index)
         self.ways[way] += 1
-        if way == WAYS[-1]:
+        if way == METHODS[-1]:
             self._add_unsettled([batch.doc_ids[row]])
         # Number of samples with a mention, and of those in which it is merged, by the token span of the mention.
         counts: dict[tuple[int, int], tuple[int, int]] = {}
@@ -222,7 +222,7 @@ class MergedActors:
                 {"doc_id": doc_id, "date": None if date == _NO_DATE else date, "mention": text, "probability": -p}
                 for p, date, doc_id, _, _, text in self.worst
             ],
-            "n_documents": {way: self.ways[way] for way in WAYS},
+            "n_documents": {way: self.ways[way] for way in METHODS},
             "unsettled": self.unsettled,
         }
 

@@ -207,7 +207,7 @@ def _attacks(uniform: Uniform) -> list[str]:
 def _drawn_apart(candidates: CandidateScores, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator) -> Ints32:
     """Draw antecedents from the scores' distribution, given that `pairs` of mentions are in different entities."""
     antecedents = AntecedentDistribution.from_csr(candidates.indptr, candidates.antecedents, scores)
-    labels = sample_clusterings(antecedents, n_samples=1, seed=int(rng.integers(2**63)), apart=pairs).labels[0]
+    labels = sample_clusterings(antecedents, n_samples=1, seed=int(rng.integers(2**63)), cannot_link=pairs).labels[0]
     # Given the entities, antecedents are independent: a candidate in the mention's entity, or NEW for a first mention.
     rows = np.repeat(np.arange(len(labels)), np.diff(candidates.indptr))
     is_possible = labels[candidates.antecedents] == labels[rows]

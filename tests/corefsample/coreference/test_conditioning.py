@@ -29,7 +29,7 @@ class Conflict:
     def samples(self, n_samples: int, seed: int = 0, first_sample: int = 0) -> ClusteringSamples:
         distribution = AntecedentDistribution.from_lists(self.antecedents, self.scores)
         return sample_clusterings(
-            distribution, n_samples=n_samples, seed=seed, doc_id="d", first_sample=first_sample, apart=self.pairs
+            distribution, n_samples=n_samples, seed=seed, doc_id="d", first_sample=first_sample, cannot_link=self.pairs
         )
 
     def enumerated(self) -> references.ClusteringProbs:
@@ -75,7 +75,7 @@ def test_samples_have_the_distribution_of_the_enumeration() -> None:
         assert set(drawn) <= set(expected)
         counts += [drawn[labels] for labels in expected]
         probs += expected.values()
-        ways[samples.conditioned.way if samples.conditioned else ""] += 1
+        ways[samples.conditioned.method if samples.conditioned else ""] += 1
     assert plausible_counts(counts, n_samples, probs).all()
     assert ways["drawn again"] > 800
     assert not ways["chain"] + ways["unsettled chain"]
@@ -105,7 +105,7 @@ def test_weights_of_many_high_scores_do_not_underflow() -> None:
         pairs.append((first + 1, first + 2))
     samples = Conflict(antecedents, scores, pairs).samples(2000)
     assert samples.conditioned is not None
-    assert samples.conditioned.way == "drawn again"
+    assert samples.conditioned.method == "drawn again"
     claimed = samples.labels[:, 1::3] == samples.labels[:, 0::3]
     assert plausible_counts(claimed.sum(0), 2000, 0.5).all()
 
@@ -140,7 +140,7 @@ def test_chains_have_the_distribution_of_the_enumeration() -> None:
         conflict = random_conflict(rng)
         samples, expected = conflict.samples(1024, seed), conflict.enumerated()
         assert samples.conditioned is not None
-        if samples.conditioned.way == "chain":
+        if samples.conditioned.method == "chain":
             settled += 1
             drawn = Counter(map(tuple, samples.labels.tolist()))
             common = {labels: p for labels, p in expected.items() if 0.05 < p < 0.95}
@@ -155,7 +155,7 @@ def test_chains_have_the_distribution_of_the_enumeration() -> None:
 def test_chains_take_over_where_nearly_all_proposals_are_rejected() -> None:
     samples = tangled(80, 1).samples(500)
     assert samples.conditioned is not None
-    assert samples.conditioned.way in ("chain", "unsettled chain")
+    assert samples.conditioned.method in ("chain", "unsettled chain")
     assert samples.conditioned.inefficiency > 1.0
     for i, j in tangled(80, 1).pairs:
         assert (samples.labels[:, i] != samples.labels[:, j]).all()
@@ -165,7 +165,7 @@ def test_samples_of_chains_depend_on_their_number_alone() -> None:
     conflict = tangled(60, 3)
     many = conflict.samples(1200)
     assert many.conditioned is not None
-    assert "chain" in many.conditioned.way
+    assert "chain" in many.conditioned.method
     assert (conflict.samples(100).labels == many.labels[:100]).all()
     assert (conflict.samples(200, first_sample=1000).labels == many.labels[1000:]).all()
 
@@ -179,7 +179,7 @@ def test_chains_that_stay_where_they_began_are_unsettled(monkeypatch: pytest.Mon
     monkeypatch.setattr(_conditioning, "_PAIRS", 0)
     samples = conflict.samples(1000)
     assert samples.conditioned is not None
-    assert samples.conditioned.way == "unsettled chain"
+    assert samples.conditioned.method == "unsettled chain"
 
 
 def test_the_inefficiency_is_that_of_an_autoregression() -> None:

@@ -342,7 +342,7 @@ def test_parameters_out_of_range_raise(parameter: str, values: list[object]) -> 
             sample_clusterings(distribution, **{parameter: value})  # type: ignore[arg-type]
 
 
-# --- pairs of mentions that are apart --------------------------------------------------------------------------
+# --- cannot-link pairs of mentions  --------------------------------------------------------------------------
 
 PAIRS = [(0, 1), (4, 2), (1, 3)]
 
@@ -365,15 +365,15 @@ def conditioned(lists: Lists, pairs: list[tuple[int, int]]) -> references.Cluste
 def test_samples_have_the_frequencies_of_the_conditioned_enumeration(seed: int) -> None:
     lists = drawn(5, seed)
     distribution = AntecedentDistribution.from_lists(*lists)
-    labels = sample_clusterings(distribution, n_samples=20_000, seed=seed, apart=PAIRS).labels
+    labels = sample_clusterings(distribution, n_samples=20_000, seed=seed, cannot_link=PAIRS).labels
     assert clusterings_are_plausible(labels, conditioned(lists, PAIRS))
 
 
 def test_the_first_samples_of_many_are_the_few_and_consistent_draws_stay() -> None:
     distribution = AntecedentDistribution.from_lists(*drawn(6, 1))
-    many = sample_clusterings(distribution, n_samples=1000, apart=PAIRS, doc_id="a").labels
-    few = sample_clusterings(distribution, n_samples=100, apart=PAIRS[::-1], doc_id="a").labels
-    later = sample_clusterings(distribution, n_samples=900, apart=PAIRS, doc_id="a", first_sample=100).labels
+    many = sample_clusterings(distribution, n_samples=1000, cannot_link=PAIRS, doc_id="a").labels
+    few = sample_clusterings(distribution, n_samples=100, cannot_link=PAIRS[::-1], doc_id="a").labels
+    later = sample_clusterings(distribution, n_samples=900, cannot_link=PAIRS, doc_id="a", first_sample=100).labels
     assert (many[:100] == few).all()
     assert (many[100:] == later).all()
     free = sample_clusterings(distribution, n_samples=1000, doc_id="a").labels
@@ -386,7 +386,7 @@ def test_clashes_are_counted_before_conditioning() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0], [1]], [[], [0.0], [0.0]])
     # 2 is with 0 where both links are drawn: then both mentions clash, and 1 does not.
     expected = int((sample_clusterings(distribution, n_samples=500).labels[:, 2] == 0).sum())
-    found = sample_clusterings(distribution, n_samples=500, apart=[[2, 0]])
+    found = sample_clusterings(distribution, n_samples=500, cannot_link=[[2, 0]])
     assert found.conditioned == Conditioned(np.array([expected, 0, expected]), "drawn again")
     assert (found.labels[:, 2] != found.labels[:, 0]).all()
 
@@ -406,8 +406,8 @@ def test_a_pair_is_of_two_mentions(pairs: list[list[float]]) -> None:
     distribution = AntecedentDistribution.from_lists(*drawn(3, 0))
     with error(ParameterError, "pairs"):
         distribution.without_links(pairs)
-    with error(ParameterError, "apart"):
-        sample_clusterings(distribution, n_samples=2, apart=pairs)
+    with error(ParameterError, "cannot_link"):
+        sample_clusterings(distribution, n_samples=2, cannot_link=pairs)
 
 
 # --- several sets of scores ------------------------------------------------------------------------------------

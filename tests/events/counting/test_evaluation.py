@@ -114,7 +114,7 @@ def test_events_are_those_of_the_clusterings_in_which_actors_are_apart(case: Cas
     events = evaluate_matches(case.distribution, matches, "d", DAY, n_samples=20, seed=seed)
     last = max(m for m, _ in [*described, *((m, "") for each in case.instances for m in each)]) + 1
     first = case.distribution.first_mentions(last)
-    labels = sample_clusterings(first, n_samples=20, seed=seed, doc_id="d", apart=pairs).labels
+    labels = sample_clusterings(first, n_samples=20, seed=seed, doc_id="d", cannot_link=pairs).labels
     assert all((labels[:, i] != labels[:, j]).all() for i, j in pairs)
     for s, row in enumerate(labels.tolist()):
         named = [set().union(*(case.described[j] for j in range(last) if row[j] == row[m])) for m in range(last)]
@@ -196,7 +196,7 @@ def test_many_composite_actors_are_those_of_a_plain_loop(seed: int) -> None:
     lists = [list(range(i)) for i in range(24)], [rng.normal(1.0, 1.0, i).tolist() for i in range(24)]
     distribution = AntecedentDistribution.from_lists(*lists)
     events = evaluate_matches(distribution, matches, "d", DAY, n_samples=50)
-    labels = sample_clusterings(distribution, n_samples=50, doc_id="d", apart=pairs).labels.tolist()
+    labels = sample_clusterings(distribution, n_samples=50, doc_id="d", cannot_link=pairs).labels.tolist()
     for s, row in enumerate(labels):
         expected = set[str]()
         for label in set(row):
