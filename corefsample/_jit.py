@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
@@ -30,7 +30,6 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wra
 _FUSED = {"nnan", "nsz", "contract"}
 _SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # endings of the files that determine machine code
 
-_log = logger("kernels")
 _kernels: list[Any] = []  # kernels of all modules that are loaded
 
 
@@ -64,7 +63,7 @@ class _KernelCache(FunctionCache):
         with self._guard_against_spurious_io_errors():
             overload = self._load_overload(signature, target_context)
         if overload is None:
-            _announce()
+            _log_once("compiling kernels (first run only)")
         return overload
 
 
@@ -78,79 +77,54 @@ def _sources_hash(package: str) -> str:
 
 
 @cache
-def _announce() -> None:
-    _log.info("compiling kernels (first run only)")
+def _log_once(message: str) -> None:
+    logger("kernels").info(message)
 
 
-@cache
-def _announce_no_folder() -> None:
-    _log.info("no folder for compiled kernels can be written, so each run compiles them; set NUMBA_CACHE_DIR to one")
+class _Decorator(Protocol):
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
 
 
-def _compiled(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    compiled = numba.njit(**options)(function)
-    if compiled is not function:  # the function itself if NUMBA_DISABLE_JIT is set
-        try:
-            compiled._cache = _KernelCache(function)
-        except RuntimeError:  # no writable folder: each process compiles again
-            _announce_no_folder()
-        _kernels.append(compiled)
-    return cast("Callable[P, R]", compiled)
+def _compiled(**options: Any) -> _Decorator:
+    """Decorator that compiles a function at its first call, and caches the machine code on disk if possible."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        compiled = numba.njit(**_OPTIONS, **options)(function)
+        if compiled is not function:  # the function itself if NUMBA_DISABLE_JIT is set
+            try:
+                compiled._cache = _KernelCache(function)
+            except RuntimeError:  # no writable folder: each process compiles again
+                hint = "each run compiles them; set NUMBA_CACHE_DIR to one"
+                _log_once(f"no folder for compiled kernels can be written, so {hint}")
+            _kernels.append(compiled)
+        return cast("Callable[P, R]", compiled)
+
+    return decorate
 
 
-def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` at its first call, and cache the machine code on disk if possible."""
-    return _compiled(function, _OPTIONS)
+def _part(**options: Any) -> _Decorator:
+    """Decorator that compiles a function for the kernels that call it, as a part of each.
 
-
-def kernel_without_nan(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile as `kernel` does, assuming that NaN and the sign of zero do not matter: a maximum then vectorises."""
-    return _compiled(function, {**_OPTIONS, "fastmath": {"nnan", "nsz"}})
-
-
-def fused_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile as `kernel_without_nan` does; a product and a sum may be rounded once instead of twice.
-
-    The last bits then depend on the processor, so results must be rounded before they are compared.
+    The function must not allocate arrays, and must not be called from Python (the process would crash). It has no
+    machine code of its own. Both would take time to compile.
     """
-    return _compiled(function, {**_OPTIONS, "fastmath": _FUSED})
+    return cast("_Decorator", numba.njit(**_OPTIONS, **options))
 
 
-def kernel_in_place(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile as `kernel` does, without counts of references: the function must not allocate or return arrays.
+kernel = _compiled()
+# NaN and the sign of zero do not matter: a maximum then vectorises.
+kernel_without_nan = _compiled(fastmath={"nnan", "nsz"})
+# A product and a sum may be rounded once instead of twice. The last bits then depend on the processor, so results must
+# be rounded before they are compared.
+fused_kernel = _compiled(fastmath=_FUSED)
+# Without counts of references: the function must not allocate or return arrays. It compiles in two thirds of the time.
+kernel_in_place = _compiled(_nrt=False)
 
-    It compiles in two thirds of the time.
-    """
-    return _compiled(function, {**_OPTIONS, "_nrt": False})
-
-
-def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` for the kernels that call it, as a part of each. It must not allocate arrays.
-
-    It must not be called from Python (the process would crash), and has no machine code of its own: both would take
-    time to compile.
-    """
-    return _part(function, {})
-
-
-def fused_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile as `inner_kernel` does, with the arithmetic of `fused_kernel`."""
-    return _part(function, {"fastmath": _FUSED})
-
-
-def sums_inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile as `fused_inner_kernel` does; sums may be added in any order, so that they vectorise."""
-    return _part(function, {"fastmath": _FUSED | {"reassoc"}})
-
-
-def _part(function: Callable[P, R], arithmetic: dict[str, Any]) -> Callable[P, R]:
-    options = {**_OPTIONS, **arithmetic, "no_cpython_wrapper": True, "_nrt": False}
-    return cast("Callable[P, R]", numba.njit(**options)(function))
-
-
-def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile `function` into the kernels that call it."""
-    return cast("Callable[P, R]", numba.njit(inline="always", **_OPTIONS)(function))
+inner_kernel = _part(no_cpython_wrapper=True, _nrt=False)
+fused_inner_kernel = _part(no_cpython_wrapper=True, _nrt=False, fastmath=_FUSED)
+# Sums may be added in any order, so that they vectorise.
+sums_inner_kernel = _part(no_cpython_wrapper=True, _nrt=False, fastmath=_FUSED | {"reassoc"})
+inlined = _part(inline="always")
 
 
 def kernels_of(package: str) -> list[Callable[..., Any]]:

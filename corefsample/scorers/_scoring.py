@@ -20,7 +20,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.scorers._names import other_scorer
 from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
-from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 from corefsample.syntax._schemes import SchemeChoice
 
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the scorer was trained on
@@ -204,7 +204,7 @@ def score_mentions(
         pruned
         if tokens.is_unparsed
         else Pruned(
-            pruned.distribution.without_links(mentions_apart(tokens, own, scheme=scheme, language=scorer.language)),
+            pruned.distribution.without_links(cannot_link_pairs(tokens, own, scheme=scheme, language=scorer.language)),
             pruned.dropped_mass,
             pruned.n_dropped,
         )

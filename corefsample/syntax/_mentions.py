@@ -9,7 +9,7 @@ What counts as a mention
     not mentions.
 
 What cannot corefer
-    Two mentions whose places in the parse, or whose names of countries, rule it out: see `mentions_apart`.
+    Two mentions whose places in the parse, or whose names of countries, rule it out: see `cannot_link_pairs`.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ _OBJECTS = (Role.OBJECT, Role.INDIRECT_OBJECT)
 _MODIFIERS = (Role.POSSESSOR, Role.COMPOUND, Role.NOUN_MODIFIER, Role.CONJUNCT)
 
 
-def mentions_apart(
+def cannot_link_pairs(
     tokens: Tokens, mentions: Ints32, *, scheme: str | None = None, language: Language | None = None
 ) -> Ints32:
     """Pairs of mentions that do not corefer for reasons of grammar, or as names of different countries.

@@ -279,11 +279,11 @@ def compiled_path(path: str) -> Path:
         match = _STEP.match(text)
         if not match:
             raise ParameterError(f"path must be steps like >nsubj or <conj[active]+, got {text!r} in {path!r}")
-        way, labels, conditions, plus = match.groups()
+        direction, labels, conditions, plus = match.groups()
         exact = [label for label in labels.split("|") if not label.endswith("*")]
         bases = [label[:-1] for label in labels.split("|") if label.endswith("*")]
         tests = _tests(conditions, path) if conditions else ()
-        labelled = way == "<", frozenset(exact), frozenset(bases)
+        labelled = direction == "<", frozenset(exact), frozenset(bases)
         steps.append(Step(*labelled, tests, bool(plus), match.group(), conditions or ""))
         text = text[match.end() :].lstrip()
     return Path(opening, start, tuple(steps))

@@ -186,7 +186,8 @@ def run_recalibrate(
             on_rejected=on_rejected,
             on_progress=on_progress,
         )
-        language = _fit_language(gold_inputs)
+        _require_unseen(gold_inputs)
+        language = _common_language(gold_inputs)
         fitter, fit, effect = _fitted(gold_inputs, options)
         cross_fit = fitter.cross_fit(options.n_folds, seed=options.seed)
         draws = fitter.bootstrap(options.n_resamples, seed=options.seed)
@@ -243,15 +244,8 @@ def _fitted(
         raise error.as_input_error(gold.place) from None
 
 
-def _fit_language(gold: GoldDocuments) -> str | None:
-    """Language that the documents of a fit declare; None if no document declares one.
-
-    Raises
-    ------
-    InputError
-        If the documents are in several languages, or some of them were in the training of the model that scored them.
-    """
-    from corefsample.languages._language import declared_language
+def _require_unseen(gold: GoldDocuments) -> None:
+    """Raise InputError if documents of a fit were in the training of the model that scored them."""
     from corefsample.scorers._scoring import SEEN_FIELD
 
     n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in gold.documents)
@@ -260,6 +254,12 @@ def _fit_language(gold: GoldDocuments) -> str | None:
         seen_share = f"{n_seen:,} of {len(gold.documents):,} documents with {SEEN_FIELD}"
         hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
         raise InputError(f"documents to fit on {rule}, got {seen_share}", place=gold.place, hint=hint)
+
+
+def _common_language(gold: GoldDocuments) -> str | None:
+    """Language that the documents of a fit declare; None if none declares one; InputError if they are in several."""
+    from corefsample.languages._language import declared_language
+
     languages = sorted({declared_language(each.metadata) or "" for each in gold.documents} - {""})
     if len(languages) > 1:
         raise InputError(f"must be in one language, got {', '.join(languages)}", place=gold.place)

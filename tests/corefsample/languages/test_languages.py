@@ -21,7 +21,7 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import ScoringTally, document_checksum
 from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
-from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, WordTable
@@ -236,9 +236,9 @@ def test_a_noun_of_masculine_gender_may_be_a_thing() -> None:
 def test_a_reflexive_object_is_not_kept_apart_from_its_subject() -> None:
     rows = ("Ana Ana PROPN 2 nsubj _", "vio ver VERB 0 root _", "se él PRON 2 obj Reflex=Yes")
     mentions = np.array([(0, 1, 0), (2, 3, 2)], np.int32)
-    assert not len(mentions_apart(parsed(*rows), mentions, language=NONE))
+    assert not len(cannot_link_pairs(parsed(*rows), mentions, language=NONE))
     other = parsed(*rows[:2], "lo él PRON 2 obj Person=3")
-    assert mentions_apart(other, mentions, language=NONE).tolist() == [[1, 0]]
+    assert cannot_link_pairs(other, mentions, language=NONE).tolist() == [[1, 0]]
 
 
 def test_korean_words_are_read_by_their_first_morpheme() -> None:

@@ -16,7 +16,7 @@ from references import mentions as mention_references
 from strategies import parses as strategies
 
 from corefsample import ParameterError, Tokens
-from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
 pytestmark = pytest.mark.kernels
 
@@ -141,7 +141,7 @@ def apart(text: str) -> set[frozenset[str]]:
     tokens = parsed(text)
     scheme = "clearnlp" if "ROOT" in text else "ud2"
     mentions = mentions_from_parse(tokens, scheme=scheme)
-    found = mentions_apart(tokens, mentions, scheme=scheme)
+    found = cannot_link_pairs(tokens, mentions, scheme=scheme)
     assert (np.diff(found, axis=1) < 0).all()
     names = [" ".join(tokens.text[start:end]) for start, end, _ in mentions.tolist()]
     return {frozenset((names[i], names[j])) for i, j in found.tolist()}
@@ -173,8 +173,8 @@ def test_pairs(text: str, expected: set[tuple[str, str]]) -> None:
 def test_mentions_with_one_head_are_apart_and_equal_spans_are_not() -> None:
     tokens = parsed("The DET 3 det\nold ADJ 3 amod\nking NOUN 4 nsubj\nslept VERB 0 root")
     mentions = np.array([[0, 3, 2], [0, 3, 2], [1, 3, 2]], np.int32)
-    assert mentions_apart(tokens, mentions, scheme="ud2").tolist() == [[2, 0], [2, 1]]
-    assert mentions_apart(tokens, mentions[:0], scheme="ud2").shape == (0, 2)
+    assert cannot_link_pairs(tokens, mentions, scheme="ud2").tolist() == [[2, 0], [2, 1]]
+    assert cannot_link_pairs(tokens, mentions[:0], scheme="ud2").shape == (0, 2)
 
 
 @pytest.mark.parametrize(

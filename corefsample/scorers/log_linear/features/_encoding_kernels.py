@@ -4,8 +4,7 @@ Legend
     t : token; s, e, h : first token, end and head of a mention; g : governor of the head
     i, k : mention, earlier mention                n : mentions
     words[t, column] : a word table, columns of `Column`
-    atoms[i, atom], facts[i, fact] : uint32, places A_ and F_ of `corefsample.scorers.log_linear.features._codes`;
-                                     0 where there is nothing to say
+    atoms[i, atom], facts[i, fact] : uint32, columns of `Atom` and `Fact`; 0 where there is nothing to say
 """
 
 from __future__ import annotations

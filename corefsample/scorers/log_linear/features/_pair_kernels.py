@@ -1,7 +1,7 @@
 """Compiled loops that compare a mention with an earlier one.
 
 Legend
-    i, k : mention, earlier mention        pair[atom] : uint32, places P_
+    i, k : mention, earlier mention        pair[atom] : uint32, columns of `PairAtom`
 Other names as in `corefsample.scorers.log_linear.features._encoding_kernels`.
 """
 
@@ -238,7 +238,7 @@ def agreement(doc: Encoded, i: int, k: int) -> tuple[int, bool]:
 
 
 @inner_kernel
-def described(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
+def description_bonus_index(doc: Encoded, i: int, k: int, code: int, sentences: int, agrees: bool) -> int:
     """Index in `DESCRIPTION_BONUSES`: above 0 for a new description with at most one modifier and a name close by.
 
     An acronym that was read as a noun is a name. A description can also mean an indefinite noun of its class: a
@@ -338,7 +338,7 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.OTHERS_BETWEEN] = n_others if n_others < codes.MOST_OTHERS else codes.MOST_OTHERS
     quantity_i, quantity_k = facts[i, Fact.QUANTITY], facts[k, Fact.QUANTITY]
     pair[PairAtom.CLASH] = quantity_i != 0 and quantity_k != 0 and quantity_i != quantity_k
-    pair[PairAtom.DESCRIBED] = described(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
+    pair[PairAtom.DESCRIBED] = description_bonus_index(doc, i, k, code, pair[PairAtom.SENTENCES], agrees)
     pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME

@@ -36,7 +36,7 @@ from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import MIN_PROB
-from corefsample.syntax._mentions import mentions_apart, mentions_from_parse
+from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
 SMALL = TemplateSet(
     pronoun=["i.pronoun k.agreement pair.sentences", "k.class", "3* pair.match pair.others_between", "i.any"],
@@ -315,7 +315,7 @@ def test_a_subject_and_an_object_are_no_candidates_of_each_other() -> None:
     mentions = mentions_from_parse(tokens)
     free = model().pruned_score(tokens, mentions, min_prob=0.0).distribution
     kept = score_mentions(model(), [tokens], [mentions], 0.0, None)[0].distribution
-    apart = mentions_apart(tokens, mentions)
+    apart = cannot_link_pairs(tokens, mentions)
     assert len(apart) > 0
     np.testing.assert_array_equal(kept.probs, free.without_links(apart).probs)
 
