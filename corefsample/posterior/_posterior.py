@@ -210,7 +210,7 @@ class PosteriorSamples(NamedTuple):
     likeliest
         int32 (n_mentions,): clustering of the likeliest antecedents.
     conditioned
-        How the samples were made consistent with the mentions that are apart: see `Conditioned`. None if no pair of
+        How the samples were made consistent with the cannot-link pairs: see `Conditioned`. None if no pair of
         mentions was passed, or there is no sample.
     """
 

@@ -74,7 +74,7 @@ def evaluate_document(
                 n_samples=n_samples,
                 seed=seed,
                 n_mentions=n_mentions,
-                apart=apart,
+                cannot_link=apart,
                 n_counted=rules[0].n_distinct,
             )
             if parse and not drawn.samples.size:  # the one best is that of the first parse, which needs no sample

@@ -148,7 +148,7 @@ class MergedActors:
             if len(naming):
                 n_mentions = int(pairs.max(initial=-1)) + 1
                 posterior, apart = DocumentPosterior.of_row(batch, r), pairs if len(pairs) else None
-                drawn = posterior.sample(n_samples=n_samples, n_mentions=n_mentions, apart=apart)
+                drawn = posterior.sample(n_samples=n_samples, n_mentions=n_mentions, cannot_link=apart)
                 if drawn.samples.size:
                     # Without a pair there is nothing to condition.
                     conditioned = drawn.conditioned or Conditioned(np.zeros(0, np.int64), METHODS[0])

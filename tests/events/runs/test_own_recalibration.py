@@ -102,7 +102,7 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
         for sample in range(N_SAMPLES):
             change = draws[sample // (N_SAMPLES // N_DRAWS)].relative_to(english.recalibration)
             stream: dict[str, Any] = {"n_samples": 1, "doc_id": document.doc_id, "first_sample": sample}
-            drawn = sample_clusterings(change.apply(document.antecedents, kinds), **stream, apart=matches.apart)
+            drawn = sample_clusterings(change.apply(document.antecedents, kinds), **stream, cannot_link=matches.apart)
             for (country,) in evaluate_clustering(matches, drawn.labels[0]):
                 counts[country, period.label][sample] += 1
     return counts
