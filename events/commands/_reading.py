@@ -2,88 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._faults import Fault, Rejected
+from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import InputError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
-from events._options import CommandResult, Progress
-
-_SHOWN = 20  # number of problems that are shown
-
-
-@dataclass(slots=True, kw_only=True)
-class CheckReport(CommandResult):
-    """Base of reports on files.
-
-    Attributes
-    ----------
-    title
-        Names of the files.
-    n_problems, problems
-        Number of invalid documents and other problems, and the errors of the first 20.
-    """
-
-    title: str
-    n_problems: int = 0
-    problems: list[CorefsampleError] = field(default_factory=list)
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Pairs of name and value, to print."""
-        raise NotImplementedError
-
-    def reject(self, rejected: Rejected) -> None:
-        """Add an invalid document."""
-        self.n_problems += 1
-        if len(self.problems) < _SHOWN:
-            self.problems.append(rejected.error())
-
-
-R = TypeVar("R")
-Inspection = Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]]
-
-
-def batches(
-    stream: DocumentStream,
-    on_progress: Progress | None,
-    inspect: Inspection[R] = lambda batch: ({}, {}),
-    *,
-    report: CheckReport | None = None,
-) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
-    """Yield the batches of a stream with the results of `inspect` by row, and report progress after each batch.
-
-    Raises
-    ------
-    InputError
-        If a document is invalid and is not set aside, or if the stream has no valid document; the latter is no error if
-        `report` has problems.
-    """
-    n_documents = 0
-    for valid, rejected in stream.checked():
-        results, reasons = inspect(valid)
-        batch, rows = stream.accepted(valid, rejected, reasons)
-        yield batch, {new: results[old] for new, old in enumerate(rows) if old in results}
-        n_documents += len(batch.firsts)
-        if on_progress is not None:
-            on_progress(stream.bytes_read, stream.total_bytes, n_documents)
-    if not n_documents and (report is None or not report.n_problems):
-        raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
-
-
-def streamed(
-    stream: DocumentStream,
-    on_progress: Progress | None,
-    faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
-) -> Iterator[ScoredDocument]:
-    """Yield the documents of a stream; `faults_of` returns the rows of a batch that are rejected, with the reasons."""
-    for batch, _ in batches(stream, on_progress, lambda batch: ({}, faults_of(batch))):
-        for row in range(len(batch)):
-            yield batch.document(row)
+from events._document_batches import streamed
+from events._options import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)

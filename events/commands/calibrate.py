@@ -99,7 +99,7 @@ def run_calibrate(
     """
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables
-    from events.commands._reading import streamed
+    from events._document_batches import streamed
     from events.runs._record import checksums, quarantine_lines, run_record
 
     options, started = options or CalibrateOptions(), time.time()

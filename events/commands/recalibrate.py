@@ -170,7 +170,8 @@ def run_recalibrate(
     from corefsample.formats.scored._stream import SUFFIXES
     from corefsample.formats.scored._writing import quarantine_file, write_documents
     from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
-    from events.commands._reading import gold_documents, streamed
+    from events._document_batches import streamed
+    from events.commands._reading import gold_documents
     from events.runs._record import checksums, free_outputs, run_record
 
     started = time.time()

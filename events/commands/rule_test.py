@@ -20,10 +20,9 @@ from events import _shared_options as shared
 from events._options import declared
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
-from events.commands.doctor import summary_of_reports
 
 if TYPE_CHECKING:
-    from events.commands._file_check import FileReport
+    from events.counting._examples import ExampleResult
 
 
 @declared
@@ -56,36 +55,34 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
     ParameterError
         If a file is not a rule.
     """
-    from events.commands._file_check import check_file, is_rule_or_lexicon
+    from events.inspection._reports import summary_of_reports
+    from events.inspection._rule_files import check_file, is_rule_or_lexicon
 
     options = options or RuleTestOptions()
     for name in files:
         if not is_rule_or_lexicon(name):
             raise ParameterError(f"must be YAML files or names of shipped rules, got {name!r}", parameter="files")
-    reports = [check_file(name, options.lexicon, options.scheme) for name in files]
-    values = [{**report.to_json(), "examples": _examples(report)} for report in reports]
-    shown = [block for report in reports for block in (Pairs(report.title, report.lines()), *_shown(report))]
-    return dataclasses.replace(summary_of_reports(reports), values=values, shown=shown)
+    checks = [check_file(name, options.lexicon, options.scheme) for name in files]
+    values = [{**report.to_json(), "examples": [_values(each) for each in examples]} for report, examples in checks]
+    shown = [block for report, examples in checks for block in (Pairs(report.title, report.pairs), *_shown(examples))]
+    return dataclasses.replace(summary_of_reports([report for report, _ in checks]), values=values, shown=shown)
 
 
-def _examples(report: FileReport) -> list[dict[str, Any]]:
-    return [
-        {
-            "example": each.number,
-            "text": each.text,
-            "scheme": each.example.scheme,
-            "preset": each.preset,
-            "found": list(each.events),
-            "expected": list(each.expected),
-            "fault": None if each.fault is None else str(each.fault),
-        }
-        for each in report.examples
-    ]
+def _values(result: ExampleResult) -> dict[str, Any]:
+    return {
+        "example": result.number,
+        "text": result.text,
+        "scheme": result.example.scheme,
+        "preset": result.preset,
+        "found": result.events,
+        "expected": result.expected,
+        "fault": result.fault,
+    }
 
 
-def _shown(report: FileReport) -> Iterator[str | Pairs]:
+def _shown(examples: Sequence[ExampleResult]) -> Iterator[str | Pairs]:
     """Yield the events that each preset finds in each example."""
-    for number, results in groupby(sorted(report.examples, key=lambda each: each.number), lambda each: each.number):
+    for number, results in groupby(sorted(examples, key=lambda each: each.number), lambda each: each.number):
         rows, text = [], ""
         for each in results:
             text = f"examples[{number}], {each.example.scheme}: {each.text}"

@@ -96,7 +96,14 @@ LEVELS: list[list[str]] = [
     ["corefsample.posterior"],
     ["corefsample.plots", "corefsample.spacy_bridge"],
     ["corefsample"],
-    ["events._yaml_file", "events._options", "events._summary", "corefsample.files._csv_cells", "events._selection"],
+    [
+        "events._yaml_file",
+        "events._options",
+        "events._summary",
+        "events._document_batches",
+        "corefsample.files._csv_cells",
+        "events._selection",
+    ],
     ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],
@@ -108,6 +115,7 @@ LEVELS: list[list[str]] = [
     ["events"],
     ["events.runs"],
     ["events.runs.counting", "events.runs.scoring"],
+    ["events.inspection"],
     ["events.commands"],
 ]
 LEVEL_OF = {package: level for level, packages in enumerate(LEVELS) for package in packages}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import Calls
+from events.commands._rule_hits import RuleHits
 from references import events as er
 from references import parses as pr
 from run_cases import CountOptions, count_events
 
 from corefsample.formats import DocumentStream
 from events import EventCounter, load_rules
-from events.commands._rule_hits import RuleHits
 from events.commands.doctor import DoctorOptions, run_doctor
 from events.commands.explain import ExplainOptions, run_explain
 

@@ -1,45 +1,26 @@
-"""Check of rule and lexicon files for `corefsample doctor`."""
+"""Reports on files of rules, outcomes and lexicons."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.errors import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events._summary import listed
 from events._yaml_file import file_bytes, read_yaml
-from events.commands._reading import CheckReport
 from events.counting._definitions import Definitions, check_classes
 from events.counting._examples import ExampleResult, example_results
+from events.inspection._reports import Report
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.rules._format import RuleFile
 from events.rules._rules import Rule, is_outcome_file, is_shipped_rule, load_presets, rule_file
 
 _LISTED = 5  # number of names that are listed
 _YAML = (".yaml", ".yml")
-
-
-@dataclass(slots=True, kw_only=True)
-class FileReport(CheckReport):
-    """Report on a rule or lexicon file: pairs of name and value, problems, and results of a rule's examples."""
-
-    pairs: list[tuple[str, str]] = field(default_factory=list)
-    examples: list[ExampleResult] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        problems = [str(problem) for problem in self.problems]
-        return {"title": self.title, **dict(self.pairs), "n_problems": self.n_problems, "problems": problems}
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Pairs of name and value, to print."""
-        return self.pairs
 
 
 def is_rule_or_lexicon(name: str) -> bool:
@@ -47,7 +28,7 @@ def is_rule_or_lexicon(name: str) -> bool:
     return name.endswith(_YAML) or ((is_shipped_rule(name) or name in SHIPPED_LEXICONS) and not os.path.exists(name))
 
 
-def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport:
+def check_file(name: str, lexicon: str | None, scheme: str | None) -> tuple[Report, list[ExampleResult]]:
     """Check a rule or a lexicon; a file with entries, or one that extends a lexicon, is a lexicon.
 
     Parameters
@@ -60,76 +41,81 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> FileReport
     scheme
         Dependency scheme in which every preset must be able to match. By default no scheme is required, and the schemes
         in which each preset matches are reported.
+
+    Returns
+    -------
+    Report
+        What the file has, and its faults.
+    list of ExampleResult
+        Results of the examples of a rule.
     """
-    report = FileReport(title=name)
+    report, examples = Report(name), list[ExampleResult]()
     try:
         file = read_yaml(name, file_bytes(name)) if name.endswith(_YAML) else None
-        if name in SHIPPED_LEXICONS or _is_lexicon(file):
-            report.pairs = _lexicon_pairs(lexicon_content(name), _codes(file))
+        is_lexicon = isinstance(file, dict) and ("entries" in file or file.get("extends") in SHIPPED_LEXICONS)
+        if name in SHIPPED_LEXICONS or is_lexicon:
+            # Codes of the file itself come first, those of lexicons that it extends last.
+            codes = {entry["code"] for entry in file.get("entries", ())} if isinstance(file, dict) else set()
+            report.pairs = _lexicon_pairs(lexicon_content(name), codes)
         elif is_outcome_file(file):
-            _check_outcomes(report, name, lexicon)
+            report.pairs = _outcome_pairs(name, lexicon)
         else:
-            _check_rule(report, name, None if lexicon is None else load_lexicon(lexicon), scheme)
+            examples = _check_rule(report, name, None if lexicon is None else load_lexicon(lexicon), scheme)
     except InputError as error:
-        report.problems.append(error)
-    report.n_problems = len(report.problems)
-    return report
+        report.add(error)
+    report.values = dict(report.pairs)
+    return report, examples
 
 
-def _is_lexicon(file: Any) -> bool:
-    return isinstance(file, dict) and ("entries" in file or file.get("extends") in SHIPPED_LEXICONS)
-
-
-def _check_outcomes(report: FileReport, name: str, lexicon: str | None) -> None:
-    """Report the rules and outcomes of a file of outcomes; an invalid rule or outcome is a problem of the report."""
+def _outcome_pairs(name: str, lexicon: str | None) -> list[tuple[str, str]]:
+    """Describe the rules and outcomes of a file of outcomes; raise InputError if one is invalid."""
     try:
         definitions = Definitions.named([name], None, lexicon)
     except ParameterError as error:
         raise error.as_input_error(name) from None
-    report.pairs = [
+    return [
         ("rules", ", ".join(f"{rule.name} ({rule.source})" for rule in definitions.whole_rules)),
         ("lexicon", definitions.lexicon.source),
         *((f"outcome {each.title or each.name}", str(each)) for each in definitions.outcomes),
     ]
 
 
-def _check_rule(report: FileReport, name: str, lexicon: Lexicon | None, scheme: str | None) -> None:
+def _check_rule(report: Report, name: str, lexicon: Lexicon | None, scheme: str | None) -> list[ExampleResult]:
     """Report the triggers and roles of a rule, and for each preset its examples and the schemes in which it matches."""
-    presets, gaps = load_presets(name), path_gaps(name)
-    rule_of_first = presets[0]
-    triggers = dict.fromkeys(trigger for rule in presets for trigger in rule.triggers.split(", "))
+    presets, gaps, examples = load_presets(name), path_gaps(name), list[ExampleResult]()
+    first = presets[0]
+    triggers = {trigger for rule in presets for trigger in rule.triggers.split(", ")}
     upos = sorted({upos for rule in presets for upos in rule.upos})
     report.pairs = [
-        ("rule", rule_of_first.name),
+        ("rule", first.name),
         ("triggers", f"{', '.join(sorted(triggers))} ({', '.join(upos)})"),
-        ("event", " > ".join(rule_of_first.event) or "no role: documents are counted"),
-        *([("language", rule_of_first.language)] if rule_of_first.language else []),
+        ("event", " > ".join(first.event) or "no role: documents are counted"),
+        *([("language", first.language)] if first.language else []),
+        *([] if lexicon is None else [("lexicon", lexicon.source)]),
     ]
     if lexicon is not None:
-        report.pairs.append(("lexicon", lexicon.source))
         try:
-            check_classes(rule_of_first, lexicon)
+            check_classes(first, lexicon)
         except InputError as error:
-            report.problems.append(error)
+            report.add(error)
     for rule in presets:
         results = list(example_results(rule, lexicon))
-        report.examples += results
+        examples += results
         fault = next((result.fault for result in results if result.fault is not None), None)
-        outcome = f"examples hold ({len(results):,}{': ' * bool(results)}{_by_scheme(rule)})"
+        counts = Counter(example.scheme for example in rule.examples if rule.preset in example.expect)
+        by_scheme = ", ".join(
+            f"{scheme_name} {counts[scheme_name]:,}" for scheme_name in SCHEMES if counts[scheme_name]
+        )
+        outcome = f"examples hold ({len(results):,}{': ' * bool(results)}{by_scheme})"
         if fault is not None:
             outcome = "an example fails"
             # An example that cannot be read fails in every preset with the same error.
             if str(fault) not in map(str, report.problems):
-                report.problems.append(fault)
+                report.add(fault)
         report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, gaps)}"))
         if scheme is not None:
-            report.problems += _scheme_problems(rule, gaps[rule.preset, scheme], scheme)
-
-
-def _by_scheme(rule: Rule) -> str:
-    """Text with the number of examples of the preset in each scheme."""
-    counts = Counter(example.scheme for example in rule.examples if rule.preset in example.expect)
-    return ", ".join(f"{scheme} {counts[scheme]:,}" for scheme in SCHEMES if counts[scheme])
+            _check_scheme(report, rule, gaps[rule.preset, scheme], scheme)
+    return examples
 
 
 def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
@@ -139,19 +125,15 @@ def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
     return ", ".join(texts) or "no scheme"
 
 
-def _scheme_problems(rule: Rule, lacking: Sequence[str], scheme: str) -> list[CorefsampleError]:
-    """Errors for a preset that cannot match in a scheme, or lacks some paths in it."""
-    location = f"{rule.source}: presets.{rule.preset}"
+def _check_scheme(report: Report, rule: Rule, lacking: Sequence[str], scheme: str) -> None:
+    """Add a problem if a preset cannot match in a scheme, or lacks some paths in it."""
+    location, error = f"{rule.source}: presets.{rule.preset}", ""
     if lacking:
-        return [InputError(f"every path must be given in {scheme}, got none for {', '.join(lacking)}", place=location)]
-    if not rule.serves(scheme):
-        return [InputError(f"every role must have a path in {scheme}, got a role without one", place=location)]
-    return []
-
-
-def _codes(lexicon: Any) -> set[Any]:
-    """Codes of the entries in the YAML file of a lexicon, without those of lexicons that it extends."""
-    return {entry["code"] for entry in lexicon.get("entries", ())} if lexicon else set()
+        error = f"every path must be given in {scheme}, got none for {', '.join(lacking)}"
+    elif not rule.serves(scheme):
+        error = f"every role must have a path in {scheme}, got a role without one"
+    if error:
+        report.add(InputError(error, place=location))
 
 
 def _lexicon_pairs(lexicon: LexiconContent, codes: set[Any]) -> list[tuple[str, str]]:
@@ -182,25 +164,19 @@ def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
         Name of a shipped rule, or path of a YAML file: see `load_rules`, which raises the same errors.
     """
     file, _ = rule_file(rule)
-    return {
-        (preset, scheme): [f"{path} ({use})" for use, path in _used(file, preset) if not _has(file, path, scheme)]
-        for preset in file.presets
-        for scheme in SCHEMES
-    }
-
-
-def _used(file: RuleFile, preset: str) -> dict[tuple[str, str], None]:
-    """Uses and names of the paths of a preset, without repetitions."""
-    preset_content = file.resolved(preset)
-    uses = {("described", path): None for path in preset_content.described or ()}
-    for frame in file.all_frames():
-        if preset_content.frames is not None and frame.name not in preset_content.frames:
-            continue
-        for role, paths in {**(preset_content.roles or {}), **frame.roles}.items():
-            use = f"{role}, frame {frame.name}" if file.frames else role
-            uses |= {(use, path): None for path in paths}
-    return uses
-
-
-def _has(file: RuleFile, path: str, scheme: str) -> bool:
-    return bool(file.paths[path].get(scheme)) if path in file.paths else path in SCHEMES[scheme].paths
+    gaps: dict[tuple[str, str], list[str]] = {}
+    for preset in file.presets:
+        content = file.resolved(preset)
+        uses = {("described", path): None for path in content.described or ()}
+        for frame in file.all_frames():
+            if content.frames is None or frame.name in content.frames:
+                for role, paths in {**(content.roles or {}), **frame.roles}.items():
+                    use = f"{role}, frame {frame.name}" if file.frames else role
+                    uses |= {(use, path): None for path in paths}
+        for scheme in SCHEMES:
+            gaps[preset, scheme] = [
+                f"{path} ({use})"
+                for use, path in uses
+                if not (file.paths[path].get(scheme) if path in file.paths else path in SCHEMES[scheme].paths)
+            ]
+    return gaps

@@ -1,0 +1,1 @@
+"""What files hold: checks of documents, rules and lexicons, and why triggers make events."""

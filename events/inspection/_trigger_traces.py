@@ -1,0 +1,289 @@
+"""Triggers of scored documents with the reasons why they make an event, or do not: of all documents, or of some."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._paths import Inputs
+from corefsample.formats import DocumentStream
+from corefsample.posterior._posterior import CorpusRecalibration
+from events._document_batches import batches
+from events._options import Progress
+from events.counting._acceptance import Acceptance
+from events.counting._definitions import Definitions
+from events.counting._evaluation import RuleFinder
+from events.counting._evidence import DocumentEvidence
+from events.counting._tables import EventKey
+from events.matching._screening import Screen
+from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
+from events.rules._rules import Rule
+
+N_SAMPLES = 1000  # number of samples that `events` draws by default
+DEFAULT_SAMPLE = 20  # number of triggers that are shown
+
+
+def traced(
+    stream: DocumentStream,
+    rules: Sequence[Rule],
+    screen: Screen,
+    on_progress: Progress | None,
+    *,
+    faults_of: Callable[[DocumentBatch], Mapping[int, Fault]] = lambda batch: {},
+    may_be_empty: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[DocumentBatch, dict[int, list[DocumentTrace]]]]:
+    """Yield the valid documents of a stream, batch by batch, with the traces of their triggers by rule.
+
+    If a document has several parses, the likeliest one is traced; the traces are those of its row. A document whose
+    labels fit no dependency scheme is rejected as invalid, and so are the rows that `faults_of` returns.
+    """
+
+    def inspect(batch: DocumentBatch) -> tuple[dict[int, list[DocumentTrace]], dict[int, str | Fault]]:
+        traces: dict[int, list[DocumentTrace]] = {}
+        faults: dict[int, str | Fault] = {}
+        for first in batch.firsts.tolist():
+            row = max(batch.parses(first), key=batch.weight)
+            tokens = batch.tokens(row)
+            assert tokens is not None  # the stream needs them
+            date = None if np.isnat(batch.dates[row]) else batch.dates[row].item()
+            try:
+                document = tokens, batch.spans(row)
+                scheme = screen.scheme_of(batch, row)
+                traces[row] = [trace_document(*document, rule, screen.lexicon, date, scheme) for rule in rules]
+            except InputError as error:
+                faults[row] = error.message
+        return traces, {**faults, **faults_of(batch)}
+
+    return batches(stream, on_progress, inspect, may_be_empty=may_be_empty)
+
+
+@dataclass(frozen=True, slots=True)
+class EventShare:
+    """An event of a document with its probability.
+
+    Attributes
+    ----------
+    actors
+        Actors of the event, such as "IRQ>KWT", or "-" for none; preceded by the name of the event if there are several.
+    probability, mc_se
+        P(event), and its Monte Carlo standard error.
+    reasons, filled
+        Reasons why the event is not true in other samples, and how its roles are filled, as in the table of evidence.
+    """
+
+    actors: str
+    probability: float
+    mc_se: float
+    reasons: str = ""
+    filled: str = ""
+
+    def __str__(self) -> str:
+        reason_text = f"; without it: {self.reasons}" if self.reasons else ""
+        by_default = {"default": " by default", "both": " named and by default"}.get(self.filled, "")
+        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{reason_text})"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedTrigger:
+    """One trigger in its sentence.
+
+    Attributes
+    ----------
+    doc_id, date
+        Identifier of the document, and its date in ISO form; None without a date.
+    words, start
+        Words of the sentence, and token offset of the first of these words in the document.
+    trace
+        Trace of the trigger, with its token offset in the document.
+    events
+        Events of the document with P > 0, the likeliest first, as `corefsample events` counts them; None if the labels
+        fit several schemes that give different events, so that `events` rejects the document.
+    """
+
+    doc_id: str
+    date: str | None
+    words: tuple[str, ...]
+    start: int
+    trace: TriggerTrace
+    events: tuple[EventShare, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name, with those of the trace."""
+        return {
+            "doc_id": self.doc_id,
+            "date": self.date,
+            "sentence": " ".join(self.words),
+            "word": self.words[self.trace.token - self.start],
+            **dataclasses.asdict(self.trace),
+            "document_events": None if self.events is None else [dataclasses.asdict(each) for each in self.events],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Triggers of a corpus with their outcomes.
+
+    Attributes
+    ----------
+    rule, preset, lexicon
+        Names of the rule and of its preset, and the source of the lexicon.
+    n_documents, n_several_parses
+        Number of documents read, and number of those with several parses, of which the likeliest was inspected.
+    n_with_event, n_by_actor, n_by_nobody
+        Number of documents with a trigger that makes an event without coreference; number of those with an event by an
+        actor of the lexicon; and number of those with an event whose optional role no name of the lexicon fills.
+    n_triggers
+        Number of triggers that were selected.
+    outcomes
+        Number of these triggers by outcome.
+    shown
+        Triggers that were drawn at random to be shown, in the order of the corpus.
+    """
+
+    rule: str
+    preset: str
+    lexicon: str
+    n_documents: int
+    n_several_parses: int
+    n_with_event: int
+    n_by_actor: int
+    n_by_nobody: int
+    n_triggers: int
+    outcomes: dict[str, int]
+    shown: tuple[ExplainedTrigger, ...]
+
+
+def explain_triggers(
+    inputs: Inputs,
+    definitions: Definitions,
+    *,
+    scheme: str | None = None,
+    doc_id: str | None = None,
+    trigger: str | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> Explanation:
+    """Trace the triggers of rules in scored documents, and draw some to show with the events of their documents.
+
+    Parameters
+    ----------
+    inputs
+        Paths of files of scored mentions, globs, or "-" for JSON Lines on standard input. Documents must have tokens.
+    definitions
+        Rules, outcomes and lexicon.
+    scheme
+        Dependency scheme of the documents; by default, it is determined from the labels of each document.
+    doc_id, trigger
+        Document and trigger that are explained; by default all.
+    sample
+        Number of triggers to draw; by default 20, and all triggers of a single document.
+    seed
+        Seed of the random draws, in [0, 2**64).
+    on_progress
+        Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
+
+    Raises
+    ------
+    ParameterError
+        If no rule has the trigger, or no document has the doc_id.
+    InputError
+        If a document is invalid.
+    """
+    rules, lexicon = definitions.whole_rules, definitions.lexicon
+    words = {word for rule in rules for frame in rule.frames for word in frame.words}
+    if trigger is not None and trigger.lower() not in words:
+        described = "; ".join(f"{rule.name}, preset {rule.preset} ({rule.triggers})" for rule in rules)
+        raise ParameterError(f"must be a trigger of the rule {described}, got {trigger!r}", parameter="trigger")
+    acceptance, recalibration = Acceptance(needs=(), language=definitions.language), CorpusRecalibration(seed=seed)
+    screen = Screen(definitions.rules, lexicon, scheme)
+    limit = sample or (math.inf if doc_id is not None else DEFAULT_SAMPLE)
+    sampled: list[tuple[int, int, ExplainedTrigger, DocumentBatch]] = []  # heap by minus the random rank
+    outcomes, n = Counter[str](), Counter[str]()
+
+    def faults_of(batch: DocumentBatch) -> Mapping[int, Fault]:
+        nonlocal recalibration
+        recalibration = recalibration.fixed_by(batch.metadata(0))
+        return acceptance.faults(batch, recalibration)
+
+    stream = DocumentStream(inputs, needs=("tokens",), parses=True)
+    for batch, traces in traced(stream, rules, screen, on_progress, faults_of=faults_of):
+        n.update(documents=len(batch.firsts), several=sum(len(batch.parses(row)) > 1 for row in batch.firsts.tolist()))
+        for row, document in traces.items():
+            if doc_id not in (None, batch.doc_ids[row]):
+                continue
+            n["chosen"] += 1
+            is_by_actor = set[bool]()  # of the triggers that make an event
+            for explained in _triggers(batch, row, rules, document):
+                trace = explained.trace
+                if trigger is not None and trigger.lower() not in trace.trigger.split():
+                    continue
+                n["triggers"] += 1
+                outcomes[trace.outcome] += 1
+                if trace.outcome == COUNTED:
+                    is_by_actor.add(trace.is_named)
+                heapq.heappush(sampled, (-_rank(seed, explained), n["triggers"], explained, batch))
+                if len(sampled) > limit:
+                    heapq.heappop(sampled)
+            n.update(by_actor=True in is_by_actor, by_nobody=False in is_by_actor, with_event=bool(is_by_actor))
+    if doc_id is not None and not n["chosen"]:
+        raise ParameterError(f"must be the doc_id of a document, got {doc_id!r}", parameter="doc_id")
+    finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, seed)
+    events: dict[str, tuple[EventShare, ...] | None] = {}
+    for _, _, explained, batch in sampled:
+        if explained.doc_id not in events:
+            first = next(row for row in batch.firsts.tolist() if batch.doc_ids[row] == explained.doc_id)
+            events[explained.doc_id] = _document_events(batch.take(batch.parses(first)), finder, recalibration)
+    ordered = sorted(sampled, key=lambda item: item[1])
+    names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
+    numbers = (n[name] for name in ("documents", "several", "with_event", "by_actor", "by_nobody", "triggers"))
+    shown = tuple(dataclasses.replace(explained, events=events[explained.doc_id]) for _, _, explained, _ in ordered)
+    return Explanation(names, presets, lexicon.source, *numbers, dict(outcomes), shown)
+
+
+def _triggers(
+    batch: DocumentBatch, row: int, rules: Sequence[Rule], traces: Sequence[DocumentTrace]
+) -> Iterator[ExplainedTrigger]:
+    """Yield the triggers of a document by rule; if there are several rules, frames are named RULE.FRAME."""
+    tokens = batch.tokens(row)
+    assert tokens is not None  # the stream needs them
+    bounds = tokens.sentences()
+    date = None if np.isnat(batch.dates[row]) else str(batch.dates[row])
+    for rule, document in zip(rules, traces, strict=True):
+        for trace in document.triggers:
+            start, end = bounds[int(tokens.sent[trace.token])]
+            named = trace if len(rules) == 1 else dataclasses.replace(trace, frame=f"{rule.name}.{trace.frame}")
+            yield ExplainedTrigger(batch.doc_ids[row], date, tuple(tokens.text[start:end]), start, named)
+
+
+def _rank(seed: int, trigger: ExplainedTrigger) -> int:
+    """A pseudorandom number that depends on the seed and the trigger alone."""
+    key = f"{seed}\0{trigger.doc_id}\0{trigger.trace.token}".encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
+
+
+def _document_events(
+    document: DocumentBatch, finder: RuleFinder, recalibration: CorpusRecalibration
+) -> tuple[EventShare, ...] | None:
+    """Events of a document: see `ExplainedTrigger.events`."""
+    matches, faults = finder.match(document)
+    if faults:
+        return None
+    rows = DocumentEvidence.of(document, 0, finder.events(document, 0, matches[0], recalibration), "").rows()
+    has_outcomes = bool(finder.outcomes)
+    names = [f"{e.event}: {EventKey(e.actors).name}" if has_outcomes else EventKey(e.actors).name for e in rows]
+    shares = [
+        EventShare(name, e.probability, e.mc_se, e.reasons, e.filled) for name, e in zip(names, rows, strict=True)
+    ]
+    return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
