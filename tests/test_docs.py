@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from places import PROJECT
 
-from events.commands._file_check import FileReport
 from events.commands.doctor import run_doctor
+from events.inspection._reports import Report
 from events.lexicon._lexicon import load_lexicon
 
 PAGE = PROJECT / "docs" / "rules.md"
@@ -21,11 +21,11 @@ def yaml_blocks(page: Path) -> list[str]:
     return re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
 
 
-def examined(text: str, folder: Path) -> FileReport:
+def examined(text: str, folder: Path) -> Report:
     path = folder / "example.yaml"
     path.write_text(text, encoding="utf-8")
     (report,) = run_doctor([str(path)]).result
-    assert isinstance(report, FileReport)
+    assert isinstance(report, Report)
     return report
 
 

@@ -133,7 +133,9 @@ def check_corpus(
         languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         for row in np.flatnonzero(batch.has_tokens).tolist():
-            words += np.array(known_words(load_scorer(ENGLISH), batch.tokens(row)))
+            tokens = batch.tokens(row)
+            assert tokens is not None
+            words += np.array(known_words(load_scorer(ENGLISH), tokens), np.int64)
             if lexicon is not None:
                 with suppress(InputError):  # the report says how many documents fit no scheme
                     merged.add_document(parses, firsts[row], lexicon, scheme=scheme, n_samples=_SAMPLES)

@@ -36,6 +36,9 @@ class Report:
     problems: list[CorefsampleError] = field(default_factory=list)
     n_problems: int = 0
 
+    def __getitem__(self, name: str) -> Any:
+        return self.to_json()[name]
+
     def add(self, problem: CorefsampleError) -> None:
         """Add a problem."""
         self.n_problems += 1

@@ -32,6 +32,7 @@ from events.rules._rules import Rule
 
 N_SAMPLES = 1000  # number of samples that `events` draws by default
 DEFAULT_SAMPLE = 20  # number of triggers that are shown
+_NUMBERS = ("documents", "several_parses", "with_event", "by_actor", "by_nobody", "triggers")
 
 
 def traced(
@@ -219,7 +220,9 @@ def explain_triggers(
 
     stream = DocumentStream(inputs, needs=("tokens",), parses=True)
     for batch, traces in traced(stream, rules, screen, on_progress, faults_of=faults_of):
-        n.update(documents=len(batch.firsts), several=sum(len(batch.parses(row)) > 1 for row in batch.firsts.tolist()))
+        n.update(
+            documents=len(batch.firsts), several_parses=sum(len(batch.parses(row)) > 1 for row in batch.firsts.tolist())
+        )
         for row, document in traces.items():
             if doc_id not in (None, batch.doc_ids[row]):
                 continue
@@ -247,9 +250,18 @@ def explain_triggers(
             events[explained.doc_id] = _document_events(batch.take(batch.parses(first)), finder, recalibration)
     ordered = sorted(sampled, key=lambda item: item[1])
     names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
-    numbers = (n[name] for name in ("documents", "several", "with_event", "by_actor", "by_nobody", "triggers"))
     shown = tuple(dataclasses.replace(explained, events=events[explained.doc_id]) for _, _, explained, _ in ordered)
-    return Explanation(names, presets, lexicon.source, *numbers, dict(outcomes), shown)
+    return Explanation(
+        rule=names,
+        preset=presets,
+        lexicon=lexicon.source,
+        **{
+            f"n_{name}": n[name]
+            for name in ["documents", "several_parses", "with_event", "by_actor", "by_nobody", "triggers"]
+        },
+        outcomes=dict(outcomes),
+        shown=shown,
+    )
 
 
 def _triggers(

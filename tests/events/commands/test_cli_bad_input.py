@@ -331,7 +331,7 @@ def test_errors_of_the_system_name_the_file(
     def fail(*args: Any, **keywords: Any) -> None:
         raise error
 
-    monkeypatch.setattr("events.commands._document_checks.check_corpus", fail)
+    monkeypatch.setattr("events.inspection._corpora.check_corpus", fail)
     status = 75 if isinstance(error, OSError) and error.errno == errno.ENOSPC else 1
     assert call("doctor", corpus) == (status, "", f"corefsample: {message}\n")
 
