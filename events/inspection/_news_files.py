@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from itertools import compress
 
 import numpy as np
@@ -30,22 +30,24 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
     A file that cannot be read is listed as a problem of the report, unless it is the only file.
     """
     paths, report = corpus_paths(list(files)), Report(", ".join(files))
-    unreadable: list[InputError] = []
+    unreadable: list[CorefsampleError] = []
+    texts = _Texts()
     while paths:
         report = Report(report.title)
         try:
-            _read_news(report, paths, on_progress)
+            texts = _read(report, paths, on_progress)
             break
         except InputError as error:
-            _name_option_of_score(error)
             remaining = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
             if len(remaining) == len(paths) or (not remaining and not unreadable):
+                _name_option_of_score(error)
                 raise
             paths, unreadable = remaining, [*unreadable, error]
-    for problem in report.problems:
-        _name_option_of_score(problem)
     report.problems[:0] = unreadable
     report.n_problems += len(unreadable)
+    for problem in report.problems:
+        _name_option_of_score(problem)
+    _describe(report, texts)
     return report
 
 
@@ -56,40 +58,53 @@ def _name_option_of_score(error: CorefsampleError) -> None:
         error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
 
 
-def _read_news(report: Report, files: Sequence[str], on_progress: Progress | None) -> None:
-    """Fill a report with the number of articles, their dates, and examples of text that is left out or changed."""
-    stream = ArticleStream(list(files), on_rejected=report.reject)
+@dataclass(slots=True)
+class _Texts:
+    """What was found in articles: see the values of the report."""
+
+    tally: TextTally = field(default_factory=TextTally)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    dates: Counter[str] = field(default_factory=Counter)
+    first_ids: dict[str, str] = field(default_factory=dict)
+
+
+def _read(report: Report, files: Sequence[str], on_progress: Progress | None) -> _Texts:
+    """Read articles; collect faults of texts, first examples of text that is left out or changed, and dates."""
+    stream, texts = ArticleStream(list(files), on_rejected=report.reject), _Texts()
     knows = load_scorer(ENGLISH).knows
-    texts, examples = TextTally(), dict[str, list[str]]()
-    dates, first_ids = Counter[str](), dict[str, str]()
     for n_articles, article in enumerate(stream, start=1):
         text = prepared(article, knows, headline=True, paragraphs="blank-line")
-        texts += text.tally
-        dates[str(article.date)] += 1
-        first_ids.setdefault(str(article.date), article.doc_id)
+        texts.tally += text.tally
+        texts.dates[str(article.date)] += 1
+        texts.first_ids.setdefault(str(article.date), article.doc_id)
         pairs = zip(text.parsed, text.written, strict=True)
         changed = [("capitals", parsed) for parsed, written in pairs if parsed != written]
         for kind, piece in [*((note.kind, note.text) for note in text.notes), *changed]:
-            pieces = examples.setdefault(kind, [])
+            pieces = texts.examples.setdefault(kind, [])
             if len(pieces) < _EXAMPLES and piece not in pieces:
                 pieces.append(piece)
         if on_progress is not None and n_articles % _EVERY == 0:
             on_progress(stream.bytes_read, stream.total_bytes, n_articles)
-    n_articles, days = dates.total(), sorted(dates)
-    timeline = Timeline(np.array(days, "datetime64[D]"), np.array([dates[day] for day in days], np.int64))
+    return texts
+
+
+def _describe(report: Report, texts: _Texts) -> None:
+    """Fill a report with its values and its lines."""
+    n_articles, days = texts.dates.total(), sorted(texts.dates)
+    timeline = Timeline(np.array(days, "datetime64[D]"), np.array([texts.dates[day] for day in days], np.int64))
     outliers = timeline.notice(days)
-    far = [first_ids[day] for day in compress(days, timeline.outlying())] if outliers else []
+    far = [texts.first_ids[day] for day in compress(days, timeline.outlying())] if outliers else []
     report.values = {
         "n_articles": n_articles,
-        "texts": asdict(texts),
-        "examples": examples,
-        "dates": dates,
-        "first_ids": first_ids,
+        "texts": asdict(texts.tally),
+        "examples": texts.examples,
+        "dates": texts.dates,
+        "first_ids": texts.first_ids,
     }
     report.pairs = [
         ("articles", f"{n_articles:,} valid, {report.n_problems:,} bad"),
         ("dates", f"{days[0]} to {days[-1]}" if days else "none"),
         *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
-        *((kind, " | ".join(examples[kind])) for kind in (*KINDS, "capitals") if kind in examples),
-        *(("texts", notice) for notice in texts.notices()),
+        *((kind, " | ".join(texts.examples[kind])) for kind in (*KINDS, "capitals") if kind in texts.examples),
+        *(("texts", notice) for notice in texts.tally.notices()),
     ]
