@@ -62,7 +62,7 @@ LEFT_OUT = (
     "corefsample.files",  # paths, bytes, locks, digests
     *(f"events.{name}" for name in ("_options", "_shared_options")),  # of the command line, as the next ones are
     *(f"events.commands.{name}" for name in ("_program", "_parser", "_screen")),
-    "events.runs._record",  # what is said about a run
+    "events.runs._outputs",  # what is said about a run
 )
 PIPELINE = Path(__file__).resolve().parents[2] / "shared" / "models" / "en_gum_ud"
 ARTICLE = "doc_id,date,text\none,1999-05-03,American forces attacked a bridge. They had warned the village.\n"

@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete: made under a temporary name beside it."""
+"""Files and folders of results that appear under their name only when they are complete."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import gzip
 import json
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Self
 
 from corefsample import _checks
 from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._paths import PathLike, is_file
+from corefsample.files._digests import sha256
+from corefsample.files._paths import PathLike, is_file, joined
 from corefsample.files._remote import is_url, remove, require_writable_url, upload
 
 FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))  # of a disk, of a user's share of it
@@ -189,3 +193,136 @@ def write_bytes(path: PathLike, data: bytes, *, overwrite: bool) -> None:
 def write_json(path: PathLike, record: Mapping[str, Any], *, overwrite: bool = True, indent: int | None = 2) -> None:
     """Write a JSON object to a file, as `new_file` does."""
     write_bytes(path, (json.dumps(record, indent=indent) + "\n").encode(), overwrite=overwrite)
+
+
+class OutputFolder:
+    """Collects the files of a command; use as a context manager, and finish with `finish_record`.
+
+    Each kind of folder names its files in `FILES`, and the record of the run in `RECORD`. The record of an earlier run
+    is removed before the other files change, and the new one comes last, so that a folder with a record is complete.
+
+    Parameters
+    ----------
+    path
+        Path or URL of the folder. Its files appear when all are complete; after an error it is unchanged.
+    overwrite
+        True if an earlier folder of the same kind may be replaced; by default it may not. A local folder with other
+        files is never replaced.
+
+    Raises
+    ------
+    ParameterError
+        If the folder is in use.
+    OutputError
+        If the folder cannot be written.
+    """
+
+    FILES: ClassVar[frozenset[str]]
+    RECORD: ClassVar[str]
+    STORES: ClassVar[frozenset[str]] = frozenset()  # folders that stay when a run replaces another
+
+    def __init__(self, path: PathLike, *, overwrite: bool = False) -> None:
+        if not os.fspath(path):
+            raise ParameterError("must name a folder, got ''", parameter="out")
+        self._overwrite = overwrite
+        self._name = os.fspath(path)
+        self._is_remote = is_url(path)
+        self.path = Path(path) if self._is_remote else Path(path).resolve()  # for a link its target: the link stays
+        self._require_free()
+        self._partial: TemporaryDirectory[str] | None = None
+        self._made: list[Path] = []
+
+    def _require_free(self) -> None:
+        if self._is_remote:
+            require_writable_url(self._name)
+            is_used = is_file(joined(self._name, self.RECORD))
+        elif self.path.exists() and not self.path.is_dir():
+            raise ParameterError(f"must be a folder, got the file {self._name}", parameter="out")
+        else:
+            entries = self.path.iterdir() if self.path.exists() else ()
+            names = {entry.name for entry in entries if not entry.name.startswith(PARTIAL_PREFIX)} - self.STORES
+            if names and not (names <= self.FILES and self._is_run(names)):
+                rule = "must be a new or empty folder or an earlier run's"
+                raise ParameterError(f"{rule}, got {self._name}, which has other files", parameter="out")
+            is_used = bool(names)
+        if is_used and not self._overwrite:
+            hint = ParameterHint("overwrite", "replaces it")
+            raise ParameterError(f"must be a new or empty folder, got {self._name}", parameter="out", hint=hint)
+
+    def _is_run(self, names: set[str]) -> bool:
+        """True if the folder contains a run that is complete, or that was killed while its files were moved there.
+
+        The record is moved last, so after such an interruption it is still in the incomplete folder, or only the stores
+        are there.
+        """
+        if self.RECORD not in names and any((self.path / store).is_dir() for store in self.STORES):
+            return True
+        for folder in [self.path] if self.RECORD in names else self.path.glob(f"{PARTIAL_PREFIX}*"):
+            with suppress(OSError, ValueError, TypeError, RecursionError):
+                if "corefsample" in json.loads((folder / self.RECORD).read_bytes()):
+                    return True
+        return False
+
+    def __enter__(self) -> Self:
+        try:
+            if not self._is_remote:
+                self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
+                self.path.mkdir(parents=True, exist_ok=True)
+            # Inside the folder, so that files move within one file system.
+            inside = None if self._is_remote else self.path
+            self._partial = TemporaryDirectory(prefix=PARTIAL_PREFIX, dir=inside, ignore_cleanup_errors=True)
+        except OSError as error:
+            self._clear()
+            raise unwritable(self._name, error) from None
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None:
+                self._put_in_place()
+                self._made = []
+        except OSError as failure:
+            error = failure
+        finally:
+            self._clear()
+        if isinstance(error, OSError):
+            raise error if isinstance(error, OutputError) else unwritable(self._name, error) from None
+
+    def _put_in_place(self) -> None:
+        """Move the files into the folder, or upload them: see the class for the order."""
+        self._require_free()  # once more, as another program may have written to the folder meanwhile
+        complete = {entry.name: entry for entry in self.file(".").iterdir()}
+        names = sorted(complete, key=lambda name: (name == self.RECORD, name))
+        if self._is_remote:
+            for name in (self.RECORD, *sorted(self.FILES - {*names, self.RECORD})):
+                remove_file(joined(self._name, name))
+            for name in names:
+                upload(str(complete[name]), joined(self._name, name))
+            return
+        for name in (self.RECORD, *sorted(self.FILES - {self.RECORD})):
+            (self.path / name).unlink(missing_ok=True)
+        for name in names:
+            os.replace(complete[name], self.path / name)
+        for folder in self.path.glob(f"{PARTIAL_PREFIX}*"):  # of this run and of killed ones
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _clear(self) -> None:
+        """Remove the incomplete folder, and the folders that a failed run made."""
+        if self._partial is not None:
+            self._partial.cleanup()
+        for folder in self._made:
+            with suppress(OSError):
+                folder.rmdir()
+
+    def file(self, name: str) -> Path:
+        """Path under which to write a file of the run, within the context."""
+        assert self._partial is not None
+        return Path(self._partial.name) / name
+
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of each file so far, by its name."""
+        return {entry.name: sha256(entry) for entry in sorted(self.file(".").iterdir())}
+
+    def finish_record(self, record: dict[str, Any]) -> None:
+        """Write the record of the run."""
+        self.file(self.RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

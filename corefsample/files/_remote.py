@@ -6,12 +6,13 @@ Credentials and endpoints are those of fsspec's configuration and of the service
 
 from __future__ import annotations
 
+import errno
 import glob
 import io
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -40,7 +41,7 @@ _SIGNATURE = re.compile(
     r"|api[-_]?key|access[-_]?key)=[^&#]*",
     re.IGNORECASE,
 )
-_complete: dict[str, str] = {}  # URLs with credentials by what is shown of them
+credentials: dict[str, str] = {}  # complete URLs by their form without credentials; other processes need a copy
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
@@ -49,8 +50,7 @@ def is_url(path: str | os.PathLike[str]) -> bool:
 
 
 def _scheme_of(url: str) -> str:
-    match = _SCHEME.match(url)
-    return "" if match is None else match[1].lower()
+    return url.partition("://")[0].lower()
 
 
 def without_credentials(url: str) -> str:
@@ -59,18 +59,8 @@ def without_credentials(url: str) -> str:
         return url
     shown = _SIGNATURE.sub(r"\1=...", _USER.sub("", url))
     if shown != url:
-        _complete[shown] = url
+        credentials[shown] = url
     return shown
-
-
-def credentials() -> dict[str, str]:
-    """Complete URLs by their form without credentials, for another process."""
-    return dict(_complete)
-
-
-def give_credentials(complete: Mapping[str, str]) -> None:
-    """Let this process open the URLs of another one."""
-    _complete.update(complete)
 
 
 # --- services and their errors ---
@@ -82,7 +72,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         import fsspec.core
 
         with _errors(url, InputError):  # no listings are kept, as files change while a program runs
-            system, path = fsspec.core.url_to_fs(_complete.get(url, url), use_listings_cache=False)
+            return fsspec.core.url_to_fs(credentials.get(url, url), use_listings_cache=False)  # type: ignore[no-any-return]
     except ImportError as error:
         missing = f"got no {error.name}" if error.name else f"got: {_one_line(error)}"
         rule = f"a URL needs libraries that are not installed, {missing}"
@@ -90,7 +80,6 @@ def _file_system(url: str) -> tuple[Any, str]:
     except ValueError:
         rule = "scheme of a URL must be s3, gs, https, or another that fsspec knows"
         raise ParameterError(f"{rule}, got {_scheme_of(url)}://", place=url) from None
-    return system, path
 
 
 @contextmanager
@@ -101,34 +90,34 @@ def _errors(url: str, kind: type[CorefsampleError]) -> Iterator[None]:
     except (CorefsampleError, ImportError):
         raise
     except Exception as error:
-        reason, cause = error, error.__cause__
-        if isinstance(error, FileNotFoundError) and type(cause).__module__.startswith("aiohttp"):
+        reason: BaseException = error
+        if isinstance(error, FileNotFoundError) and type(error.__cause__).__module__.startswith("aiohttp"):
             # fsspec reports any failure of a web server as a missing file.
-            reason = cause if isinstance(cause, Exception) and getattr(cause, "status", None) != 404 else error
-        if isinstance(reason, FileNotFoundError) and kind is InputError:
-            raise
+            reason = error if error.__cause__ is None else error.__cause__
+        status = getattr(reason, "status", None)
+        status = status if isinstance(status, int) and status > 0 else None
+        if kind is InputError and (isinstance(reason, FileNotFoundError) or status == 404):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
+        name = type(reason).__name__
         if not isinstance(reason, OSError) and type(reason).__module__.partition(".")[0] not in _LIBRARIES:
             raise
-        is_denied = isinstance(reason, (PermissionError, FileNotFoundError))  # no such bucket
-        is_denied |= getattr(reason, "status", None) in (401, 403) or "Credential" in type(reason).__name__
-        rule = "file must be readable" if kind is InputError else "output must be writable"
-        hint = _CONFIGURATION if is_denied or "Token" in type(reason).__name__ else _NETWORK
-        status = getattr(reason, "status", None)
-        is_refused = isinstance(status, int) and 400 <= status < 500 and status not in _LATER
+        is_denied = isinstance(reason, (PermissionError, FileNotFoundError)) or status in (
+            401,
+            403,
+        )  # or no such bucket
+        hint = _CONFIGURATION if is_denied or "Credential" in name or "Token" in name else _NETWORK
+        is_refused = status is not None and 400 <= status < 500 and status not in _LATER
         obstacle: Obstacle | None = "NoConnection" if hint == _NETWORK and not is_refused else None
-        raise kind(f"{rule}, got: {_text(reason)}", place=url, hint=hint, obstacle=obstacle) from None
-
-
-def _text(error: BaseException) -> str:
-    status = getattr(error, "status", None)
-    if isinstance(status, int) and status > 0:
-        return f"HTTP status {status} {_one_line(getattr(error, 'message', None) or '')}".rstrip()
-    return _one_line(getattr(error, "strerror", None) or error) or type(error).__name__
+        rule = "file must be readable" if kind is InputError else "output must be writable"
+        text = _one_line(getattr(reason, "strerror", None) or reason) or name
+        if status is not None:
+            text = f"HTTP status {status} {_one_line(getattr(reason, 'message', None) or '')}".rstrip()
+        raise kind(f"{rule}, got: {text}", place=url, hint=hint, obstacle=obstacle) from None
 
 
 def _one_line(value: object) -> str:
     text = " ".join(str(value).split())
-    for shown, url in _complete.items():
+    for shown, url in credentials.items():
         text = text.replace(url, shown)
     return text
 

@@ -29,7 +29,7 @@ from events import audit
 from events._options import declared, option
 from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, json_values
 from events.commands._parser import Command
-from events.runs._output_folder import picture_files, save_pictures
+from events.runs._outputs import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -116,7 +116,7 @@ def run_audit_estimate(
     from events.plots import audit_bands
     from events.rule_error._model import reference_model
     from events.rule_error._table import AUDITED
-    from events.runs._record import checksums, run_record
+    from events.runs._outputs import checksums, run_record
 
     options = options or AuditEstimateOptions()
     started = time.time()

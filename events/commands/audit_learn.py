@@ -22,12 +22,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._folders import OutputFolder
+from corefsample.files._atomic import OutputFolder
 from events import _shared_options as shared
 from events._options import declared, option
 from events._summary import Summary, Table, counted, existing_files, json_values
 from events.commands._parser import Command
-from events.runs._output_folder import picture_files, save_pictures
+from events.runs._outputs import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -105,7 +105,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
     from events.audit._reference import ReferenceClass
     from events.pages._audit_sheet import actor_kinds
     from events.rule_error._model import reference_model
-    from events.runs._record import checksums, run_record
+    from events.runs._outputs import checksums, run_record
 
     started, names = time.time(), [os.fspath(path) for path in sheets]
     with LearnedFolder(options.out, overwrite=options.overwrite) as folder:

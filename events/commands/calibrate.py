@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from corefsample import links, plots
 from corefsample.errors import InputError
-from corefsample.files._folders import OutputFolder
+from corefsample.files._atomic import OutputFolder
 from events import _shared_options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
 from events.commands._parser import Command
-from events.runs._output_folder import picture_files, save_pictures
+from events.runs._outputs import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.documents._faults import Rejected
@@ -100,7 +100,7 @@ def run_calibrate(
     from corefsample.formats import DocumentStream
     from corefsample.links._pairs import link_tables
     from events._document_batches import streamed
-    from events.runs._record import checksums, quarantine_lines, run_record
+    from events.runs._outputs import checksums, quarantine_lines, run_record
 
     options, started = options or CalibrateOptions(), time.time()
     rejected: list[Rejected] = []

@@ -78,7 +78,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.counting._definitions import Definitions
     from events.counting._truth import TrueEvents
     from events.pages._report import page_of_run
-    from events.runs._output_folder import RunFolder, save_pictures
+    from events.runs._outputs import RunFolder, save_pictures
     from events.runs.counting._count_options import EventsOptions
     from events.simulation._documents import simulate_documents
 

@@ -116,7 +116,7 @@ class EvaluateResult(CommandResult):
     differences: tuple[ScoreDifference, ...]
 
     def _more(self) -> dict[str, Any]:
-        from events.runs._record import json_rows
+        from events.runs._outputs import json_rows
 
         corpus, drawn = self.scores.corpus, self.posterior
         posterior = drawn and {name: getattr(drawn, name) for name in ("mean", "sd", "lower", "upper", "mc_se")}

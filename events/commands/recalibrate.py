@@ -172,7 +172,7 @@ def run_recalibrate(
     from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
     from events._document_batches import streamed
     from events.commands._reading import gold_documents
-    from events.runs._record import checksums, free_outputs, run_record
+    from events.runs._outputs import checksums, free_outputs, run_record
 
     started = time.time()
     if "-" in path_list(gold) and "-" in path_list(apply):

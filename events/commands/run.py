@@ -67,15 +67,15 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.commands.events import run_events
     from events.commands.score import run_score
     from events.pages._report import page_of_run
-    from events.runs._output_folder import RunFolder
-    from events.runs.counting._parts import Counting
+    from events.runs._outputs import RunFolder
+    from events.runs.counting._parts import LoadedCountOptions
     from events.runs.scoring._score_run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
     # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
-    Counting.of(counting)
+    LoadedCountOptions.of(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
     scoring = ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):

@@ -225,7 +225,7 @@ def run_train(
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
     from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
-    from events.runs._record import checksums, free_outputs, run_record
+    from events.runs._outputs import checksums, free_outputs, run_record
 
     started = time.time()
     path = options.out

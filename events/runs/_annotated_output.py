@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -84,22 +84,44 @@ def write_annotated(
         If a document is invalid and `on_rejected` is None, if the inputs have no document, or if they lack the scores
         that `clustering` needs.
     """
-    documents = _Documents(
-        DocumentInputs(inputs, entity_fields),
-        clustering,
-        seed,
-        on_unwritable,
-        Engine(workers),
-        on_rejected,
-        on_progress,
-    )
+    documents = DocumentInputs(inputs, entity_fields)
+    text, annotated = documents.first_of("news"), documents.first_of(*ANNOTATED)
+    if text is not None:
+        rule = "text must be parsed and scored first"
+        raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
+    if annotated is not None and clustering not in (None, "gold"):
+        rule = f"must be gold for annotated documents, which have no scores ({annotated})"
+        raise ParameterError(f"{rule}, got {clustering!r}", parameter="clustering")
+    skipped: Counter[str] = Counter()
+
+    def with_entities() -> Iterator[AnnotatedDocument]:
+        n_documents = 0
+        read = documents.accepted(on_rejected)
+        for item, labels in Engine(workers).results(partial(_entities, clustering, seed), read):
+            document: Any = item.document
+            try:
+                if isinstance(document, ScoredDocument):
+                    document = _annotated(document, labels)
+                    skipped.update(document.skipped)
+                # The writer checks this again, but here the document can still be set aside.
+                kept_mentions(document, singletons=True, on_unwritable=on_unwritable, left_out=Counter())
+            except ParameterError as error:
+                reject(item.rejected(error), on_rejected)
+                continue
+            n_documents += 1
+            yield document
+            if on_progress is not None:
+                on_progress(documents.bytes_read, documents.total_bytes, n_documents)
+        if not n_documents:
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(documents.paths))
+
     is_conll = output_kind(path) == "conll2012"
     write = write_conll2012 if is_conll else partial(write_corefud, entity_fields=entity_fields)
     try:
-        written = write(documents, path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
+        written = write(with_entities(), path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
     except ParameterError as error:  # the options are valid, so the fault is in a document
-        raise error.as_input_error(", ".join(documents.inputs.paths)) from None
-    return WrittenEntities(written.n_documents, documents.skipped, written.left_out)
+        raise error.as_input_error(", ".join(documents.paths)) from None
+    return WrittenEntities(written.n_documents, skipped + documents.skipped, written.left_out)
 
 
 def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
@@ -117,64 +139,14 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
 
 def clustered(document: ScoredDocument, clustering: str) -> AnnotatedDocument:
     """Annotate a scored document with the entities of one clustering: see `labels_of`."""
-    return _with_entities(document, labels_of(document, clustering, seed=0))
+    return _annotated(document, labels_of(document, clustering, seed=0))
 
 
-def _with_entities(document: ScoredDocument, labels: Ints32) -> AnnotatedDocument:
-    # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
-    return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
-
-
-@dataclass
-class _Documents:
-    """The documents of the inputs with the entities that are to be written; they can be iterated once."""
-
-    inputs: DocumentInputs
-    clustering: str | None
-    seed: int
-    on_unwritable: OnUnwritable
-    engine: Engine
-    on_rejected: QuarantineFile | None
-    on_progress: Progress | None
-    skipped: Counter[str] = field(init=False, default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        text, annotated = self.inputs.first_of("news"), self.inputs.first_of(*ANNOTATED)
-        if text is not None:
-            rule = "text must be parsed and scored first"
-            raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
-        if annotated is not None and self.clustering not in (None, "gold"):
-            rule = f"must be gold for annotated documents, which have no scores ({annotated})"
-            raise ParameterError(f"{rule}, got {self.clustering!r}", parameter="clustering")
-
-    def __iter__(self) -> Iterator[AnnotatedDocument]:
-        n_documents = 0
-        entities = partial(_entities, self.clustering, self.seed)
-        for item, labels in self.engine.results(entities, self.inputs.accepted(self.on_rejected)):
-            try:
-                document = self._annotated(item, labels)
-            except ParameterError as error:
-                reject(item.rejected(error), self.on_rejected)
-                continue
-            n_documents += 1
-            yield document
-            if self.on_progress is not None:
-                self.on_progress(self.inputs.bytes_read, self.inputs.total_bytes, n_documents)
-        self.skipped.update(self.inputs.skipped)
-        if not n_documents:
-            raise InputError("a corpus must have at least one document, got none", place=", ".join(self.inputs.paths))
-
-    def _annotated(self, item: ReadDocument, labels: Ints32 | None) -> AnnotatedDocument:
-        document: Any = item.document
-        if isinstance(document, ScoredDocument):
-            document = _with_gold(document) if labels is None else _with_entities(document, labels)
-            self.skipped.update(document.skipped)
-        # The writer checks this again, but here the document can still be set aside.
-        kept_mentions(document, singletons=True, on_unwritable=self.on_unwritable, left_out=Counter())
-        return document  # type: ignore[no-any-return]
-
-
-def _with_gold(document: ScoredDocument) -> AnnotatedDocument:
+def _annotated(document: ScoredDocument, labels: Ints32 | None) -> AnnotatedDocument:
+    """Annotate a scored document with the entities of labels, or with its gold entities if `labels` is None."""
+    if labels is not None:
+        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
+        return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
     if document.gold is None:
         hint = ParameterHint("clustering", "can be map or sample")
         raise ParameterError("gold is required to write gold entities", hint=hint)

@@ -186,7 +186,7 @@ class RepeatedTexts:
         self._first: dict[bytes, str] = {}
         self.rows: list[tuple[str, datetime.date | None, str]] = []
 
-    def taken(self, article: Article) -> Article | None:
+    def keep_or_drop(self, article: Article) -> Article | None:
         """Return the article, with metadata on copies for "group"; None if it is a copy that is left out."""
         words = re.findall(r"\w+", article.text.casefold())
         first_id = article.doc_id
@@ -300,7 +300,7 @@ class DocumentInputs(FileSeries):
                     continue
                 is_new = doc_ids.add(document.doc_id)
                 if is_new and self.repeated is not None and self.kind_of[path] == "news":
-                    article = self.repeated.taken(cast("Article", document))
+                    article = self.repeated.keep_or_drop(cast("Article", document))
                     if article is None:
                         continue
                     document = article

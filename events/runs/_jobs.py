@@ -77,10 +77,10 @@ class Job(Generic[P]):
                 if not stored.folder.is_dir():
                     rule = "folder must be the same for all workers"
                     raise InputError(f"{rule}, got no result of {part}", place=str(self.store.path))
+                yield part, stored
                 self.n_bytes += part.n_bytes
                 self.n_documents += stored.record["documents"]
                 self.report()
-                yield part, stored
 
     def _in_store(self, part: P) -> StoredPart | None:
         return self.store.find(part.key, stops=self.stops)

@@ -39,11 +39,10 @@ from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
 from events.runs._engines import Engine
 from events.runs._jobs import Job
-from events.runs._output_folder import RunFolder
-from events.runs._record import quarantine_lines, require_documents, run_record
+from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult
-from events.runs.counting._parts import Counting, CountPart, file_parts
+from events.runs.counting._parts import CountPart, LoadedCountOptions, file_parts
 from events.runs.counting._tables import draw_counts, write_counts, written_rows
 
 QUARANTINE = "quarantine.jsonl"
@@ -77,7 +76,7 @@ def missing_parts(inputs: Inputs, folder: PathLike, options: CountOptions | None
 class CountRun:
     """A run: what is counted, the input files, the parts into which they are divided, and the store of these parts."""
 
-    counting: Counting
+    counting: LoadedCountOptions
     sources: Sequence[Source]
     count_parts: Sequence[CountPart]
     store: PartStore
@@ -105,7 +104,7 @@ class CountRun:
 @contextmanager
 def opened_run(inputs: Inputs, out: str, options: CountOptions, *, overwrite: bool) -> Iterator[CountRun]:
     """Check all options and inputs of a run, and open the store of its parts."""
-    counting = Counting.of(CountOptions(**options.subset(*fields_of(CountOptions))))
+    counting = LoadedCountOptions.of(CountOptions(**options.subset(*fields_of(CountOptions))))
     if options.rule_error != NO_RULE_ERROR:
         read_reference(options.rule_error, options.reference)  # raises before the work begins
     paths = input_paths(inputs, suffixes=SUFFIXES)

@@ -17,7 +17,7 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, ParameterError
 from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary
-from corefsample.files._remote import credentials, give_credentials
+from corefsample.files._remote import credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
@@ -43,7 +43,7 @@ _BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per 
 
 
 @dataclass(frozen=True)
-class Counting:
+class LoadedCountOptions:
     """What is counted and how, with checksums of the definitions.
 
     Attributes
@@ -58,7 +58,7 @@ class Counting:
     contents: str
 
     @classmethod
-    def of(cls, options: CountOptions) -> Counting:
+    def of(cls, options: CountOptions) -> LoadedCountOptions:
         """Load and check the rules, the lexicon and the recalibration that the options name.
 
         Raises
@@ -123,13 +123,13 @@ class CountPart:
         URLs with credentials, for other processes, by the URLs without credentials.
     """
 
-    counting: Counting
+    counting: LoadedCountOptions
     source: Source
     store: PartStore
     groups: tuple[int, int] | None = None
     share: float = 1.0
     excluded: tuple[int, ...] = ()
-    urls: Mapping[str, str] = field(default_factory=credentials, repr=False, hash=False)
+    urls: Mapping[str, str] = field(default_factory=credentials.copy, repr=False, hash=False)
 
     def __str__(self) -> str:
         groups = "" if self.groups is None else f", row groups {self.groups[0]} to {self.groups[1] - 1}"
@@ -163,7 +163,7 @@ class CountPart:
         OSError
             If the result cannot be written.
         """
-        give_credentials(self.urls)
+        credentials.update(self.urls)
         options = self.counting.options
         self.source.require_unchanged()
         with self.store.adding(self.key) as stored:
@@ -223,7 +223,7 @@ class CountPart:
         return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *numbers})))
 
 
-def file_parts(counting: Counting, source: Source, store: PartStore) -> Iterator[CountPart]:
+def file_parts(counting: LoadedCountOptions, source: Source, store: PartStore) -> Iterator[CountPart]:
     """Divide a file into parts: JSON Lines are one part; Parquet is divided at row groups by the option `part_size`."""
     if not source.path.endswith(".parquet"):
         yield CountPart(counting, source, store)

@@ -25,7 +25,7 @@ from events.counting._rows import SortedRows, TableRows, in_groups
 from events.plots import actor_comparison, event_bands
 from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
-from events.runs._output_folder import save_pictures
+from events.runs._outputs import save_pictures
 
 File = Callable[[str], Path]
 

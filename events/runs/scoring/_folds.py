@@ -22,7 +22,7 @@ from corefsample.scorers.protocol import MentionDocument
 from events._options import Progress
 from events._selection import Selection
 from events.runs._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
-from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, run_record
+from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record
 from events.runs.scoring._pipelines import load_recalibration
 from events.runs.scoring._score_options import ScoreOptions
 from events.runs.scoring._score_run import ScoreResult

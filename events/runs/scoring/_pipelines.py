@@ -1,14 +1,20 @@
-"""Loading of spaCy pipelines that parse text, and of recalibrations of scores."""
+"""spaCy pipelines: how they are loaded, and parse articles and words; and the recalibration of a model's scores."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corefsample.documents._tokens import Tokens
+import numpy as np
+
+from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._contents import one_line
 from corefsample.files._digests import sha256
@@ -24,7 +30,6 @@ from corefsample.syntax._schemes import SchemeChoice
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
 # Components whose output the antecedent model does not read.
 _UNUSED = ("ner", "textcat", "textcat_multilabel", "entity_linker", "spancat", "corefsample")
@@ -98,18 +103,6 @@ def _folder_digest(folder: Path | None) -> str | None:
     return total.hexdigest()
 
 
-def doc_of_words(tokens: Tokens, pipeline: Language, *, in_sentences: bool = True) -> Doc:
-    """Make an unparsed Doc of words, by default with their sentences."""
-    from spacy.tokens import Doc
-
-    n_tokens = len(tokens)
-    spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)]
-    starts: list[bool | int | None] | None = None
-    if in_sentences:
-        starts = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(n_tokens)]
-    return Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts)
-
-
 def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:
     """Make a sampler of a pipeline's parses, or raise ParameterError if they cannot be sampled."""
     try:
@@ -119,6 +112,94 @@ def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler
     except ParameterError as error:
         parameter = "parse_temperature" if error.parameter == "temperature" else "pipeline"
         raise ParameterError(error.message, parameter=parameter, hint=error.hint) from None
+
+
+@contextmanager
+def parsing(noun: str) -> Iterator[None]:
+    """Convert errors of a pipeline that parses text or words, as `noun` says, to ParameterError."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except ValueError as error:
+        raise ParameterError(f"{noun} must be parsable by the pipeline, got: {one_line(error)}") from None
+
+
+def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
+    """Parse the words of a document that has no parse, in its sentences.
+
+    Parameters
+    ----------
+    tokens
+        Words and sentences of the document, with other columns, which are kept if the pipeline does not set them.
+    pipeline
+        spaCy pipeline that parses the words: see `load_pipeline`.
+
+    Raises
+    ------
+    ParameterError
+        If the pipeline cannot parse the words.
+    """
+    from spacy.tokens import Doc
+
+    spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * len(tokens))]
+    starts: list[Any] = [t == 0 or bool(tokens.sent[t] != tokens.sent[t - 1]) for t in range(len(tokens))]
+    with parsing("words"):
+        doc = Doc(pipeline.vocab, words=list(tokens.text), spaces=spaces, sent_starts=starts)
+        parsed = tokens_of_doc(pipeline(doc))
+    if len(parsed) != len(tokens):
+        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} words of whitespace")
+    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
+
+
+def joined(paragraphs: Sequence[Tokens]) -> Tokens:
+    """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
+    columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
+    extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
+    heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
+    n_tokens = n_sentences = 0
+    for paragraph in paragraphs:
+        if not len(paragraph):
+            continue
+        for name, column in columns.items():
+            column += getattr(paragraph, name)
+        for name, values in extra.items():
+            values += paragraph.extra[name]
+        extra["space_after"][-1] = True
+        heads.append(np.where(paragraph.head < 0, -1, paragraph.head + n_tokens))
+        sents.append(paragraph.sent + n_sentences)
+        n_tokens += len(paragraph)
+        n_sentences += int(paragraph.sent[-1]) + 1
+    return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
+
+
+def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
+    """Parse an article, and sample parses of it.
+
+    Paragraphs are parsed and sampled independently: sample s of the article consists of sample s of each paragraph. All
+    samples have the sentences of the pipeline's usual parse.
+
+    Parameters
+    ----------
+    texts, doc_id
+        Paragraphs of the article, and its identifier.
+    sampler
+        Sampler of the pipeline's parses: see `parse_sampler`.
+    n_parses
+        Number of samples, at least 1.
+
+    Returns
+    -------
+    list of (int, Tokens)
+        Distinct parses with their numbers of samples: first the pipeline's usual parse, whose number may be 0, then the
+        sampled parses in the order in which they were first drawn.
+    """
+    names = [f"{p} {doc_id}" for p in range(len(texts))]
+    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
+    distinct = Counter({tuple(usual for usual, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
+    distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
+    tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
+    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
 
 
 def load_recalibration(

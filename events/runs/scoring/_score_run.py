@@ -45,7 +45,7 @@ from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
 from events.runs._jobs import Job
-from events.runs._record import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
+from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._score_options import ScoreOptions, ScoringOptions
 from events.runs.scoring._workers import Scored, Scorer, ScoringTask, add_tally, score_task, with_absolute_paths

@@ -5,23 +5,18 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import FIELDS, ScoredDocument
-from corefsample.documents._tokens import STRING_COLUMNS, Tokens, span_head
+from corefsample.documents._tokens import span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._contents import one_line
 from corefsample.languages._language import code_of, require_same
-from corefsample.parses._sampling import ParseSampler, parse_temperature
+from corefsample.parses._sampling import parse_temperature
 from corefsample.scorers import score_documents
 from corefsample.scorers._loading import load_scorers, scorer_record
 from corefsample.scorers._names import other_scorer
@@ -34,17 +29,20 @@ from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
 from events.runs.scoring._pipelines import (
-    doc_of_words,
+    joined,
     load_pipeline,
     load_recalibration,
     parse_sampler,
+    parsed_words,
+    parsing,
     pipeline_record,
+    sampled_parses,
     scheme_of_pipeline,
 )
 from events.runs.scoring._score_options import PREPARING, ScoringOptions
 
 if TYPE_CHECKING:
-    from spacy.language import Language
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,92 +227,7 @@ class Scorer:
         return documents, text.tally
 
 
-# --- parses of one article, or of one document that has words only -------------------------------------
-
 _RESERVED = (*FIELDS, "title", LEFT_OUT, SCHEME_FIELD)
-
-
-@contextmanager
-def parsing(noun: str) -> Iterator[None]:
-    """Convert errors of a pipeline that parses text or words, as `noun` says, to ParameterError."""
-    try:
-        yield
-    except ParameterError:
-        raise
-    except ValueError as error:
-        raise ParameterError(f"{noun} must be parsable by the pipeline, got: {one_line(error)}") from None
-
-
-def parsed_words(tokens: Tokens, pipeline: Language) -> Tokens:
-    """Parse the words of a document that has no parse, in its sentences.
-
-    Parameters
-    ----------
-    tokens
-        Words and sentences of the document, with other columns, which are kept if the pipeline does not set them.
-    pipeline
-        spaCy pipeline that parses the words: see `load_pipeline`.
-
-    Raises
-    ------
-    ParameterError
-        If the pipeline cannot parse the words.
-    """
-    with parsing("words"):
-        parsed = tokens_of_doc(pipeline(doc_of_words(tokens, pipeline)))
-    if len(parsed) != len(tokens):
-        raise ParameterError(f"words must not be whitespace, got {len(tokens) - len(parsed)} words of whitespace")
-    return dataclasses.replace(parsed, text=tokens.text, extra={**tokens.extra, **parsed.extra})
-
-
-def joined(paragraphs: Sequence[Tokens]) -> Tokens:
-    """Join the tokens of paragraphs; sentences are numbered throughout, and a space follows each paragraph."""
-    columns: dict[str, list[str]] = {name: [] for name in STRING_COLUMNS}
-    extra: dict[str, list[Any]] = {"xpos": [], "feats": [], "space_after": []}
-    heads, sents = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)]
-    n_tokens = n_sentences = 0
-    for paragraph in paragraphs:
-        if not len(paragraph):
-            continue
-        for name, column in columns.items():
-            column += getattr(paragraph, name)
-        for name, values in extra.items():
-            values += paragraph.extra[name]
-        extra["space_after"][-1] = True
-        heads.append(np.where(paragraph.head < 0, -1, paragraph.head + n_tokens))
-        sents.append(paragraph.sent + n_sentences)
-        n_tokens += len(paragraph)
-        n_sentences += int(paragraph.sent[-1]) + 1
-    return Tokens(**columns, head=np.concatenate(heads), sent=np.concatenate(sents), extra=extra)
-
-
-def sampled_parses(texts: Sequence[str], doc_id: str, sampler: ParseSampler, n_parses: int) -> list[tuple[int, Tokens]]:
-    """Parse an article, and sample parses of it.
-
-    Paragraphs are parsed and sampled independently: sample s of the article consists of sample s of each paragraph. All
-    samples have the sentences of the pipeline's usual parse.
-
-    Parameters
-    ----------
-    texts, doc_id
-        Paragraphs of the article, and its identifier.
-    sampler
-        Sampler of the pipeline's parses: see `parse_sampler`.
-    n_parses
-        Number of samples, at least 1.
-
-    Returns
-    -------
-    list of (int, Tokens)
-        Distinct parses with their numbers of samples: first the pipeline's usual parse, whose number may be 0, then the
-        sampled parses in the order in which they were first drawn.
-    """
-    names = [f"{p} {doc_id}" for p in range(len(texts))]
-    drawn = sampler.parsed_texts(texts, n_parses, doc_ids=names)
-    distinct = Counter({tuple(usual for usual, _ in drawn): 0})  # equal parses of a paragraph are the same Doc
-    distinct.update(zip(*(samples for _, samples in drawn), strict=True) if drawn else [()] * n_parses)
-    tokens = {doc: tokens_of_doc(doc) for docs in distinct for doc in docs}
-    return [(count, joined([tokens[doc] for doc in docs])) for docs, count in distinct.items()]
 
 
 def article_metadata(article: Article) -> Mapping[str, Any]:

@@ -19,9 +19,8 @@ from remote_files import memory, stored_in, web_server
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
 from corefsample._extras import install_hint
 from corefsample.errors import CorefsampleError
-from corefsample.files._atomic import new_file, remove_file
+from corefsample.files._atomic import OutputFolder, new_file, remove_file
 from corefsample.files._digests import sha256
-from corefsample.files._folders import OutputFolder
 from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
 from corefsample.files._reading import ReadProgress, open_bytes
 from corefsample.files._remote import _BLOCKS, is_url

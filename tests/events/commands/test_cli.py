@@ -18,7 +18,7 @@ from places import EN_GUM_UD, PROJECT
 from references import events as er
 
 import events.counting._evaluation
-import events.runs._output_folder
+import events.runs._outputs
 import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import read_documents
@@ -283,7 +283,7 @@ def test_a_picture_that_fails_half_way_is_left_out_with_a_warning(
             raise ValueError("beyond\nthe axis")
         path.touch()
 
-    monkeypatch.setattr("events.runs._output_folder.save_figure", broken)
+    monkeypatch.setattr("events.runs._outputs.save_figure", broken)
     path = er.write_lines(tmp_path / "corpus.jsonl", er.corpus())
     out = tmp_path / "run"
     assert call("events", path, "--out", out, "--samples", 10)[0] == 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from events.commands.doctor import run_doctor
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
-from events.runs._record import scoring_of
+from events.runs._outputs import scoring_of
 
 
 @pytest.mark.parametrize(

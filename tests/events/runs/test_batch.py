@@ -27,7 +27,7 @@ from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
 import events.counting._counter
-import events.runs._output_folder
+import events.runs._outputs
 import events.runs.counting._parts
 import events.runs.counting._tables
 from corefsample import InputError, OutputError, read_documents
@@ -41,9 +41,9 @@ from events.counting._evidence import EvidenceRow, evidence_schema
 from events.counting._rows import rows_batch
 from events.counting._tables import Columns
 from events.rule_error._counts import RunTables
-from events.runs._output_folder import RunFolder
+from events.runs._outputs import RunFolder
 from events.runs.counting._count_options import EventsResult
-from events.runs.counting._parts import Counting
+from events.runs.counting._parts import LoadedCountOptions
 from events.runs.counting._tables import write_counts, written_rows
 
 FILES = {
@@ -181,16 +181,16 @@ def test_a_run_depends_on_the_rules_that_its_rule_extends(corpus: Path, tmp_path
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["rule"]["extends"] == [str(base), "attack_target", "attack"]
     options = CountOptions(rule=str(own))
-    before = Counting.of(options).contents
-    assert Counting.of(options).contents == before
+    before = LoadedCountOptions.of(options).contents
+    assert LoadedCountOptions.of(options).contents == before
     base.write_text(base.read_text() + "add: {frames: {verb: {lemma: [raid]}}}\n")
-    assert Counting.of(options).contents != before
+    assert LoadedCountOptions.of(options).contents != before
 
 
 def test_a_run_depends_on_every_recalibration_that_its_scores_may_have_had() -> None:
     files = [hashlib.sha256(Path(recalibration_file(name)).read_bytes()).hexdigest() for name in SHIPPED]
     for options, expected in ((CountOptions(), files), (CountOptions(uncertainty="none"), [])):
-        assert Counting.of(options).settings()["content of the recalibration"] == expected
+        assert LoadedCountOptions.of(options).settings()["content of the recalibration"] == expected
 
 
 def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def _full(*args: Any, **keywords: Any) -> None:
         "pathlib.Path.write_bytes",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
-        "events.runs._output_folder.save_figure",
+        "events.runs._outputs.save_figure",
         "pathlib.Path.write_text",
         "pathlib.Path.mkdir",
         "os.replace",

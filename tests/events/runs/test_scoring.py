@@ -48,10 +48,10 @@ from corefsample.syntax._words import WordTable
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
-from events.runs.scoring._pipelines import load_pipeline, load_recalibration
+from events.runs.scoring._pipelines import joined, load_pipeline, load_recalibration, parsed_words
 from events.runs.scoring._score_options import ScoringOptions
 from events.runs.scoring._score_run import ScoreResult
-from events.runs.scoring._workers import Scorer, ScoringTask, article_metadata, joined, parsed_words, score_task
+from events.runs.scoring._workers import Scorer, ScoringTask, article_metadata, score_task
 
 Score = Callable[..., ScoreResult]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"

@@ -1,4 +1,4 @@
-"""The record of a run: its arguments and inputs, versions, and the time."""
+"""What a run writes beside its tables: folder, pictures, record of arguments and inputs, documents set aside."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from importlib import metadata
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import corefsample
 from corefsample._lazy import pd
+from corefsample._log import logger
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
-from corefsample.files._atomic import require_free
+from corefsample.files._atomic import OutputFolder, require_free
+from corefsample.plots import save_figure
 from events.runs._store import Source
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
 RECORD_SUFFIX = ".scoring.json"  # of the record beside a file of scored documents
+_KINDS = ("png", "svg")  # of pictures
 _VERSIONS = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
@@ -121,3 +128,56 @@ def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
     for name in (path, path + record_suffix):
         require_free(name, overwrite=overwrite)
     return path + record_suffix
+
+
+def picture_files(*names: str) -> list[str]:
+    """Files of pictures with these names."""
+    return [f"{name}.{kind}" for name in names for kind in _KINDS]
+
+
+def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file: Callable[[str], Path]) -> None:
+    """Draw pictures and save each as PNG and SVG; log a warning for each picture that cannot be drawn.
+
+    For example, axes cannot show dates in the first or the last year of the calendar.
+
+    Parameters
+    ----------
+    pictures
+        Functions that draw the pictures, by the names of the files without their endings.
+    file
+        Function that returns the path of a file of the run by its name.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be written.
+    """
+    for name, draw in pictures.items():
+        paths = [file(each) for each in picture_files(name)]
+        try:
+            figure = draw()
+            for path in paths:
+                save_figure(figure, path)
+        except OSError:
+            raise
+        except Exception as error:
+            for path in paths:
+                path.unlink(missing_ok=True)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            logger("jobs").warning("the picture %s could not be drawn, all tables are complete: %s", name, reason)
+
+
+class RunFolder(OutputFolder):
+    """Collects the files of an events run: see `OutputFolder`."""
+
+    RECORD: ClassVar[str] = "run.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *(f"{name}.csv" for name in ("counts", "totals", "evidence", "near_half", "events", "comparisons")),
+            *(f"{name}.parquet" for name in ("counts", "evidence", "count_samples", "documents", "all_documents")),
+            *picture_files("bands", "comparison"),
+            "report.html",  # written by another command, and outdated when the run is repeated
+            *("quarantine.jsonl", RECORD),
+        ]
+    )
+    STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
