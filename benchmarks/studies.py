@@ -39,7 +39,7 @@ from calibration_studies import (
 )
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
-from parse_study import missing, parse_tables
+from parse_calibration import missing, parse_tables
 from tagger_studies import STUDIES as TAGGER_STUDIES
 from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output

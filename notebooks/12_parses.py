@@ -87,5 +87,5 @@ if nlp is not None:
 # ## What the shares say
 #
 # The attachment of "with" and "on" is where the parser hesitates; subject and object are nearly certain. Whether such
-# shares are right is a question for a treebank: the study benchmarks/parse_study.py measures them, and fits the
+# shares are right is a question for a treebank: the study benchmarks/parse_calibration.py measures them, and fits the
 # temperature at which they are (docs/parses.md).

@@ -198,7 +198,7 @@ class ParseSampler:
         return [completed[arcs] for arcs in order]
 
 
-# Of the best Brier score on GUM's dev part, by `corefsample calibrate-parses --words 300`: see docs/parses.md.
+# Of the best Brier score on GUM's dev part, by `benchmarks/parse_calibration.py --words 300`: see docs/parses.md.
 PARSE_TEMPERATURES = {"en_gum_ud": 1.62, "en_core_web_sm": 1.54}
 OTHERS = 1.58  # the mean of both: no measurement
 
@@ -208,7 +208,6 @@ def parse_temperature(nlp: Language) -> float:
 
     The temperatures of en_gum_ud and en_core_web_sm were fitted to treebanks; they also apply to packages whose name
     has a word added to one of these. Other pipelines have the mean of both, which was not measured for them.
-    `fit_temperature` fits the temperature of any pipeline to a treebank.
 
     Parameters
     ----------
