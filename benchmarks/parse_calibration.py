@@ -48,7 +48,9 @@ LEAST = 0.01  # smaller shares of samples are left out: most are of properties t
 MOST_ARCS = 7
 COLUMNS = ["pipeline", "temperature", "property", "n_pairs", "mean_q", "share_true", "error", "largest_gap"]
 
-Pairs = tuple[Floats, Ints, int]  # share of the samples with a property, 1 if the treebank has it, number in the treebank
+Pairs = tuple[
+    Floats, Ints, int
+]  # share of the samples with a property, 1 if the treebank has it, number in the treebank
 
 
 # --- properties of parses ----------------------------------------------------------------------------------
