@@ -37,8 +37,8 @@ from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
 from corefsample.syntax._views import ParseView
 from events import load_rules
-from events.runs.scoring._pipelines import doc_of_words
 from events.rules._rules import Rule
+from events.runs.scoring._pipelines import doc_of_words
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
