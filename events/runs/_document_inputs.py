@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint
+from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
 from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
@@ -32,9 +32,13 @@ Kind = Literal["scored", "corefud", "conll2012", "news"]
 Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # position in the file, and document
 
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
-_TABLES = (".jsonl", ".jsonl.gz", ".parquet")  # scored mentions or news
-_ANNOTATED_SUFFIXES = (".conllu", ".conll", "_conll", ".conllu.gz", ".conll.gz", "_conll.gz")
-_NEWS = (".csv", ".csv.gz", ".xlsx", ".txt", ".txt.gz", ".xml", ".xml.gz", ".tgz", ".tar.gz", ".tar")
+_KINDS: dict[str, Kind | None] = {  # by the ending of a name; tables have scored mentions or news
+    **dict.fromkeys((".jsonl", ".jsonl.gz", ".parquet")),
+    **dict.fromkeys((".conllu", ".conllu.gz"), "corefud"),
+    **dict.fromkeys((".conll", "_conll", ".conll.gz", "_conll.gz"), "conll2012"),
+    **dict.fromkeys((".csv", ".csv.gz", ".xlsx", ".txt", ".txt.gz", ".xml", ".xml.gz"), "news"),
+    **dict.fromkeys((".tgz", ".tar.gz", ".tar"), "news"),
+}
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')
 _TEXT_KEY = re.compile(rb'"text"\s*:\s*"')
@@ -42,10 +46,8 @@ _TEXT_KEY = re.compile(rb'"text"\s*:\s*"')
 
 def annotated_kind(path: str) -> Kind | None:
     """Annotated format of a file by its name, or None."""
-    name = path.removesuffix(".gz")
-    if name.endswith(".conllu"):
-        return "corefud"
-    return "conll2012" if name.endswith((".conll", "_conll")) else None
+    kind = _KINDS.get(suffix_of(path, _KINDS) or "")
+    return kind if kind in ANNOTATED else None
 
 
 def output_kind(path: PathLike) -> Kind:
@@ -56,9 +58,8 @@ def output_kind(path: PathLike) -> Kind:
     ParameterError
         If the name has no known ending.
     """
-    name = os.fspath(path)
-    require_suffix(name, (*_TABLES, *_ANNOTATED_SUFFIXES), ParameterError)
-    return annotated_kind(name) or "scored"
+    suffixes = [suffix for suffix, kind in _KINDS.items() if kind != "news"]
+    return _KINDS[require_suffix(os.fspath(path), suffixes, ParameterError)] or "scored"
 
 
 def named_kind(path: str, *, prefer_news: bool) -> Kind:
@@ -76,14 +77,10 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
     InputError
         If the name has no known ending.
     """
-    kind = annotated_kind(path)
-    if kind is not None:
-        return kind
-    if os.path.isdir(path) or path.endswith(_NEWS):
+    if os.path.isdir(path):
         return "news"
-    if path != "-":
-        suffixes = (*_TABLES, *_ANNOTATED_SUFFIXES, *_NEWS)
-        require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
+    if path != "-" and (kind := _KINDS[require_suffix(path, [*_KINDS], InputError, hint=suffix_hint(path))]):
+        return kind
     has_mentions = None if path == "-" else _has_mentions(path)
     if has_mentions is None:
         return "news" if prefer_news else "scored"
