@@ -53,10 +53,7 @@ def _numbers(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDA
 
 def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
     """Distinct pairs of mentions as int64 (n_pairs, 2), the later one first, ascending; raises ParameterError."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of different lengths
-        raise ParameterError(f"must be pairs of mentions, got {shown(values)}", parameter=name) from None
+    array = regular_array(name, values)
     if array.size and array.shape[1:] != (2,):
         raise ParameterError(f"must be (n_pairs, 2), got the shape {array.shape}", parameter=name)
     rows = integers(name, array.ravel()).reshape(-1, 2) if array.size else np.zeros((0, 2), np.int64)

@@ -25,16 +25,14 @@ _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores i
 
 def probabilities(indptr: Ints, scores: Floats) -> tuple[Floats, Floats]:
     """Probabilities of the candidates and of NEW from finite scores; indptr must be writable, as the kernels expect."""
-    n_mentions = indptr.shape[0] - 1
+    shifts = np.zeros(indptr.shape[0] - 1)
     # NumPy's exp is vectorised, unlike the compiler's. The exponential of a very low score is exactly 0.
     with np.errstate(under="ignore"):
-        if scores.max(initial=0.0) <= _LARGEST_SCORE:  # no shift is needed, NEW has the weight 1
-            probs, new_probs = np.exp(scores), np.ones(n_mentions)
-        else:
-            probs, new_probs = np.empty_like(scores), np.empty(n_mentions)
-            _kernels.shifted_scores(indptr, scores, probs, new_probs)
-            np.exp(probs, out=probs)
-            np.exp(new_probs, out=new_probs)
+        if scores.max(initial=0.0) > _LARGEST_SCORE:  # exp would overflow: the largest score of a mention becomes 0
+            mentions = np.repeat(np.arange(shifts.shape[0]), np.diff(indptr))
+            np.maximum.at(shifts, mentions, scores)
+            scores = scores - shifts[mentions]
+        probs, new_probs = np.exp(scores), np.exp(-shifts)
     _kernels.normalise(indptr, probs, new_probs)
     return probs, new_probs
 
@@ -421,20 +419,6 @@ class Pruned(Result):
     distribution: AntecedentDistribution
     dropped_mass: Floats
     n_dropped: int
-
-    def __repr__(self) -> str:
-        most = self.dropped_mass.max(initial=0.0)
-        return f"Pruned({self.distribution!r}, n_dropped={self.n_dropped}, largest_dropped_mass={most:.2g})"
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per mention: mention, n_candidates (after pruning), dropped_mass."""
-        return pd.DataFrame(
-            {
-                "mention": np.arange(self.distribution.n_mentions),
-                "n_candidates": np.diff(self.distribution.indptr),
-                "dropped_mass": self.dropped_mass,
-            }
-        )
 
 
 def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats) -> dict[int, str]:

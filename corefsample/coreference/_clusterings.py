@@ -50,12 +50,7 @@ class ClusteringSamples(ByValue, Result):
         )
 
     def _repr_html_(self) -> str:
-        n_entities = self.n_entities()
-        spread = f"{n_entities.mean():.1f} ({n_entities.min():,} to {n_entities.max():,})"
-        cells = {"document": escape(self.doc_id), "samples": f"{self.n_samples:,}", "mentions": f"{self.n_mentions:,}"}
-        cells |= {"entities": spread, "seed": str(self.seed)}
-        heads, values = (f"<th>{'</th><th>'.join(cells)}</th>", f"<td>{'</td><td>'.join(cells.values())}</td>")
-        return f"<table><tr>{heads}</tr><tr>{values}</tr></table>"
+        return f"<pre>{escape(repr(self))}</pre>"  # the table has a row for each mention of each sample
 
     @property
     def n_samples(self) -> int:

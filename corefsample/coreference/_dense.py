@@ -95,10 +95,7 @@ def split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Flo
 
 
 def _matrix(name: str, values: npt.ArrayLike) -> Floats:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ParameterError("must be numbers in (n, n), got lists of different lengths", parameter=name) from None
+    array = _checks.regular_array(name, values)
     if array.size == 0:
         return np.zeros((0, 0))
     if array.ndim != 2 or array.dtype.kind not in "iuf":

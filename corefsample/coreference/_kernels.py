@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from corefsample._arrays import Floats, Ints, Ints8, Ints32, Words, Words32
-from corefsample._jit import kernel, kernel_in_place, kernel_without_nan
+from corefsample._jit import kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix
 
 U0 = np.uint64(0)
@@ -100,19 +100,6 @@ def check_antecedents(
 
 
 # --- probabilities -----------------------------------------------------------------------------------------
-
-
-@kernel_without_nan
-def shifted_scores(indptr: Ints, scores: Floats, shifted: Floats, shifts: Floats) -> None:
-    """Subtract from the scores of each mention their maximum with NEW's 0, so that exp cannot overflow."""
-    for i in range(indptr.shape[0] - 1):
-        largest = 0.0
-        for c in range(indptr[i], indptr[i + 1]):
-            if scores[c] > largest:  # in this form, and without NaN, the compiler vectorises it
-                largest = scores[c]
-        shifts[i] = -largest
-        for c in range(indptr[i], indptr[i + 1]):
-            shifted[c] = scores[c] - largest
 
 
 @kernel_in_place

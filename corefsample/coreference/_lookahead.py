@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 
 import numpy as np
@@ -56,29 +56,21 @@ class ConflictClasses:
         for rivals, number in numbers.items():
             for mention in rivals:
                 self._barred[number] |= 1 << self._classes[mention]
-        self._barred_by: dict[int, int] = {}
-        self._closures: dict[int, int] = {}
+        self.barred_by, self.closure = cache(self._barred_by), cache(self._closure)
         self.masks = [0 if number < 0 else self.closure(1 << number) for number in self._classes]
 
-    def barred_by(self, mask: int) -> int:
+    def _barred_by(self, mask: int) -> int:
         """Classes, as bits, that some class of a mask cannot link to."""
-        barred = self._barred_by.get(mask)
-        if barred is None:
-            barred = 0
-            for number, barred_mask in enumerate(self._barred):
-                if mask >> number & 1:
-                    barred |= barred_mask
-            self._barred_by[mask] = barred
+        barred = 0
+        for number, barred_mask in enumerate(self._barred):
+            if mask >> number & 1:
+                barred |= barred_mask
         return barred
 
-    def closure(self, mask: int) -> int:
+    def _closure(self, mask: int) -> int:
         """The mask plus every class that bars only classes which the mask bars: equivalent entities become equal."""
-        closed = self._closures.get(mask)
-        if closed is None:
-            barred = self.barred_by(mask)
-            closed = sum(1 << number for number, barred_mask in enumerate(self._barred) if not barred_mask & ~barred)
-            self._closures[mask] = closed
-        return closed
+        barred = self.barred_by(mask)
+        return sum(1 << number for number, barred_mask in enumerate(self._barred) if not barred_mask & ~barred)
 
     @cached_property
     def allowed(self) -> Bools:
@@ -147,17 +139,8 @@ class Lookahead:
     @classmethod
     def of_independent_draws(cls, rows: Rows, n_candidates: int) -> Self:
         """Independent draws, which do not look ahead."""
-        none: Ints = np.zeros(0, np.int64)
-        return cls(
-            rows,
-            ~np.ones(n_candidates, np.bool_),
-            np.ones(n_candidates, np.bool_),
-            np.zeros(len(rows.starts) - 1, np.bool_),
-            none,
-            none,
-            none,
-            none,
-        )
+        none, every = np.zeros(0, np.int64), np.ones(n_candidates, np.bool_)
+        return cls(rows, ~every, every, np.zeros(len(rows.starts) - 1, np.bool_), none, none, none, none)
 
     @classmethod
     def of_links(cls, rows: Rows, classes: ConflictClasses, tracked: Bools, most_transitions: int) -> Self | None:

@@ -7,14 +7,9 @@ the verb where it denies another noun ("arrested the cook, not the waiter").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import Self
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
-import numpy as np
-
-from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax._schemes import Scheme
@@ -44,36 +39,26 @@ _COMPLEMENTS = frozenset({"obj", "dobj", "xcomp", "ccomp"})
 _NOMINAL = frozenset({"DET", "NOUN", "PROPN", "ADJ", "NUM", "PRON", "ADP"})
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dependents:
-    """Dependents of each token of a parse in text order, and those of -1: the roots."""
+def dependents_of(heads: Iterable[int], n_tokens: int) -> list[list[int]]:
+    """Dependents of each token in text order, and those of -1, the roots, as the last list.
 
-    _tokens: list[int]
-    _bounds: list[int]
-
-    @classmethod
-    def of(cls, heads: Ints32, n_tokens: int | None = None) -> Self:
-        """Dependents by their heads.
-
-        Parameters
-        ----------
-        heads
-            int32 (n,): the head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
-        n_tokens
-            Number of tokens. By default, the number of dependents.
-        """
-        counts = np.bincount(heads + 1, minlength=(len(heads) if n_tokens is None else n_tokens) + 1)
-        return cls(np.argsort(heads, kind="stable").tolist(), [0, *counts.cumsum().tolist()])
-
-    def __getitem__(self, token: int) -> list[int]:
-        return self._tokens[self._bounds[token + 1] : self._bounds[token + 2]]
+    Parameters
+    ----------
+    heads
+        Head of each dependent, -1 for a root. Dependents are tokens, or mentions of tokens.
+    n_tokens
+        Number of tokens.
+    """
+    dependents: list[list[int]] = [[] for _ in range(n_tokens + 1)]
+    for dependent, head in enumerate(heads):
+        dependents[head].append(dependent)
+    return dependents
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ParseView:
     """A document's parse with its labels as one scheme reads them, and dependents by token.
 
-    Attributes
+    Parameters
     ----------
     tokens
         Words of the document and their parse.
@@ -81,39 +66,29 @@ class ParseView:
         Dependency scheme by which the labels are read.
     language
         Language of the words. By default, English.
+
+    Attributes
+    ----------
     text, lemma, upos, heads, labels
         Text, lemma, part of speech, head (-1 for a root) and label of each token, the label as the scheme reads it.
+    dependents
+        Dependents of each token; those of -1 are the roots.
     """
 
-    tokens: Tokens
-    scheme: Scheme
-    language: Language | None = None
-    text: Sequence[str] = field(init=False)
-    lemma: Sequence[str] = field(init=False)
-    upos: Sequence[str] = field(init=False)
-    heads: list[int] = field(init=False)
-    labels: list[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        tokens, language = self.tokens, self.language or load_language(ENGLISH)
-        names = {label: self.scheme.reads(label) or label for label in set(tokens.dep)}
-        heads: list[int] = tokens.head.tolist()
+    def __init__(self, tokens: Tokens, scheme: Scheme, language: Language | None = None) -> None:
+        self.tokens, self.scheme, self.language = tokens, scheme, language or load_language(ENGLISH)
+        self.text, self.lemma, self.upos = tokens.text, tokens.lemma, tokens.upos
+        self.heads: list[int] = tokens.head.tolist()
+        self.dependents = dependents_of(self.heads, len(tokens))
+        names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
         labels = list(map(names.__getitem__, tokens.dep))
-        labels = _relabelled(tokens.text, tokens.upos, heads, labels, lambda token: self.dependents[token], language)
-        columns = {"text": tokens.text, "lemma": tokens.lemma, "upos": tokens.upos, "heads": heads, "labels": labels}
-        for name, column in columns.items():
-            object.__setattr__(self, name, column)
+        self.labels = _relabelled(self.text, self.upos, self.heads, labels, self.dependents, self.language)
 
     def features(self, token: int) -> frozenset[str]:
         """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
         extra = self.tokens.extra
         feats, xpos = (str(extra[name][token] or "") if name in extra else "" for name in ("feats", "xpos"))
         return _features(feats if "=" in feats else _PENN.get(xpos, ""))
-
-    @cached_property
-    def dependents(self) -> Dependents:
-        """Dependents of each token."""
-        return Dependents.of(self.tokens.head)
 
     def is_passive(self, token: int) -> bool:
         """Whether a verb is passive, or a past participle used like one ("attacked by rebels, ...").
@@ -124,7 +99,7 @@ class ParseView:
         as a past participle if it does not end in -ing, and is in such a clause or differs from its lemma. One
         conjoined to another verb is passive if that verb is.
         """
-        is_english = self.language is None or self.language.resources == ENGLISH
+        is_english = self.language.resources == ENGLISH
         while True:
             below = {self.labels[d] for d in self.dependents[token]}
             if below & _PASSIVE_MARKERS:
@@ -156,7 +131,7 @@ def _relabelled(
     upos: Sequence[str],
     heads: Sequence[int],
     labels: list[str],
-    dependents: Callable[[int], Collection[int]],
+    dependents: Sequence[Sequence[int]],
     language: Language,
 ) -> list[str]:
     """Labels of a parse, with `NEIGHBOUR` for neighbouring clauses and `CONTRAST` for a "not" of another noun."""
@@ -175,7 +150,7 @@ def _is_neighbour(
     text: Sequence[str],
     heads: Sequence[int],
     labels: Sequence[str],
-    dependents: Callable[[int], Collection[int]],
+    dependents: Sequence[Sequence[int]],
 ) -> bool:
     """Whether a clause is coordinated with the next one, whose verb its parser took for its governor.
 
@@ -184,16 +159,16 @@ def _is_neighbour(
     head = heads[token]
     if head < token:
         return False
-    between = [k for k in dependents(head) if token < k < head]
+    between = [k for k in dependents[head] if token < k < head]
     if any(text[k] in _SEPARATORS for k in between):
         return True
     if any(text[k] in _QUOTES for k in range(token, head)):
         return False
-    below = dependents(token)
+    below = dependents[token]
     return (
         any(labels[k] in _SUBJECTS for k in below)
         and not any(labels[k] == "mark" for k in below)
-        and any(labels[k] in _COMPLEMENTS for k in dependents(head) if k > head)
+        and any(labels[k] in _COMPLEMENTS for k in dependents[head] if k > head)
         and any(labels[k] in _SUBJECTS for k in between)
     )
 

@@ -20,7 +20,7 @@ from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax._paths import follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, SchemeChoice
-from corefsample.syntax._views import Dependents, ParseView
+from corefsample.syntax._views import ParseView, dependents_of
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
@@ -203,7 +203,7 @@ class ParseReading:
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
         self.index = LemmaIndex.of(self.view, words)
-        self.by_head = Dependents.of(mentions[:, 2], len(tokens))  # mentions by the token that is their head
+        self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
@@ -534,7 +534,7 @@ def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon
 
 
 def described_words(
-    view: ParseView, by_head: Dependents, paths: tuple[str, ...], codes: Mapping[int, str]
+    view: ParseView, by_head: Sequence[Sequence[int]], paths: tuple[str, ...], codes: Mapping[int, str]
 ) -> dict[tuple[int, str], int]:
     """First token that describes each (mention, code), at the end of a description path from the mention's head."""
     words: dict[tuple[int, str], int] = {}
