@@ -103,7 +103,7 @@ def main() -> None:
     if folder is None:
         for source, trained_on in TRAINED_ON.items():
             options = ["--held-out-share", "0", "--epochs", "3", "--mentions", trained_on, "--windows"]
-            name = SHIPPED_SCORERS["es"][1][source]
+            name = SHIPPED_SCORERS["es"][source]
             print(shlex.join(["corefsample", "train", ANCORA.name, *options, "--out", name]))
             run("train", str(ANCORA.resolve()), *options, "--out", str(DATA / name), "--overwrite")
             (DATA / f"{name}.training.json").unlink()  # the model contains what matters of it

@@ -18,7 +18,7 @@ from command_line import Calls
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 
 import corefsample as cs
-from corefsample.syntax._schemes import SchemeChoice
+from corefsample.syntax._schemes import schemes_of
 
 README, DOCS = PROJECT / "README.md", PROJECT / "docs"
 PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" / "en_gum_ud"
@@ -175,7 +175,7 @@ def test_the_commands_of_the_readme_lead_from_articles_to_a_page(
     assert record["pipeline"]["pipeline"].startswith(folder.name)
     documents = list(cs.read_documents("run-scored.parquet"))
     assert len(documents) == len(ARTICLES)
-    assert all(scheme in SchemeChoice().names(document.tokens.dep) for document in documents)
+    assert all(scheme in schemes_of(document.tokens.dep) for document in documents)
     counts = pd.read_csv("run/counts.csv").set_index(["actor", "period"])["mean"]
     evidence = pd.read_csv("run/evidence.csv").set_index("doc_id")["probability"]
     assert set(evidence.index) == {"certain", "pronoun", "other"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -357,15 +356,13 @@ class AntecedentDistribution(ByValue, Result):
         >>> AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]]).with_antecedent(2, 1).probs
         array([0.5, 1. ])
         """
-        if not _is_whole(mention) or not 0 <= mention < self.n_mentions:
-            rule = f"must be from 0 to below {self.n_mentions}"
-            raise ParameterError(f"{rule}, got {_checks.shown(mention)}", parameter="mention")
+        _checks.at_most("mention", _checks.whole("mention", mention, 0), self.n_mentions - 1)
         start, end = self.indptr[mention : mention + 2].tolist()
         if antecedent is None:
             probability = self.new_probs[mention]
-        elif not _is_whole(antecedent) or not 0 <= antecedent < mention:
+        elif _checks.whole("antecedent", antecedent, 0) >= mention:
             rule = f"must be None (NEW) or a mention before {mention}"
-            raise ParameterError(f"{rule}, got {_checks.shown(antecedent)}", parameter="antecedent")
+            raise ParameterError(f"{rule}, got {antecedent}", parameter="antecedent")
         else:
             probability = self.probs[start:end][self.antecedents[start:end] == antecedent].sum()
         if probability == 0.0:
@@ -396,10 +393,6 @@ class AntecedentDistribution(ByValue, Result):
                 "probability": np.insert(self.probs, before_new, self.new_probs),
             }
         )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,33 +1,22 @@
-"""Scorers by name or path, whatever their kind."""
+"""Scorers by name or path."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, cast
 
 from corefsample import _checks
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
-from corefsample.scorers._names import DEFAULT, SHIPPED, TRAINED, data_file
-from corefsample.scorers.log_linear import _model, _training
-from corefsample.scorers.log_linear.features import _templates
+from corefsample.scorers._names import DEFAULT, SHIPPED, data_file
+from corefsample.scorers.log_linear import _training
+from corefsample.scorers.log_linear._model import AntecedentModel, load_model
+from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.scorers.protocol import MENTION_SOURCES, AntecedentScorer, MentionDocument, MentionSource
-
-
-class Kind(NamedTuple):
-    """How scorers of one kind are read from a file, trained, and trained again; and their templates of features."""
-
-    load: Callable[[str], AntecedentScorer]
-    train: Callable[..., AntecedentScorer]
-    retrain: Callable[..., AntecedentScorer]
-    templates: Callable[[Mapping[str, Sequence[str]]], Any]
-
-
-KINDS = {"log_linear": Kind(_model.load_model, _training.train, _training.retrain, _templates.TemplateSet.of)}
 
 
 def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:
@@ -35,8 +24,7 @@ def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse")
     text = DEFAULT if name is None else os.fspath(name)
     if text not in SHIPPED:
         return text
-    kind, files = SHIPPED[text]
-    return data_file(files[mentions], kind)
+    return data_file(SHIPPED[text][mentions])
 
 
 def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
@@ -61,14 +49,10 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
     """
     text = DEFAULT if name is None else _checks.path("name", name)
     file = scorer_file(text, mentions)
-    if text in SHIPPED:
-        return _of_package(SHIPPED[text][0], file)
-    return KINDS[TRAINED].load(file)
+    return _of_package(file) if text in SHIPPED else load_model(file)
 
 
-@cache
-def _of_package(kind: str, file: str) -> AntecedentScorer:
-    return KINDS[kind].load(file)
+_of_package = cache(load_model)
 
 
 def load_scorers(name: PathLike | None = None) -> dict[MentionSource, AntecedentScorer]:
@@ -87,17 +71,17 @@ def scorer_record(name: PathLike | None = None) -> dict[str, str]:
 
 
 def train_scorer(documents: Sequence[MentionDocument], **options: Any) -> AntecedentScorer:
-    """Train a scorer with the options of its kind; see `train` of its folder."""
-    return KINDS[TRAINED].train(documents, **options)
+    """Train a scorer: see `corefsample.scorers.log_linear._training.train`."""
+    return _training.train(documents, **options)
 
 
 def feature_templates(lists: Mapping[str, Sequence[str]]) -> Any:
     """Templates of features by the names of their lists, for `train_scorer`; raise ParameterError if one is wrong."""
-    return KINDS[TRAINED].templates(lists)
+    return TemplateSet.of(lists)
 
 
 def retrain(
     scorer: AntecedentScorer, documents: Sequence[MentionDocument], language: Language, scheme: str | None
 ) -> AntecedentScorer:
-    """Train a scorer of the same kind and options on other documents."""
-    return KINDS[scorer.kind].retrain(scorer, documents, language=language, scheme=scheme)
+    """Train a scorer with the same options on other documents."""
+    return _training.retrain(cast("AntecedentModel", scorer), documents, language=language, scheme=scheme)

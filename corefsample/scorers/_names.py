@@ -7,18 +7,17 @@ from importlib import resources
 from corefsample.errors import ParameterHint
 from corefsample.scorers.protocol import MentionSource
 
-# By the code of the language: the folder of the kind of scorer, and its files by the mentions that they score.
-SHIPPED: dict[str, tuple[str, dict[MentionSource, str]]] = {
-    "en": ("log_linear", {"parse": "english.npz", "annotated": "english.npz"}),
-    "es": ("log_linear", {"parse": "spanish.npz", "annotated": "spanish-annotated.npz"}),
+# Files of the shipped scorers by the code of their language and the mentions that they score.
+SHIPPED: dict[str, dict[MentionSource, str]] = {
+    "en": {"parse": "english.npz", "annotated": "english.npz"},
+    "es": {"parse": "spanish.npz", "annotated": "spanish-annotated.npz"},
 }
 DEFAULT = "en"
-TRAINED = "log_linear"  # the kind of files that are given by their paths, and that `corefsample train` makes
 
 
-def data_file(name: str, kind: str = TRAINED) -> str:
-    """Path of a file that comes with a kind of scorer: a model or the recalibration of its scores."""
-    return str(resources.files(f"corefsample.scorers.{kind}").joinpath("data", name))
+def data_file(name: str) -> str:
+    """Path of a file that comes with the scorers: a model or the recalibration of its scores."""
+    return str(resources.files("corefsample.scorers.log_linear").joinpath("data", name))
 
 
 def other_scorer(language: str | None) -> ParameterHint:

@@ -21,7 +21,7 @@ from corefsample.errors import ParameterError
 from corefsample.scorers._names import other_scorer
 from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
-from corefsample.syntax._schemes import SchemeChoice
+from corefsample.syntax._schemes import declared_scheme, scheme_metadata, universal_scheme
 
 SEEN_FIELD = "in_training_data"  # of the metadata of documents that the scorer was trained on
 FEW_KNOWN = 0.6  # share of words: about 0.85 in English of any genre, 0.3 in Spanish
@@ -141,9 +141,7 @@ def score_documents(
         seen = document_checksum(document.tokens) in scorer.seen
         if tally is not None:
             tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
-        metadata = scored_metadata(
-            scorer, {**document.metadata, **SchemeChoice(own_scheme).metadata(tokens.dep)}, seen=seen
-        )
+        metadata = scored_metadata(scorer, {**document.metadata, **scheme_metadata(own_scheme, tokens.dep)}, seen=seen)
         if isinstance(document, ScoredDocument):
             yield dataclasses.replace(
                 document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
@@ -159,8 +157,8 @@ def document_scheme(document: MentionDocument) -> str | None:
     if document.tokens is None:
         return None
     labels = document.tokens.dep
-    declared = SchemeChoice.declared(document.metadata, labels).name
-    return declared or (SchemeChoice.universal(labels).name if isinstance(document, AnnotatedDocument) else None)
+    declared = declared_scheme(document.metadata, labels)
+    return declared or (universal_scheme(labels) if isinstance(document, AnnotatedDocument) else None)
 
 
 def score_parses(

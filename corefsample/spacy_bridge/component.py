@@ -275,9 +275,9 @@ class CorefComponent(Pipe):
     @cached_property
     def _scheme(self) -> str | None:
         """The scheme of the settings, or else of all labels of the pipeline's parser."""
-        from corefsample.syntax._schemes import SchemeChoice
+        from corefsample.syntax._schemes import pipeline_scheme
 
-        return self.settings.scheme or (None if self._nlp is None else SchemeChoice.of_pipeline(self._nlp).name)
+        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
 
     def _count(self, tokens: cs.Tokens) -> None:
         """Warn once, after some words, if the model knows few of them."""

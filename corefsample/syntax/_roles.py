@@ -14,7 +14,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.syntax import _kernels
 from corefsample.syntax._codes import Label, Role, Upos
-from corefsample.syntax._schemes import SCHEMES, SchemeChoice
+from corefsample.syntax._schemes import SCHEMES, schemes_of
 
 _SHARED = {
     Role.SUBJECT: "nsubj",
@@ -128,7 +128,7 @@ class NeutralParse:
         ParameterError
             If the labels fit no scheme, or several schemes that read them differently.
         """
-        names = SchemeChoice(scheme).names(() if tokens.is_unparsed else tokens.dep)
+        names = schemes_of(() if tokens.is_unparsed else tokens.dep, scheme)
         parse, *other_parses = (cls(*_parse(tokens, name)) for name in names)
         if any(not _equal(parse, other_parse) for other_parse in other_parses):
             conflict = f"labels that fit {' and '.join(names)}, which read them differently"

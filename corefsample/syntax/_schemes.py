@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -353,92 +353,71 @@ SCHEME_FIELD = "scheme"  # metadata of a document whose labels fit several schem
 UNIVERSAL = ("ud2", "ud1")
 
 
-@dataclass(frozen=True, slots=True)
-class SchemeChoice:
-    """Dependency scheme by which documents are read, in scoring, events and queries.
+def declared_scheme(metadata: Mapping[str, Any], labels: Iterable[str]) -> str | None:
+    """The scheme that a document's metadata declare, if its labels fit it."""
+    declared = metadata.get(SCHEME_FIELD)
+    return declared if declared in fitting_schemes(labels) else None
 
-    Attributes
+
+def universal_scheme(labels: Iterable[str]) -> str | None:
+    """The newest version of Universal Dependencies that has all labels (of a CoNLL-U file), if one has them."""
+    return next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None)
+
+
+def pipeline_scheme(pipeline: Pipeline) -> str | None:
+    """The scheme of all labels of a spaCy pipeline's parser, if they fit exactly one."""
+    labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
+    fitting = fitting_schemes(labels) if labels else ()
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def scheme_metadata(name: str | None, labels: Iterable[str]) -> dict[str, str]:
+    """Metadata with the scheme of a document; empty if it is unknown, or if the labels alone determine it."""
+    distinct = frozenset(labels)
+    return {SCHEME_FIELD: name} if name and distinct and len(fitting_schemes(distinct)) > 1 else {}
+
+
+def schemes_of(labels: Iterable[str], name: str | None = None) -> tuple[str, ...]:
+    """Names of the schemes by which a document is read.
+
+    Parameters
     ----------
+    labels
+        Dependency labels of the document's tokens.
     name
         Name of the scheme: ud2, ud1 or clearnlp. By default, a document is read by every scheme that has all its
         labels; if there are several, the caller compares the results and raises if they differ.
 
+    Returns
+    -------
+    tuple of str
+        At least one name, in the order of `SCHEMES`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such scheme, or the labels fit none, or not the chosen one.
+
     Examples
     --------
-    >>> SchemeChoice().names(["root", "nsubj"]), SchemeChoice().names(["root", "nsubj", "obl"])
+    >>> schemes_of(["root", "nsubj"]), schemes_of(["root", "nsubj", "obl"])
     (('ud2', 'ud1', 'clearnlp'), ('ud2',))
     """
-
-    name: str | None = None
-
-    @classmethod
-    def declared(cls, metadata: Mapping[str, Any], labels: Iterable[str]) -> Self:
-        """The scheme that a document's metadata declare, if its labels fit it."""
-        declared = metadata.get(SCHEME_FIELD)
-        return cls(declared if declared in fitting_schemes(labels) else None)
-
-    @classmethod
-    def universal(cls, labels: Iterable[str]) -> Self:
-        """The newest version of Universal Dependencies that has all labels (of a CoNLL-U file), if one has them."""
-        return cls(next((name for name in fitting_schemes(labels) if name in UNIVERSAL), None))
-
-    @classmethod
-    def of_pipeline(cls, pipeline: Pipeline) -> Self:
-        """The scheme of all labels of a spaCy pipeline's parser, if they fit exactly one."""
-        labels = {part for label in pipeline.pipe_labels.get("parser", ()) for part in label.split("||")}
-        fitting = fitting_schemes(labels) if labels else ()
-        return cls(fitting[0] if len(fitting) == 1 else None)
-
-    @staticmethod
-    def is_open(labels: Iterable[str]) -> bool:
-        """True if labels fit several schemes, so that the labels do not determine how a document is read."""
-        return len(fitting_schemes(labels)) > 1
-
-    def fits(self, labels: Iterable[str]) -> bool:
-        """Whether a scheme was chosen, and has all these labels."""
-        return self.name in fitting_schemes(labels)
-
-    def metadata(self, labels: Iterable[str]) -> dict[str, str]:
-        """Metadata with the scheme of a document; empty if the labels alone determine it."""
-        distinct = frozenset(labels)
-        return {SCHEME_FIELD: self.name} if self.name and distinct and self.is_open(distinct) else {}
-
-    def names(self, labels: Iterable[str]) -> tuple[str, ...]:
-        """Names of the schemes to read a document by.
-
-        Parameters
-        ----------
-        labels
-            Dependency labels of the document's tokens.
-
-        Returns
-        -------
-        tuple of str
-            At least one name, in the order of `SCHEMES`.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such scheme, or the labels fit none, or not the chosen one.
-        """
-        distinct = sorted(set(labels))
-        if self.name is not None:
-            _checks.choice("scheme", self.name, scheme_names())
-            if unknown := _unknown(SCHEMES[self.name], distinct):
-                raise ParameterError(f"tokens.dep must fit the scheme {self.name}, got {_shown(unknown)}")
-            return (self.name,)
-        fitting = fitting_schemes(distinct)
-        if not fitting:
-            closest, unknown = min(((each, _unknown(each, distinct)) for each in SCHEMES.values()), key=_n_unknown)
-            raise ParameterError(
-                f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_shown(unknown)} "
-                f"(not in {closest.name}, the closest)"
-            )
-        return fitting
-
-
-def _n_unknown(scheme_and_labels: tuple[Scheme, list[str]]) -> int:
-    return len(scheme_and_labels[1])
+    distinct = sorted(set(labels))
+    if name is not None:
+        _checks.choice("scheme", name, scheme_names())
+        if unknown := _unknown(SCHEMES[name], distinct):
+            raise ParameterError(f"tokens.dep must fit the scheme {name}, got {_shown(unknown)}")
+        return (name,)
+    fitting = fitting_schemes(distinct)
+    if not fitting:
+        unknown_labels = {each.name: _unknown(each, distinct) for each in SCHEMES.values()}
+        closest = min(unknown_labels, key=lambda scheme: len(unknown_labels[scheme]))
+        raise ParameterError(
+            f"tokens.dep must fit a dependency scheme ({', '.join(SCHEMES)}), got {_shown(unknown_labels[closest])} "
+            f"(not in {closest}, the closest)"
+        )
+    return fitting
 
 
 def _unknown(scheme: Scheme, labels: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax._paths import follow_each, leading_to
-from corefsample.syntax._schemes import SCHEMES, SchemeChoice
+from corefsample.syntax._schemes import SCHEMES, schemes_of
 from corefsample.syntax._views import ParseView, dependents_of
 from events.lexicon._content import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
@@ -60,7 +60,7 @@ def readable_schemes(labels: Iterable[str], scheme: str | None) -> tuple[str, ..
         If the labels fit no scheme, or do not fit `scheme`.
     """
     try:
-        return SchemeChoice(scheme).names(labels)
+        return schemes_of(labels, scheme)
     except ParameterError as error:
         raise InputError(error.message, hint=error.hint) from None
 

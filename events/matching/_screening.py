@@ -13,7 +13,7 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.errors import InputError, ParameterError
 from corefsample.formats.scored._stream import DocumentStream
-from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_rules
@@ -194,15 +194,15 @@ class Screen:
         if self._scheme is not None:
             return self._scheme
         tokens = batch.tokens(row)
-        if tokens is None or not SchemeChoice.is_open(tokens.dep):
+        if tokens is None or len(fitting_schemes(tokens.dep)) < 2:
             return None
-        declared = SchemeChoice.declared(batch.metadata(row), tokens.dep)
-        if declared.name is not None:
-            return declared.name
+        declared = declared_scheme(batch.metadata(row), tokens.dep)
+        if declared is not None:
+            return declared
         if self._file_scheme[0] != batch.source or batch.source == _IN_MEMORY:
             self._file_scheme = batch.source, _scheme_of_file(batch)
-        of_file = SchemeChoice(self._file_scheme[1])
-        return of_file.name if of_file.fits(tokens.dep) else None
+        of_file = self._file_scheme[1]
+        return of_file if of_file in fitting_schemes(tokens.dep) else None
 
     def _match(
         self, batch: DocumentBatch, row: int, rules: Sequence[Rule], scheme: str | None

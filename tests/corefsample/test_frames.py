@@ -46,14 +46,6 @@ def test_every_candidate_has_a_row_and_every_mention_one_of_new(lists: Lists) ->
     assert rows == expected
 
 
-def test_pruning_has_a_row_a_mention() -> None:
-    pruned = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [0.0], [0.0, -9.0]]).pruned(0.1)
-    table = pruned.to_frame()
-    assert table["mention"].tolist() == [0, 1, 2]
-    assert table["n_candidates"].tolist() == [0, 1, 1]
-    assert table["dropped_mass"].tolist() == pruned.dropped_mass.tolist()
-
-
 def document(gold: list[int | str | None] | None, with_tokens: bool) -> ScoredDocument:
     words = ["The", "army", "it"]
     tokens = Tokens(words, words, ["X"] * 3, ["x"] * 3, [1, -1, 1], [0, 0, 0], {"xpos": ["a", "b", "c"]})

@@ -19,7 +19,7 @@ from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.languages._language import Language
 from corefsample.scorers._scoring import Gold, gold_of_found
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._schemes import SchemeChoice
+from corefsample.syntax._schemes import schemes_of
 
 TrainingMentions = Literal["annotated", "parse", "both"]
 TRAINING_MENTIONS: tuple[TrainingMentions, ...] = ("annotated", "parse", "both")
@@ -88,7 +88,7 @@ def _windows(document: Reading, generator: np.random.Generator) -> Iterator[Read
     """
     sentences = np.unique(document.tokens.sent)
     # A window may have labels of several schemes only; that of the whole document reads it.
-    document = replace(document, scheme=SchemeChoice(document.scheme).names(document.tokens.dep)[0])
+    document = replace(document, scheme=schemes_of(document.tokens.dep, document.scheme)[0])
     begin = 0
     while begin < len(sentences):
         end = begin + int(generator.integers(1, LONGEST_WINDOW + 1))

@@ -26,7 +26,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers.protocol import MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import SchemeChoice
+from corefsample.syntax._schemes import pipeline_scheme, schemes_of
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -69,7 +69,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
     except (OSError, ValueError) as error:
         raise ParameterError(f"{rule}: {one_line(error)}", parameter="pipeline") from None
     try:
-        SchemeChoice(scheme).names(tokens_of_doc(pipeline(_PROBE)).dep)
+        schemes_of(tokens_of_doc(pipeline(_PROBE)).dep, scheme)
     except (ParameterError, ValueError) as error:
         raise ParameterError(f"must parse text, got {name!r}: {one_line(error)}", parameter="pipeline") from None
     return pipeline
@@ -77,7 +77,7 @@ def load_pipeline(name: str, scheme: str | None = None) -> Language:
 
 def scheme_of_pipeline(pipeline: Language) -> str:
     """Name of a pipeline's dependency scheme, recognised from its parser's labels, or from its parse of a sentence."""
-    return SchemeChoice.of_pipeline(pipeline).name or SchemeChoice().names(tokens_of_doc(pipeline(_PROBE)).dep)[0]
+    return pipeline_scheme(pipeline) or schemes_of(tokens_of_doc(pipeline(_PROBE)).dep)[0]
 
 
 def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:

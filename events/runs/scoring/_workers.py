@@ -23,7 +23,7 @@ from corefsample.scorers._names import other_scorer
 from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.syntax._schemes import SCHEME_FIELD, SchemeChoice
+from corefsample.syntax._schemes import SCHEME_FIELD, scheme_metadata
 from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
@@ -211,7 +211,7 @@ class Scorer:
                 parsed = sampled_parses(texts, article.doc_id, self.sampler, options.parses)
         parsed = [(count, text.as_written(each)) for count, each in parsed]
         tokens = [each for _, each in parsed]
-        scheme = next(filter(None, (SchemeChoice(self.scheme).metadata(each.dep) for each in tokens)), {})
+        scheme = next(filter(None, (scheme_metadata(self.scheme, each.dep) for each in tokens)), {})
         metadata = scored_metadata(model, {**article_metadata(article), **text.metadata(), **scheme})
         try:
             scored = score_parses(model, tokens, min_prob=options.min_prob, scheme=self.scheme)

@@ -248,9 +248,10 @@ def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_pat
 @pytest.mark.parametrize(
     ("parameter", "choices", "reason"),
     [
-        ("mention", [(3, None), (-1, None), (True, 0), (1.0, 0)], "from 0 to below 3"),
-        ("antecedent", [(2, 2), (2, -1), (2, False), (2, "0")], "None (NEW) or a mention before 2"),
-        ("antecedent", [(1, 2)], "None (NEW) or a mention before 1"),
+        ("mention", [(3, None)], "at most 2"),
+        ("mention", [(-1, None), (True, 0), (1.0, 0)], "a whole number of at least 0"),
+        ("antecedent", [(2, -1), (2, False), (2, "0")], "a whole number of at least 0"),
+        ("antecedent", [(2, 2), (2, 3)], "None (NEW) or a mention before 2"),
         ("antecedent", [(0, 0)], "None (NEW) or a mention before 0"),
         ("antecedent", [(2, 1)], "got 1 of probability 0"),  # exp(-800)
         ("antecedent", [(1, 0)], "got 0 of probability 0"),  # no candidate

@@ -35,7 +35,7 @@ from corefsample.syntax._paths import (
     path_labels,
 )
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, scheme_metadata, universal_scheme
 from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import WordTable
 
@@ -506,8 +506,8 @@ def test_sentences_count_by_those_that_have_words() -> None:
 def test_what_decides_where_labels_do_not(
     labels: str, universal: str | None, declared: str | None, metadata: dict[str, str]
 ) -> None:
-    assert SchemeChoice.universal(labels.split()).name == universal
-    assert SchemeChoice.declared({"scheme": "clearnlp"}, labels.split()).name == declared
-    assert SchemeChoice.declared({"scheme": "colour"}, labels.split()).name is None
-    assert SchemeChoice("clearnlp").metadata(labels.split()) == metadata
-    assert SchemeChoice().metadata(labels.split()) == {}
+    assert universal_scheme(labels.split()) == universal
+    assert declared_scheme({"scheme": "clearnlp"}, labels.split()) == declared
+    assert declared_scheme({"scheme": "colour"}, labels.split()) is None
+    assert scheme_metadata("clearnlp", labels.split()) == metadata
+    assert scheme_metadata(None, labels.split()) == {}
