@@ -33,9 +33,9 @@ from events import simulate_documents
 from events.audit import plan_audit, read_sheets
 from events.audit._documents import read_run_documents
 from events.commands import EventsOptions, run_events
-from events.counting import read_count_posterior
-from events.counting._count_samples import read_count_samples
-from events.counting._run_tables import run_table
+from events.counts import read_count_posterior
+from events.counts._count_samples import read_count_samples
+from events.counts._run_tables import run_table
 
 ODD = [b"null", b"NaN", b"-1", b"1e999", b'""', b"[]", b"{}", b"9" * 30, b"true", b'"\\u0000"', b"[" * 3000, b"\xff"]
 LITERAL = re.compile(rb'-?\d+(?:\.\d+)?|"[^"]*"|[\[\]{}:,]')

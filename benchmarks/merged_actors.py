@@ -14,6 +14,7 @@ import zipfile
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,8 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
 from events.commands import ScoreOptions, run_score
-from events.counting._notes import CountNotes
-from events.counting._sums import MergedActors
+from events.counts._notes import CountNotes
+from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
 from events.lexicon._lexicon import Lexicon
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--pipeline", default=str(PIPELINE), metavar="SPACY")
     parser.add_argument("--samples", type=int, default=1000)
     arguments = parser.parse_args()
-    merged, lexicon = MergedActors(), load_lexicon()
+    merged, lexicon = list[dict[str, Any]](), load_lexicon()
     with TemporaryDirectory() as folder:
         news, scored = Path(folder) / "news.csv", Path(folder) / "scored.parquet"
         write_articles(news)
@@ -75,8 +76,8 @@ def main() -> None:
             n_articles += len(batch)
             for row in range(len(batch)):
                 names += probabilities(batch, row, lexicon, arguments.samples)
-                merged.add_document(batch, row, lexicon, n_samples=arguments.samples)
-    found = merged.summary(arguments.samples)
+                merged.append(sampled_merged_actors(batch, row, lexicon, n_samples=arguments.samples))
+    found = merging_summary(merging_table(merged), arguments.samples)
     assert found is not None
     often = np.mean(np.array(names) > 0.2)
     print(f"{n_articles} articles, {len(names)} names: mean P {np.mean(names):.4f}, above .2 for {often:.1%}")

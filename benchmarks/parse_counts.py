@@ -32,8 +32,8 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
-from events.counting import count_pmf
-from events.counting._counts import quantile_interval
+from events.counts import count_pmf
+from events.counts._event_counts import quantile_interval
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINE = SHARED / "models" / "en_gum_ud"

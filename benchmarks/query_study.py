@@ -42,8 +42,8 @@ from corefsample.recalibration._uncertain import UNCERTAINTIES
 from corefsample.syntax._paths import follow
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
-from events.counting import count_pmf
-from events.counting._counts import hdi_interval, quantile_interval
+from events.counts import count_pmf
+from events.counts._event_counts import hdi_interval, quantile_interval
 from events.matching._matching import readable_schemes
 
 MENTION_TYPES = ("name", "plural noun", "singular noun")

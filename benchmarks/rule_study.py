@@ -30,7 +30,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import gold_codes
 from corefsample.syntax._codes import UPOS
-from events.counting._evaluation import evaluate_clustering
+from events.evidence._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._matches import ABSENT, NO_ACTOR, MentionMatches
 from events.matching._matching import match_rules

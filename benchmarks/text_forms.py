@@ -70,7 +70,7 @@ def probabilities(texts: Mapping[str, str], pipeline: str) -> Probabilities:
         run_run(
             str(path), RunOptions(out=out, pipeline=pipeline, rule=RULES, lexicon="police", pictures=False, workers=1)
         )
-        evidence = pd.read_parquet(Path(out, "evidence.parquet"))
+        evidence = pd.read_parquet(Path(out, "evidence.parquet"), filters=[("probability", ">", 0)])
     found: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for row in evidence.itertuples():
         found[row.doc_id][row.event, row.actor] = row.probability

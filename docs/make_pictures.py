@@ -20,8 +20,8 @@ from corefsample.links._pairs import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events import plots as event_plots
-from events.counting._count_posterior import count_posterior
-from events.counting._counts import EventCounts
+from events.counts._count_posterior import count_posterior
+from events.counts._event_counts import EventCounts
 
 N_DOCUMENTS = 1500
 PAIR = ("YUG", "X-NATO")

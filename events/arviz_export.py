@@ -8,7 +8,7 @@ import numpy as np
 
 from corefsample import __version__, _checks
 from corefsample._extras import require_extra
-from events.counting._count_samples import CountSamples
+from events.counts._count_samples import CountSamples
 
 if TYPE_CHECKING:
     from xarray import DataTree

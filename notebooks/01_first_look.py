@@ -31,7 +31,7 @@ from IPython.display import Image
 from terminal import run
 
 from events import load_lexicon
-from events.counting import read_count_posterior
+from events.counts import read_count_posterior
 from events.plots import count_bars, event_bands
 
 temporary = tempfile.TemporaryDirectory()  # removed when the notebook is closed
@@ -114,7 +114,7 @@ count_bars(posterior, title=f"{name}, {quarter}").figure
 # `one_best` is whether the single best resolution counts it.
 
 # %%
-evidence = pd.read_parquet(folder / "demo" / "run" / "evidence.parquet")
+evidence = pd.read_parquet(folder / "demo" / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
 behind = evidence[(evidence["actor"] == country) & (evidence["period"] == quarter)]
 behind = behind.sort_values("probability", ascending=False, ignore_index=True)
 print(f"Probabilities of {len(behind)} documents, summed: {behind['probability'].sum():.3f}.")

@@ -41,7 +41,7 @@ from events import (
     quantile_interval,
     simulate_documents,
 )
-from events.counting import count_pmf
+from events.counts import count_pmf
 
 # %% [markdown]
 # ## News, truth, and three models

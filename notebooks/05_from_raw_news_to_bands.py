@@ -162,7 +162,7 @@ Image(filename=folder / "run" / "bands.png")
 # One row per article and country. Read the articles above and see whether you agree.
 
 # %%
-evidence = pd.read_parquet(folder / "run" / "evidence.parquet")
+evidence = pd.read_parquet(folder / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
 evidence[["doc_id", "actor", "probability", "one_best", "role_mentions"]].round(3)
 
 # %% [markdown]
@@ -186,7 +186,7 @@ print(f"own-02: P(the United States attack) = {american:.3f}")
 
 # %%
 run("corefsample events scored.parquet --rule attack --preset extended --no-pictures --out extended", folder)
-wider = pd.read_parquet(folder / "extended" / "evidence.parquet")
+wider = pd.read_parquet(folder / "extended" / "evidence.parquet", filters=[("probability", ">", 0)])
 both = pd.DataFrame(
     {
         preset: table.groupby(["doc_id", "actor"])["probability"].sum()

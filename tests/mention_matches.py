@@ -10,8 +10,8 @@ import numpy as np
 
 from corefsample import AntecedentDistribution
 from corefsample.posterior._posterior import DocumentPosterior
-from events.counting._document_events import DocumentEvents
-from events.counting._evaluation import evaluate_document, united
+from events.evidence._document_events import DocumentEvents
+from events.evidence._evaluation import evaluate_document, united
 from events.matching._matches import MentionMatches
 
 

@@ -94,7 +94,7 @@ def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:
 
     from corefsample import read_corefud
     from events import load_lexicon, load_rules
-    from events.counting._evaluation import evaluate_clustering
+    from events.evidence._evaluation import evaluate_clustering
     from events.matching._matching import match_document
 
     rule, lexicon = load_rules("attack"), load_lexicon()

@@ -19,7 +19,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.links._pairs import gold_codes
 from corefsample.plots.style import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.counting._truth import TrueEvents
+from events.evidence._true_events import TrueEvents
 from events.matching._matching import match_document
 from tagger_studies.results import DOES_NOT_HOLD, HOLDS, NOT_DECIDED, Output, ends_of, holds, ratio, resamples, shown
 

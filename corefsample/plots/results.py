@@ -22,8 +22,8 @@ _DRAWN_BY = {
     "corefsample.summaries._document_links.DocumentLinks": ("clusterings.link_heat_map", ""),
     "corefsample.summaries._document_links.EntityCountDistribution": ("clusterings.entity_count_bars", ""),
     "events.audit._estimates.AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
-    "events.counting._count_posterior.CountDistribution": ("events.plots.bands.count_bars", ""),
-    "events.counting._counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
+    "events.counts._count_posterior.CountDistribution": ("events.plots.bands.count_bars", ""),
+    "events.counts._event_counts.EventCounts": ("events.plots.bands.event_bands", "to_frame"),
 }
 
 

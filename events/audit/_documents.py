@@ -22,9 +22,9 @@ from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counting._periods import NO_PERIOD, Calendar
-from events.counting._rows import ALL_DOCUMENTS_SCHEMA
-from events.counting._run_tables import verified_record, verify_table
+from events.counts._run_tables import verified_record, verify_table
+from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
+from events.evidence._periods import NO_PERIOD, Calendar
 from events.news._articles import separator_of
 from events.rules._outcomes import ANYBODY
 

@@ -42,8 +42,8 @@ from events.audit._totals import (
     interval_of,
     target_cells,
 )
-from events.counting import count_pmf
-from events.counting._counts import quantile_interval
+from events.counts import count_pmf
+from events.counts._intervals import quantile_interval
 
 STABLE_ERRORS = "stable-errors"
 PROXIES = "proxies"

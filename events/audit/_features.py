@@ -19,7 +19,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
 from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
-from events.counting._run_tables import verify_table
+from events.counts._run_tables import verify_table
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"
@@ -176,6 +176,7 @@ def _evidence(run: Path, doc_ids: pd.Series) -> pd.DataFrame:
         roles = names[names.index("event") + 1 : names.index("probability")] if "event" in names else []
         present = [name for name in _OPTIONAL if name in names]
         table = read_parquet(path, [*_EVIDENCE, *roles, *present]).to_pandas()
+    table = table[table["probability"] > 0].reset_index(drop=True)
     actors = [">".join(code or NOBODY for code in codes) for codes in table[roles].fillna("").to_numpy().tolist()]
     n_instances = np.log1p(table["role_mentions"].fillna("").str.count(r" \| ") + 1.0)
     absent = {name: value for name, value in _OPTIONAL.items() if name not in present}

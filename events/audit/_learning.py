@@ -25,8 +25,8 @@ from events.audit._proxies import N_FOLDS, made_folds
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
-from events.counting import count_pmf
-from events.counting._counts import quantile_interval
+from events.counts import count_pmf
+from events.counts._intervals import quantile_interval
 from events.rule_error._labels import LabelledStrata
 from events.rule_error._model import reference_model
 

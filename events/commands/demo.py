@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from corefsample.documents._scored import ScoredDocument
     from events._options import Progress
     from events._summary import Summary
-    from events.counting._truth import TrueEvents
+    from events.evidence._true_events import TrueEvents
     from events.runs.counting._count_options import EventsResult
 
 _NEWS = "news.parquet"
@@ -75,8 +75,8 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from corefsample.files._digests import sealed
     from corefsample.files._remote import is_url
     from corefsample.formats.scored._writing import write_documents
-    from events.counting._definitions import Definitions
-    from events.counting._truth import TrueEvents
+    from events.evidence._rule_set import RuleSet
+    from events.evidence._true_events import TrueEvents
     from events.pages._report import page_of_run
     from events.runs._outputs import RunFolder, save_pictures
     from events.runs.counting._count_options import EventsOptions
@@ -100,7 +100,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     news = str(folder / _NEWS)
 
     counting = EventsOptions(out=str(run), seed=options.seed, overwrite=overwrite, pictures=False, rule_error="none")
-    definitions = Definitions.named(counting.rules, counting.preset, counting.lexicon)
+    definitions = RuleSet.named(counting.rules, counting.preset, counting.lexicon)
     truth = TrueEvents(definitions.rules[0], definitions.lexicon, period=counting.period)
 
     def documents() -> Iterator[ScoredDocument]:
@@ -148,7 +148,7 @@ def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | Su
 
 def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:
     """Number of uncertain counts, and actual and expected number of those whose interval contains the truth."""
-    from events.counting import count_pmf
+    from events.counts import count_pmf
 
     uncertain = truth.beside(counts[counts["sd"] > 0.0])
     keys = ["actor", "period"]

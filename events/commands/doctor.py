@@ -122,7 +122,7 @@ def run_doctor(
 
 def _reports_on_corpus(corpus: list[str], options: DoctorOptions, on_progress: Progress | None) -> list[Report]:
     """Report on files of scored mentions, and on the hits of the rule in them."""
-    from events.counting._definitions import Definitions
+    from events.evidence._rule_set import RuleSet
     from events.inspection._corpora import check_corpus
     from events.inspection._rule_hits import rule_hits
     from events.lexicon._lexicon import load_lexicon
@@ -132,7 +132,7 @@ def _reports_on_corpus(corpus: list[str], options: DoctorOptions, on_progress: P
         lexicon = None if options.lexicon is None else load_lexicon(options.lexicon)
         language = "" if lexicon is None else lexicon.language
         return [check_corpus(corpus, lexicon=lexicon, language=language, **reading)]
-    definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
+    definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
     words = definitions.lexicon
     return [
         check_corpus(corpus, lexicon=words, language=definitions.language or "", **reading),

@@ -96,7 +96,7 @@ def _shown(run: EventsResult) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
     from corefsample.files._contents import read_json
     from corefsample.files._paths import joined
-    from events.counting._notes import CountNotes
+    from events.counts._notes import CountNotes
     from events.news._quality import ScoredInputs
 
     if not run.n_computed:
@@ -135,7 +135,7 @@ def _notices(run: EventsResult) -> Iterator[str]:
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._contents import read_json
     from corefsample.files._paths import joined
-    from events.counting._notes import CountNotes
+    from events.counts._notes import CountNotes
     from events.news._dates import Timeline
     from events.news._quality import ScoredInputs
 
@@ -151,7 +151,7 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
 
     Rows without a named actor are last, because most users want to know who did it.
     """
-    from events.counting._tables import RULE_ENDS, Columns
+    from events.evidence._columns import RULE_ENDS, Columns
 
     columns = list(Columns.of_roles(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True

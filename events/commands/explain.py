@@ -77,11 +77,11 @@ def run_explain(
     inputs: Inputs, options: ExplainOptions | None = None, *, on_progress: Progress | None = None
 ) -> Summary:
     """Trace the triggers of a rule in scored documents, and draw some to show: see `explain_triggers`."""
-    from events.counting._definitions import Definitions
+    from events.evidence._rule_set import RuleSet
     from events.inspection._trigger_traces import explain_triggers
 
     options = options or ExplainOptions()
-    definitions = Definitions.named([options.rule], options.preset, options.lexicon, examples=False)
+    definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
     selection = options.subset("scheme", "doc_id", "trigger", "sample", "seed")
     result = explain_triggers(inputs, definitions.only(options.filled), **selection, on_progress=on_progress)
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}

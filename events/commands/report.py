@@ -142,7 +142,7 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult
     from corefsample.files._atomic import new_file
     from corefsample.files._paths import require_suffix
     from corefsample.plots import save_figure
-    from events.counting._run_tables import run_table, verified_record
+    from events.counts._run_tables import run_table, verified_record
     from events.plots import event_bands
 
     suffix = require_suffix(path, (".pdf", ".svg", ".png"), ParameterError)

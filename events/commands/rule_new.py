@@ -101,7 +101,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     from corefsample.spacy_bridge.documents import tokens_of_doc
     from events._yaml_file import read_yaml, typed
     from events.commands._rule_draft import draft_example, rule_text
-    from events.counting._examples import example_results
+    from events.evidence._examples import example_results
     from events.lexicon._lexicon import load_lexicon
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of

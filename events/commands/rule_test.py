@@ -22,7 +22,7 @@ from events._summary import Pairs, Summary
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
-    from events.counting._examples import ExampleResult
+    from events.evidence._examples import ExampleResult
 
 
 @declared

@@ -43,7 +43,7 @@ def run_warm_up(options: WarmUpOptions | None = None) -> Summary:
     from events.runs.scoring._score_run import score_corpus
     from events.simulation._documents import simulate_documents
 
-    if not cache_folders(kernels_of("events.counting")):
+    if not cache_folders(kernels_of("events.evidence")):
         rule = "a folder for compiled kernels must be writable, and NUMBA_DISABLE_JIT unset"
         raise CorefsampleError(f"{rule}, got no such folder; NUMBA_CACHE_DIR can name a folder")
     started = time.time()

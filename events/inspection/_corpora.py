@@ -22,8 +22,8 @@ from corefsample.syntax._schemes import fitting_schemes
 from events._document_batches import batches
 from events._options import Progress
 from events._summary import counted
-from events.counting._notes import CountNotes
-from events.counting._sums import MergedActors
+from events.counts._notes import CountNotes
+from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
 from events.inspection._reports import Report, languages_text, with_counts
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
@@ -112,7 +112,7 @@ def check_corpus(
     n, schemes, languages = Counter[str](), Counter[str](), Counter[str]()
     sizes: list[int] = []
     ends: list[str] = []  # first and last date
-    new_mass, words, merged = 0.0, np.zeros(2, np.int64), MergedActors()
+    new_mass, words, merged = 0.0, np.zeros(2, np.int64), list[dict[str, object]]()
     for parses, _ in batches(stream, on_progress, may_be_empty=lambda: report.n_problems > 0):
         batch, firsts = parses.usual_parses(), parses.firsts.tolist()
         several = [n_parses for row in firsts if (n_parses := len(parses.parses(row))) > 1]
@@ -138,7 +138,8 @@ def check_corpus(
             words += np.array(known_words(load_scorer(ENGLISH), tokens), np.int64)
             if lexicon is not None:
                 with suppress(InputError):  # the report says how many documents fit no scheme
-                    merged.add_document(parses, firsts[row], lexicon, scheme=scheme, n_samples=_SAMPLES)
+                    document = sampled_merged_actors(parses, firsts[row], lexicon, scheme=scheme, n_samples=_SAMPLES)
+                    merged.append(document)
     other_languages = {code: count for code, count in languages.items() if differ(language or None, code or None)}
     if other_languages:
         other_texts = ", ".join(f"{count:,} of {code}" for code, count in other_languages.items())
@@ -146,7 +147,7 @@ def check_corpus(
         hint = "docs/languages.md says how to write rules and lexicons of another language"
         report.add(InputError(f"{rule}, got {other_texts}", hint=hint))
     low, median, high = (min(sizes), float(np.median(sizes)), max(sizes)) if sizes else (0, 0.0, 0)
-    merging = merged.summary(_SAMPLES)
+    merging = merging_summary(merging_table(merged), _SAMPLES)
     names = "documents candidates several_parses parses dated parsed gold"
     n_mentions, mean_new = sum(sizes), new_mass / max(sum(sizes), 1)
     known_share = float(words[1] / words[0]) if words[0] else None

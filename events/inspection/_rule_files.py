@@ -11,8 +11,8 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
 from events._summary import listed
 from events._yaml_file import file_bytes, read_yaml
-from events.counting._definitions import Definitions, check_classes
-from events.counting._examples import ExampleResult, example_results
+from events.evidence._examples import ExampleResult, example_results
+from events.evidence._rule_set import RuleSet, check_classes
 from events.inspection._reports import Report
 from events.lexicon._content import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
@@ -70,7 +70,7 @@ def check_file(name: str, lexicon: str | None, scheme: str | None) -> tuple[Repo
 def _outcome_pairs(name: str, lexicon: str | None) -> list[tuple[str, str]]:
     """Describe the rules and outcomes of a file of outcomes; raise InputError if one is invalid."""
     try:
-        definitions = Definitions.named([name], None, lexicon)
+        definitions = RuleSet.named([name], None, lexicon)
     except ParameterError as error:
         raise error.as_input_error(name) from None
     return [

@@ -14,7 +14,7 @@ from events.inspection._trigger_traces import traced
 from events.lexicon._content import OF
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._screening import Screen
+from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, TriggerTrace
 from events.rules._rules import Rule
 
@@ -66,7 +66,7 @@ def rule_hits(
     spellings = set[str]()  # texts and lemmas of the names in the documents, without white space
     stream = DocumentStream(files, needs=("tokens",), on_rejected=report.reject, parses=True)
     reading = traced(
-        stream, [rule], Screen(rule, lexicon, scheme), on_progress, may_be_empty=lambda: bool(report.problems)
+        stream, [rule], RuleMatcher(rule, lexicon, scheme), on_progress, may_be_empty=lambda: bool(report.problems)
     )
     for batch, traces in reading:
         n["with_parses"] += sum(len(batch.parses(row)) > 1 for row in batch.firsts.tolist())

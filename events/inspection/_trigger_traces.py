@@ -21,12 +21,12 @@ from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
 from events._document_batches import batches
 from events._options import Progress
-from events.counting._acceptance import Acceptance
-from events.counting._definitions import Definitions
-from events.counting._evaluation import RuleFinder
-from events.counting._evidence import DocumentEvidence
-from events.counting._tables import EventKey
-from events.matching._screening import Screen
+from events.evidence._acceptance import Acceptance
+from events.evidence._columns import ACTOR
+from events.evidence._document_evidence import DocumentEvidence
+from events.evidence._evaluation import RuleFinder
+from events.evidence._rule_set import RuleSet
+from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, DocumentTrace, TriggerTrace, trace_document
 from events.rules._rules import Rule
 
@@ -38,7 +38,7 @@ _NUMBERS = ("documents", "several_parses", "with_event", "by_actor", "by_nobody"
 def traced(
     stream: DocumentStream,
     rules: Sequence[Rule],
-    screen: Screen,
+    screen: RuleMatcher,
     on_progress: Progress | None,
     *,
     faults_of: Callable[[DocumentBatch], Mapping[int, Fault]] = lambda batch: {},
@@ -167,7 +167,7 @@ class Explanation:
 
 def explain_triggers(
     inputs: Inputs,
-    definitions: Definitions,
+    definitions: RuleSet,
     *,
     scheme: str | None = None,
     doc_id: str | None = None,
@@ -208,7 +208,7 @@ def explain_triggers(
         described = "; ".join(f"{rule.name}, preset {rule.preset} ({rule.triggers})" for rule in rules)
         raise ParameterError(f"must be a trigger of the rule {described}, got {trigger!r}", parameter="trigger")
     acceptance, recalibration = Acceptance(needs=(), language=definitions.language), CorpusRecalibration(seed=seed)
-    screen = Screen(definitions.rules, lexicon, scheme)
+    screen = RuleMatcher(definitions.rules, lexicon, scheme)
     limit = sample or (math.inf if doc_id is not None else DEFAULT_SAMPLE)
     sampled: list[tuple[int, int, ExplainedTrigger, DocumentBatch]] = []  # heap by minus the random rank
     outcomes, n = Counter[str](), Counter[str]()
@@ -292,10 +292,12 @@ def _document_events(
     matches, faults = finder.match(document)
     if faults:
         return None
-    rows = DocumentEvidence.of(document, 0, finder.events(document, 0, matches[0], recalibration), "").rows()
-    has_outcomes = bool(finder.outcomes)
-    names = [f"{e.event}: {EventKey(e.actors).name}" if has_outcomes else EventKey(e.actors).name for e in rows]
+    events = finder.events(document, 0, matches[0], recalibration)
+    rows = DocumentEvidence.of(document, 0, events, "").rows(dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
+    names = [f"{e.event}: {key.name}" if finder.outcomes else key.name for e in events for key in e.keys]
     shares = [
-        EventShare(name, e.probability, e.mc_se, e.reasons, e.filled) for name, e in zip(names, rows, strict=True)
+        EventShare(name, row["probability"], row["mc_se"], row["reasons"], row["filled"])
+        for name, row in zip(names, rows, strict=True)
+        if row["probability"]
     ]
     return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))

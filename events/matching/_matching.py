@@ -1,6 +1,6 @@
 """Matches of rules in one parse: mentions described as actors, and mentions that fill the roles of events.
 
-This is done once per document; each sampled clustering then needs only boolean operations (see `events.counting`).
+This is done once per document; each sampled clustering then needs only boolean operations (see `events.counts`).
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class DocumentMatches:
                 conditions_by_token.setdefault(trigger.token, set()).update(trigger.conditions)
 
 
-class Screen:
+class RuleMatcher:
     """Matcher of rules and a lexicon with batches, which skips documents without a trigger or an actor's name.
 
     Rules whose roles are all optional need no actor.
@@ -88,7 +88,7 @@ class Screen:
     Parameters
     ----------
     rules
-        Definitions of the events: one rule or several.
+        RuleSet of the events: one rule or several.
     lexicon
         Names of the actors.
     scheme
@@ -128,8 +128,8 @@ class Screen:
         self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
         self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
 
-    def __reduce__(self) -> tuple[type[Screen], tuple[object, ...]]:
-        return Screen, (self._rules, self.lexicon, self._scheme)  # caches are not pickled
+    def __reduce__(self) -> tuple[type[RuleMatcher], tuple[object, ...]]:
+        return RuleMatcher, (self._rules, self.lexicon, self._scheme)  # caches are not pickled
 
     def match(self, batch: DocumentBatch) -> tuple[dict[int, DocumentMatches], dict[int, Fault]]:
         """Match the documents of a batch, each in all its parses.

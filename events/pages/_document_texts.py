@@ -38,7 +38,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.formats import DocumentStream
 from corefsample.summaries import point_estimate
-from events.counting._definitions import Definitions
+from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.news._preparation import LEFT_OUT
 from events.pages._rendering import packed_parts
@@ -317,14 +317,14 @@ def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None)
                 return
 
 
-def run_definitions(arguments: Mapping[str, Any]) -> Definitions | None:
+def run_definitions(arguments: Mapping[str, Any]) -> RuleSet | None:
     """Rules, lexicon and outcomes of a run, read again from their files; None if a file is missing or damaged."""
     try:
         names = arguments["rule"]
         rules, outcomes = rules_and_outcomes([names] if isinstance(names, str) else names, arguments["preset"])
         name = arguments["lexicon"]
         lexicon = None if name is None else load_lexicon(name)
-        return Definitions.of(rules, lexicon, [*outcomes, *arguments.get("outcome", ())])
+        return RuleSet.of(rules, lexicon, [*outcomes, *arguments.get("outcome", ())])
     except (CorefsampleError, KeyError, TypeError):
         return None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample._lazy import pd
 from events.audit._plan import SHEET_COLUMNS, AuditPlan
-from events.counting._tables import shown_name
+from events.evidence._columns import shown_name
 from events.pages._document_texts import PLAIN, MarkedText
 from events.pages._labels import CHOSEN, LabelTargets
 from events.pages._questions import Question, default_question

@@ -20,7 +20,7 @@ from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
 from events.audit._documents import RULES, TOTAL, as_written, read_text_table, run_event
 from events.audit._sheets import LABEL_COLUMNS
-from events.counting._tables import shown_name
+from events.evidence._columns import shown_name
 
 _OF_COUNTS = ("event", "actor", "period")
 _OF_AUDIT = ("n_docs", "n_labelled", "estimate", "lower", "upper", "level", "model_mean", "model_lower", "model_upper")

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from events.audit import AuditFrame
-from events.counting._definitions import Definitions
-from events.counting._examples import example_tokens
-from events.counting._tables import shown_name
+from events.evidence._columns import shown_name
+from events.evidence._examples import example_tokens
+from events.evidence._rule_set import RuleSet
 from events.lexicon._file import lexicon_content
 from events.pages._document_texts import spaced
 from events.rules._format import Example
@@ -65,7 +65,7 @@ def default_question(frame: AuditFrame) -> str:
     return f"Is the event “{event}”{by_actor} in this document?"
 
 
-def rule_question(frame: AuditFrame, definitions: Definitions) -> Question:
+def rule_question(frame: AuditFrame, definitions: RuleSet) -> Question:
     """The question about documents of a run, and its codebook.
 
     Parameters
@@ -146,7 +146,7 @@ def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
 class _Wording:
     """Clauses about events, with the names of a lexicon."""
 
-    def __init__(self, definitions: Definitions) -> None:
+    def __init__(self, definitions: RuleSet) -> None:
         self._lexicon = definitions.lexicon
         self._entries = lexicon_content(self._lexicon.source).entries
 

@@ -21,10 +21,10 @@ from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
-from events.counting._notes import CountNotes
-from events.counting._periods import UNDATED, Calendar
-from events.counting._run_tables import run_table
-from events.counting._tables import RULE_ENDS, Columns, shown_name
+from events.counts._notes import CountNotes
+from events.counts._run_tables import run_table
+from events.evidence._columns import RULE_ENDS, Columns, shown_name
+from events.evidence._periods import UNDATED, Calendar
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
 from events.pages._document_texts import Places, document_texts, run_texts

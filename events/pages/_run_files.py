@@ -9,13 +9,13 @@ from typing import Any
 from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
-from events.counting._run_tables import (
+from events.counts._run_tables import (
     SAMPLES,
     run_table,
     verified_record,
     verify_table,
 )
-from events.counting._tables import Columns, row_names
+from events.evidence._columns import Columns, row_names
 from events.rule_error._counts import READER
 
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")

@@ -25,8 +25,8 @@ from corefsample.plots.style import (
     require_columns,
     say_instead,
 )
-from events.counting._count_posterior import CountDistribution
-from events.counting._tables import RULE_ENDS, row_names, shown_name
+from events.counts._count_posterior import CountDistribution
+from events.evidence._columns import RULE_ENDS, row_names, shown_name
 from events.news._dates import Timeline
 
 if TYPE_CHECKING:

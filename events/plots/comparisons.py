@@ -10,7 +10,7 @@ import numpy as np
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, require_columns, say_instead
-from events.counting._tables import row_names
+from events.evidence._columns import row_names
 from events.plots.bands import (
     ACTOR_NAME,
     actor_title,

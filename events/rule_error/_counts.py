@@ -13,8 +13,8 @@ import pyarrow as pa
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._random import document_key
-from events.counting._counts import CountsOfRules
-from events.counting._tables import RULE_ENDS, Columns
+from events.counts._event_counts import CountsOfRules
+from events.evidence._columns import RULE_ENDS, Columns
 from events.rule_error._labels import LabelsOfTotal
 from events.rule_error._model import Cell, RuleError, RuleErrorModel
 
@@ -111,7 +111,7 @@ class RunTables:
         rules they have the columns `RULE_ENDS`: a central interval of the number of documents in which readers see the
         event, at the level of the table.
     samples
-        Sampled counts: see `events.counting._counts.CountsOfRules.samples`.
+        Sampled counts: see `events.counts._event_counts.CountsOfRules.samples`.
     schema
         Schema of `table` in files.
     reference
@@ -141,16 +141,18 @@ class RunTables:
             return evidence
         roles = Columns.of_roles(self.table.columns)
         p = evidence["probability"].to_numpy()
-        values = np.zeros((len(READER), len(p)))
+        values = np.full((len(READER), len(p)), np.nan)
         names = zip(*(evidence[name].to_pylist() for name in ("event", *roles)), strict=True)
         rows: dict[tuple[str, ...], list[int]] = {}
         for row, name in enumerate(names):
             rows.setdefault(name, []).append(row)
         for name, numbers in rows.items():
+            if name not in self.readers:  # without any evidence in the corpus
+                continue
             for value, curve in zip(values, self.readers[name], strict=True):
                 value[numbers] = np.interp(p[numbers], _GRID, curve)
         for column, value in zip(READER, values, strict=True):
-            evidence = evidence.append_column(column, pa.array(value))
+            evidence = evidence.append_column(column, pa.array(value, from_pandas=True))
         return evidence
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from corefsample.metrics._scores import Score
 from events.audit import estimate_total
-from events.counting._counts import compare_counts
+from events.counts._event_counts import compare_counts
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from corefsample.calibration import calibration_error
-from events.counting._tables import EventKey
+from events.evidence._columns import EventKey
 
 
 @pytest.mark.parametrize("name", ["IRQ", "IRQ>KWT", "X-NATO>YUG"])

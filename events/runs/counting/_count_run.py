@@ -9,15 +9,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
@@ -28,12 +30,12 @@ from corefsample.files._digests import sealed, sha256
 from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.posterior._posterior import unlike_scores
 from events._options import Progress, fields_of
-from events.counting._acceptance import DUPLICATE
-from events.counting._counter import EventCounter
-from events.counting._counts import CountsOfRules
-from events.counting._periods import NO_PERIOD, UNDATED
-from events.counting._sums import CountedEvents
+from events.counts._event_counts import CountsOfRules
+from events.counts._evidence import Evidence
+from events.evidence._acceptance import DUPLICATE
+from events.evidence._periods import UNDATED
 from events.rule_error._counts import RunTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
@@ -43,7 +45,7 @@ from events.runs._outputs import RunFolder, quarantine_lines, require_documents,
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult
 from events.runs.counting._parts import CountPart, LoadedCountOptions, file_parts
-from events.runs.counting._tables import draw_counts, write_counts, written_rows
+from events.runs.counting._written_tables import draw_counts, write_counts, written_rows
 
 QUARANTINE = "quarantine.jsonl"
 _CONTENT = "content of "  # with the path of an input, the name of a setting
@@ -137,25 +139,20 @@ def _require_same(out: str, settings: dict[str, Any]) -> None:
 
 @dataclass
 class MergedCounts:
-    """The merged counts of the first parts of a run, in the order of the inputs.
+    """The evidence of the parts of a run, in the order of the inputs.
 
     Attributes
     ----------
-    counter
-        Counts of the parts that were added; None before the first.
-    count_parts, ends
-        Parts that were added, and number of documents up to the end of each.
-    results
-        Stored results of the parts that were added.
+    count_parts, evidence, results
+        Parts, their evidence, and their stored results.
     stored
         All results that belong to the run, including results that still have repeated documents.
     n_computed
         Number of parts that this call computed.
     """
 
-    counter: CountedEvents | None = None
     count_parts: list[CountPart] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
     results: list[StoredPart] = field(default_factory=list)
     stored: list[StoredPart] = field(default_factory=list)
     n_computed: int = 0
@@ -163,27 +160,48 @@ class MergedCounts:
     @property
     def n_documents(self) -> int:
         """Number of documents so far."""
-        return 0 if self.counter is None else self.counter.n_documents
+        return sum(each.n_documents for each in self.evidence)
 
-    def add(self, count_part: CountPart, counter: CountedEvents, result: StoredPart) -> None:
-        """Add a part whose doc_ids are in no earlier part."""
-        if self.counter is None:
-            self.counter = counter
-        else:
-            self.counter.merge(counter, distinct=True)
-        self.count_parts.append(count_part)
-        self.results.append(result)
-        self.ends.append(self.n_documents)
+    def repeated(self) -> dict[int, list[str]]:
+        """The doc_ids of each part, by its index, that an earlier part has too; parts without any are left out."""
+        columns = [each.documents.read("doc_id")["doc_id"] for each in self.evidence]
+        doc_ids = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+        if pc.count_distinct(doc_ids).as_py() == len(doc_ids):
+            return {}
+        code = doc_ids.combine_chunks().dictionary_encode().indices.to_numpy()
+        is_repeated = np.ones(len(code), np.bool_)
+        is_repeated[np.unique(code, return_index=True)[1]] = False
+        bounds = np.cumsum([0, *map(len, columns)]).tolist()
+        by_part = (
+            column.filter(pa.array(is_repeated[a:b])) for column, (a, b) in zip(columns, pairwise(bounds), strict=True)
+        )
+        return {number: doc_ids.to_pylist() for number, doc_ids in enumerate(by_part) if len(doc_ids)}
 
-    def repeated(self, counter: CountedEvents) -> list[tuple[int, int]]:
-        """Documents of earlier parts and of another part with the same doc_id, as pairs of indices."""
-        return [] if self.counter is None else self.counter.ids.repeated_in(counter.ids)
+    def location(self, doc_id: str) -> str:
+        """Location of the first document with a doc_id: its file and line or row."""
+        parts = zip(self.count_parts, self.evidence, strict=True)
+        has_document = pc.field("doc_id") == doc_id
+        return next(part.location(doc_id) for part, each in parts if each.documents.dataset().count_rows(has_document))
 
-    def location(self, index: int) -> str:
-        """Location of the document with this index: its file and line or row."""
-        assert self.counter is not None
-        count_part = self.count_parts[bisect_right(self.ends, index)]
-        return count_part.location(self.counter.ids.numbers[index])[0]
+    def merged(self) -> Evidence:
+        """The evidence of all parts.
+
+        Raises
+        ------
+        InputError
+            If the scores of only some parts had a recalibration whose uncertainty is recorded, or the documents have
+            more than 100,000 periods.
+        """
+        with_documents = [each for each in self.evidence if each.n_documents] or self.evidence[:1]
+        first, *others = with_documents
+        merged = Evidence(first.settings)
+        for part, each in zip(self.count_parts, self.evidence, strict=True):
+            if each.n_documents and each.settings.uncertainty != first.settings.uncertainty:
+                raise unlike_scores(each.settings.scores, first.settings.scores).as_input_error(part.source.path)
+        for each in (first, *others):
+            for rows, added in zip(merged.tables, each.tables, strict=True):
+                rows.extend(added)
+        return merged
 
 
 def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -> MergedCounts:
@@ -222,20 +240,21 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
     merged = MergedCounts()
     for count_part, result in job.complete(run.count_parts):
         merged.stored.append(result)
-        is_new, counter = result.is_new, EventCounter.load(result.folder)
-        repeated = merged.repeated(counter)
-        if repeated:
-            numbers = [counter.ids.numbers[later] for _, later in repeated]
-            if run.stops:
-                location, doc_id = count_part.location(numbers[0])
-                message = f"{DUPLICATE}, first at {merged.location(repeated[0][0])}"
-                raise InputError(message, place=f"{location}: doc_id {doc_id!r}")
-            count_part = count_part.without(numbers)
-            result = run.complete_part(count_part) or count_part.compute()
-            merged.stored.append(result)
-            is_new, counter = is_new or result.is_new, EventCounter.load(result.folder)
-        merged.add(count_part, counter, result)
-        merged.n_computed += is_new
+        merged.count_parts.append(count_part)
+        merged.evidence.append(Evidence.load(result.folder))
+        merged.results.append(result)
+    is_new = [result.is_new for result in merged.results]
+    for number, doc_ids in merged.repeated().items():
+        count_part = merged.count_parts[number]
+        if run.stops:
+            message = f"{DUPLICATE}, first at {merged.location(doc_ids[0])}"
+            raise InputError(message, place=f"{count_part.location(doc_ids[0])}: doc_id {doc_ids[0]!r}")
+        count_part = count_part.without(doc_ids)
+        result = run.complete_part(count_part) or count_part.compute()
+        merged.stored.append(result)
+        merged.count_parts[number], merged.evidence[number] = count_part, Evidence.load(result.folder)
+        merged.results[number], is_new[number] = result, is_new[number] or result.is_new
+    merged.n_computed = sum(is_new)
     return merged
 
 
@@ -248,12 +267,11 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
             folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
         paths = [source.path for source in run.sources]
         require_documents(merged.n_documents, rejected, options.where, options.max_quarantined, paths)
-        counter = merged.counter
-        assert counter is not None
         pa.default_memory_pool().release_unused()  # memory of the parts; the tables need as much
-        counts = counter.counts_of_all(level=options.level, interval=options.interval)
+        evidence = merged.merged()
+        counts = evidence.counts_of_all(level=options.level, interval=options.interval)
         tables = _tables(run, counts)
-        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers) as documents:
+        with written_rows(folder.file, evidence, tables.with_readers) as documents:
             write_counts(folder.file, tables.table, tables.schema, tables.totals, tables.samples, tables.compared)
         if options.pictures:
             draw_counts(folder.file, tables.table, tables.compared, definitions.names)
@@ -262,24 +280,17 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
         actors = [(each.event, key.name) for each in rule_counts for key in each.events()]
         result = EventsResult(
             out=options.out,
-            n_documents=counter.n_documents,
-            n_sampled=counter.n_sampled,
-            n_with_events=counter.n_with_events,
+            **evidence.document_counts(),
             n_quarantined=len(rejected),
-            n_ambiguous=counter.n_ambiguous,
             actors=tuple(f"{event}: {name}" if len(rule_counts) > 1 else name for event, name in actors),
             periods=(periods[0], periods[-1]),
             seconds=round(time.time() - started, 3),
             n_parts=len(run.count_parts),
             n_computed=merged.n_computed,
-            n_several_parses=counter.n_several_parses,
-            uncertainty=counter.uncertainty,
-            merged_actors=counter.merged_actors.summary(counter.n_samples),
-            n_undated=counter.tally.documents(NO_PERIOD),
+            uncertainty=evidence.settings.uncertainty,
+            merged_actors=evidence.merging_summary(),
             n_not_selected=sum(each.record["not_selected"] for each in merged.results),
-            triggers={
-                rule.name: counter.tallies[rule.name].excluded_triggers(rule.preset) for rule in definitions.rules
-            },
+            triggers=evidence.excluded_triggers({rule.name: rule.preset for rule in definitions.rules}),
             rule_error=tables.reference,
             counts=tables.table,
             totals=tables.totals,

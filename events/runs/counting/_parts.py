@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -26,10 +26,10 @@ from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibra
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events._options import fields_of
 from events._selection import Selection
-from events.counting._counter import EventCounter
-from events.counting._definitions import Definitions
-from events.counting._periods import Calendar
-from events.counting._tables import EventKey
+from events.counts._counter import EventCounter
+from events.evidence._columns import EventKey
+from events.evidence._periods import Calendar
+from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
 from events.runs._store import PartStore, Source, StoredPart
@@ -87,7 +87,7 @@ class LoadedCountOptions:
         options = self.options.subset(*(fields_of(CountOptions).keys() - {*_NOT_IN_KEY, *without}))
         return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
-    def definitions(self) -> Definitions:
+    def definitions(self) -> RuleSet:
         """The rules and the lexicon, loaded and checked once in each process."""
         return _definitions(self.options, self.contents)
 
@@ -117,8 +117,7 @@ class CountPart:
     share
         Share of the rows of the file that the part contains, in (0, 1].
     excluded
-        Numbers of the lines or rows of the file that are left out, because an earlier part has a document with the same
-        doc_id.
+        The doc_ids of documents that are left out, because an earlier part has them.
     urls
         URLs with credentials, for other processes, by the URLs without credentials.
     """
@@ -128,7 +127,7 @@ class CountPart:
     store: PartStore
     groups: tuple[int, int] | None = None
     share: float = 1.0
-    excluded: tuple[int, ...] = ()
+    excluded: tuple[str, ...] = ()
     urls: Mapping[str, str] = field(default_factory=credentials.copy, repr=False, hash=False)
 
     def __str__(self) -> str:
@@ -176,7 +175,6 @@ class CountPart:
                 n_samples=options.n_samples,
                 seed=options.seed,
                 recalibration=self.counting.recalibration(),
-                compared=options.compare or (),
                 filled=options.filled,
                 undated=options.undated,
                 coreference=options.coreference,
@@ -199,7 +197,7 @@ class CountPart:
 
             n_threads = threads or options.threads or processors()
             counter.update(documents, threads=n_threads, repeated=self.excluded, on_batch=on_batch)
-            counter.save(stored.folder)
+            counter.flush()
             self.source.require_unchanged()
             stored.record.update(
                 documents=counter.n_documents,
@@ -208,19 +206,18 @@ class CountPart:
             )
         return stored
 
-    def location(self, number: int) -> tuple[str, str]:
-        """Return the location and the doc_id of the document in a line or row with this number."""
+    def location(self, doc_id: str) -> str:
+        """Location of the document with this doc_id: its file and line or row."""
         groups = None if self.groups is None else range(*self.groups)
         path = self.source.current_path
-        stream = DocumentStream(path, row_groups=groups, parses=True, on_rejected=lambda rejected: None)
-        for batch in stream:
-            if number in batch.places:
-                return f"{batch.source}: {batch.unit} {number}", batch.doc_ids[list(batch.places).index(number)]
-        return self.source.path, ""
+        for batch in DocumentStream(path, row_groups=groups, parses=True, on_rejected=lambda rejected: None):
+            if doc_id in batch.doc_ids:
+                return f"{batch.source}: {batch.unit} {batch.places[batch.doc_ids.index(doc_id)]}"
+        return self.source.path
 
-    def without(self, numbers: list[int]) -> CountPart:
-        """Return the part without further lines or rows."""
-        return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *numbers})))
+    def without(self, doc_ids: Sequence[str]) -> CountPart:
+        """Return the part without further documents."""
+        return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *doc_ids})))
 
 
 def file_parts(counting: LoadedCountOptions, source: Source, store: PartStore) -> Iterator[CountPart]:
@@ -259,9 +256,9 @@ def _checksum(*sources: str | None) -> str:
 
 
 @lru_cache(maxsize=2)
-def _definitions(options: CountOptions, contents: str) -> Definitions:
+def _definitions(options: CountOptions, contents: str) -> RuleSet:
     """Rules and lexicon of options, loaded again if the contents of their files have changed."""
-    return Definitions.named(options.rules, options.preset, options.lexicon, options.outcome)
+    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome)
 
 
 @lru_cache(maxsize=2)

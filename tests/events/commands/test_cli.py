@@ -17,10 +17,10 @@ from command_line import Calls
 from places import EN_GUM_UD, PROJECT
 from references import events as er
 
-import events.counting._evaluation
+import events.evidence._evaluation
 import events.runs._outputs
 import events.runs.counting._parts
-import events.runs.counting._tables
+import events.runs.counting._written_tables
 from corefsample import read_documents
 
 
@@ -186,7 +186,7 @@ def test_any_other_failure_is_one_line(
     def fail(*args: Any, **keywords: Any) -> None:
         raise ZeroDivisionError("two\n \tlines")
 
-    monkeypatch.setattr(events.counting._evaluation, "evaluate_document", fail)
+    monkeypatch.setattr(events.evidence._evaluation, "evaluate_document", fail)
     status, out, err = call("events", corpus, "--out", tmp_path / "run")
     assert (status, out) == (1, "")
     place = f"{corpus}: line 1: doc_id 'doc 1'"

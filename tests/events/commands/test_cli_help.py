@@ -23,7 +23,7 @@ from corefsample.summaries._losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS
-from events.counting._counts import INTERVALS
+from events.counts._event_counts import INTERVALS
 
 COMMANDS = tuple(LEAVES)
 Helped = Callable[..., str]

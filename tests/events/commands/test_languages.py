@@ -29,7 +29,7 @@ from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
-from events.counting._definitions import Definitions
+from events.evidence._rule_set import RuleSet
 from events.runs.scoring._folds import folds_of
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "orders": 1, "l2": 0.02}
@@ -210,10 +210,10 @@ def test_documents_of_another_language_than_the_rule_are_an_error(one_by_one: bo
 
 def test_rules_and_lexicon_must_be_of_one_language() -> None:
     with error(InputError) as found:
-        Definitions.of(load_rules("es/attack"), load_lexicon("police"))
+        RuleSet.of(load_rules("es/attack"), load_lexicon("police"))
     assert "got attack of es, police of en" in found.value.message
-    assert Definitions.of(load_rules("es/arrest")).lexicon.source == "es/countries"
-    assert Definitions.of(load_rules("arrest")).language == "en"
+    assert RuleSet.of(load_rules("es/arrest")).lexicon.source == "es/countries"
+    assert RuleSet.of(load_rules("arrest")).language == "en"
 
 
 @pytest.mark.parametrize("command", ["events", "explain", "doctor"])

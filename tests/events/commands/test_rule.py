@@ -15,7 +15,7 @@ from references import events as er
 from corefsample import ParameterError, Tokens
 from events import load_lexicon, load_rules
 from events.commands import _rule_draft as drafts
-from events.counting._examples import check_examples
+from events.evidence._examples import check_examples
 from events.rules._rules import load_presets
 
 PAGE = PROJECT / "docs" / "rules.md"

@@ -13,7 +13,7 @@ from references import events as er
 from corefsample import AntecedentDistribution
 from corefsample._random import document_draws
 from events import load_lexicon, load_rules
-from events.counting._document_events import DocumentEvents
+from events.evidence._document_events import DocumentEvents
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import InferredDescription
 from events.matching._matching import match_document

@@ -17,7 +17,7 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._writing import write_documents
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._evaluation import evaluate_clustering
+from events.evidence._evaluation import evaluate_clustering
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
 from events.rules._rules import Rule

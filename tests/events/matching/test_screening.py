@@ -14,7 +14,7 @@ from corefsample.documents._batch import DocumentBatch
 from events import load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
-from events.matching._screening import Screen
+from events.matching._screening import RuleMatcher
 
 DAY = datetime.date(1999, 6, 1)
 WORDS = """
@@ -57,7 +57,7 @@ def looked_at(document: ScoredDocument, scheme: str | None, preset: str) -> Ment
 )
 def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], scheme: str | None, preset: str) -> None:
     many = documents(texts)
-    matches, reasons = Screen(load_rules("attack", preset), load_lexicon(), scheme).match(DocumentBatch.of(many))
+    matches, reasons = RuleMatcher(load_rules("attack", preset), load_lexicon(), scheme).match(DocumentBatch.of(many))
     for row, document in enumerate(many):
         expected = looked_at(document, scheme, preset)
         if isinstance(expected, str):
@@ -72,7 +72,7 @@ def test_a_screen_finds_what_a_look_at_each_document_finds(texts: list[str], sch
                 assert found[0][0].n_ambiguous == expected.n_ambiguous
 
 
-def possible(screen: Screen, many: list[ScoredDocument]) -> set[int]:
+def possible(screen: RuleMatcher, many: list[ScoredDocument]) -> set[int]:
     """Rows of documents in which an event is possible."""
     matches, reasons = screen.match(DocumentBatch.of(many))
     assert not reasons
@@ -80,7 +80,7 @@ def possible(screen: Screen, many: list[ScoredDocument]) -> set[int]:
 
 
 def test_a_screen_serves_batch_after_batch() -> None:
-    screen = Screen(load_rules(), load_lexicon())
+    screen = RuleMatcher(load_rules(), load_lexicon())
     one = documents(["Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"])
     other = documents(["Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root", "Iran/PROPN>2:nsubj ATTACKED=ATTACK/VERB>0:root"])
     assert [possible(screen, many) for many in (one, other, one)] == [{0}, {1}, {0}]

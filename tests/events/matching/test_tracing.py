@@ -10,7 +10,7 @@ import pytest
 from references import events as er
 
 from events import load_lexicon
-from events.counting._examples import example_tokens
+from events.evidence._examples import example_tokens
 from events.matching._matches import DEFAULT
 from events.matching._matching import match_document
 from events.matching._tracing import DocumentTrace, trace_document

@@ -31,7 +31,7 @@ from run_cases import CountOptions, count_events
 from corefsample import read_documents, write_documents
 from corefsample.recalibration._shipped import read_recalibration
 from events import simulate_documents
-from events.counting import read_count_samples
+from events.counts import read_count_samples
 from events.pages._report import write_report
 
 REASON = missing()

@@ -63,7 +63,7 @@ def test_periods_are_adjacent_and_begin_on_their_first_day(run: Path) -> None:
 
 
 def test_texts_are_alternately_the_nearest_to_one_half_and_the_likeliest(run: Path) -> None:
-    evidence = pd.read_parquet(run / "evidence.parquet")
+    evidence = pd.read_parquet(run / "evidence.parquet", filters=[("probability", ">", 0)])
     near = list(dict.fromkeys(evidence.iloc[(evidence["probability"] - 0.5).abs().argsort(kind="stable")]["doc_id"]))
     likely = list(dict.fromkeys(evidence.iloc[(-evidence["probability"]).argsort(kind="stable")]["doc_id"]))
     expected: list[str] = []

@@ -10,7 +10,7 @@ from expected_errors import error
 
 from corefsample import InputError
 from events.audit import AuditFrame
-from events.counting._definitions import Definitions
+from events.evidence._rule_set import RuleSet
 from events.pages._questions import Question, rule_question
 from events.rules._rules import load_rules
 
@@ -22,7 +22,7 @@ def frame(event: str, *targets: str) -> AuditFrame:
 
 def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexicon: str | None = "police") -> Question:
     """The question about targets, separated by blanks, of rules, separated by ", "."""
-    return rule_question(frame(rules, *targets.split("|")), Definitions.named(rules.split(", "), preset, lexicon))
+    return rule_question(frame(rules, *targets.split("|")), RuleSet.named(rules.split(", "), preset, lexicon))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [h
 def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "strike.yaml"
     path.write_text(f"{RULE}description: Somebody strikes.\n")
-    found = rule_question(frame("strike", "FRA"), Definitions.named([str(path)], None))
+    found = rule_question(frame("strike", "FRA"), RuleSet.named([str(path)], None))
     assert found.text == "Does the article say that there is the event “strike” by France?"
     assert found.codebook[0] == "Somebody strikes."
 

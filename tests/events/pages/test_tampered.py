@@ -16,7 +16,7 @@ from corefsample.recalibration._shipped import read_recalibration
 from events import simulate_documents
 from events.audit._documents import read_run_documents
 from events.audit._features import RunFeatures
-from events.counting import read_count_posterior, read_count_samples
+from events.counts import read_count_posterior, read_count_samples
 from events.pages._report_content import read_report
 
 

@@ -16,9 +16,9 @@ from references import events as er
 
 from corefsample import InputError
 from events import EventCounter, load_lexicon, load_rules
-from events.counting._definitions import check_classes
-from events.counting._evaluation import evaluate_clustering
-from events.counting._examples import check_examples
+from events.evidence._evaluation import evaluate_clustering
+from events.evidence._examples import check_examples
+from events.evidence._rule_set import check_classes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document, match_rules

@@ -13,7 +13,7 @@ from places import TEST_DATA
 
 from corefsample import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
-from events.counting._examples import check_examples
+from events.evidence._examples import check_examples
 from events.rules._rules import load_presets, load_rules, shipped_rules
 
 PARSE = """

@@ -26,10 +26,10 @@ from references import events as er
 from run_cases import CountOptions, count_events
 from strategies import documents as strategies
 
-import events.counting._counter
+import events.counts._counter
 import events.runs._outputs
 import events.runs.counting._parts
-import events.runs.counting._tables
+import events.runs.counting._written_tables
 from corefsample import InputError, OutputError, read_documents
 from corefsample._machine import processors
 from corefsample.files._csv_cells import unescaped
@@ -37,14 +37,13 @@ from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
 from events.audit._documents import read_run_documents
 from events.audit._features import _RunTables
-from events.counting._evidence import EvidenceRow, evidence_schema
-from events.counting._rows import rows_batch
-from events.counting._tables import Columns
+from events.evidence._columns import Columns
+from events.evidence._document_evidence import evidence_schema
 from events.rule_error._counts import RunTables
 from events.runs._outputs import RunFolder
 from events.runs.counting._count_options import EventsResult
 from events.runs.counting._parts import LoadedCountOptions
-from events.runs.counting._tables import write_counts, written_rows
+from events.runs.counting._written_tables import write_counts, written_rows
 
 FILES = {
     "all_documents.parquet",
@@ -285,7 +284,7 @@ def _full(*args: Any, **keywords: Any) -> None:
 @pytest.mark.parametrize(
     "writer",
     [
-        "events.runs.counting._tables.ParquetWriter.write",
+        "events.runs.counting._written_tables.ParquetWriter.write",
         "pathlib.Path.write_bytes",
         "pandas.DataFrame.to_csv",
         "pyarrow.parquet.write_table",
@@ -349,7 +348,7 @@ def test_its_probabilities_are_those_of_the_evidence(finished_run: Path) -> None
         for name, p in zip(row["actors"], row["probabilities"], strict=True)
         if name != "*"
     }
-    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
     expected = zip(evidence["doc_id"], evidence["actor"], evidence["probability"], strict=True)
     assert listed == {(doc_id, country): p for doc_id, country, p in expected}
 
@@ -394,7 +393,7 @@ def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
     frame = read_run_documents(finished_run / "run", ["USA"])
     columns = _RunTables(finished_run / "run", frame).columns("attack", "USA")
     table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
-    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet")
+    evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
     assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()
     for d, row in enumerate(table):
         p = dict(zip(row["actors"], row["probabilities"], strict=True))
@@ -419,21 +418,25 @@ def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
 DAY = datetime.date(1999, 1, 1)
 
 
-def row(number: int, probability: float = 0.5, text: str = "") -> EvidenceRow:
-    texts = text, text, text
-    return EvidenceRow(f"d{number:05}", DAY, "1999Q1", "attack", ("AAA",), probability, 0.01, True, *texts)
+def row(number: int, probability: float = 0.5, text: str = "") -> dict[str, Any]:
+    event = {"doc_id": f"d{number:05}", "date": DAY, "period": "1999Q1", "event": "attack", "actor": "AAA"}
+    texts = dict.fromkeys(("sentences", "role_mentions", "actor_mentions"), text)
+    shares = {"probability": probability, "mc_se": 0.01, "one_best": True, "inefficiency": 1.0}
+    return {**event, **shares, **texts, "samples": bytes(125), "triggers": []}
 
 
-def written(rows: list[EvidenceRow], out: Path, at_once: int = 30) -> None:
+def written(rows: list[dict[str, Any]], out: Path, at_once: int = 30) -> None:
     """Write evidence that comes in parts, the last part first."""
     counter = EventCounter()
     for start in reversed(range(0, len(rows), at_once)):
-        part, table = rows[start : start + at_once], counter.rows.evidence
-        table.add(rows_batch(table.schema, part, {"attack": ("actor",)}, ("actor",)))
+        part = rows[start : start + at_once]
+        counter.rows.add(pa.RecordBatch.from_pylist(part, counter.schema))
+        columns = ("doc_id", "date", "period", "probability")
+        counter.documents.add(pa.RecordBatch.from_pylist([{name: each[name] for name in columns} for each in part]))
     with RunFolder(out) as folder:
         counts = counter.counts_of_all()
         tables = RunTables.without_error(counts, ())
-        with written_rows(folder.file, counter.rows, counter.evidence_schema, tables.with_readers):
+        with written_rows(folder.file, counter, tables.with_readers):
             write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
 
@@ -454,8 +457,8 @@ def test_any_text_survives_in_both_tables(tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("n", [0, 1, 99, 100, 101, 250, 4500])
 def test_near_half_keeps_the_hundred_nearest_and_the_earlier_of_ties(tmp_path: Path, n: int) -> None:
-    rows = [row(k, probability=((k * 37) % 50) / 50) for k in range(n)]
+    rows = [row(k, probability=((k * 37) % 50 + 1) / 50) for k in range(n)]
     written(rows, tmp_path / "run")
     near = pd.read_csv(tmp_path / "run" / "near_half.csv")
-    expected = sorted(rows, key=lambda r: abs(r.probability - 0.5))[:100]  # stable: the earlier first
-    assert near["doc_id"].tolist() == [r.doc_id for r in expected]
+    expected = sorted(rows, key=lambda r: abs(r["probability"] - 0.5))[:100]  # stable: the earlier first
+    assert near["doc_id"].tolist() == [r["doc_id"] for r in expected]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from references import parses as pr
 
 from corefsample import read_documents
 from events import EventCounter, load_rules
+from events.counts._evidence import Evidence
 
 HAPPENED = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj"
 NEGATED = "Iraq/PROPN>4:nsubj did=do/AUX>4:aux not/PART>4:advmod attack/VERB>0:root Iran/PROPN>4:obj"
@@ -42,22 +44,31 @@ def counted(given: list[dict[str, Any]], preset: str = "asserted", **options: An
     return counter
 
 
+def by_conditions(evidence: Evidence, event: str = "attack") -> Counter[tuple[str, ...]]:
+    """Number of triggers by the conditions that exclude them."""
+    texts = [text for row in evidence.documents.read("triggers").to_pylist() for text in row["triggers"]]
+    named = [text.partition(": ") for text in texts]
+    return Counter(
+        tuple(conditions.split(", ")) if conditions else () for name, _, conditions in named if name == event
+    )
+
+
 def test_triggers_are_counted_in_documents_with_and_without_events() -> None:
-    assert counted(lines()).tally.triggers == BY_CONDITIONS
-    assert counted(lines(), threads=2).tally.triggers == BY_CONDITIONS
-    assert counted(lines(), "extended").tally.triggers == {(): 6}
+    assert by_conditions(counted(lines())) == BY_CONDITIONS
+    assert by_conditions(counted(lines(), threads=2)) == BY_CONDITIONS
+    assert by_conditions(counted(lines(), "extended")) == {(): 6}
     one_by_one = EventCounter(n_samples=20)
     for each in lines():
         one_by_one.add(er.scored(each))
-    assert one_by_one.tally.triggers == BY_CONDITIONS
+    assert by_conditions(one_by_one) == BY_CONDITIONS
 
 
 def test_other_rules_of_the_run_do_not_change_the_numbers() -> None:
     meeting = er.json_document("e", "1999-01-09", ["Iraq/PROPN>2:nsubj met=meet/VERB>0:root Iran/PROPN>2:obj"], {})
     several = EventCounter([load_rules("meet"), load_rules("attack")], n_samples=20)
     several.update(map(er.scored, [*lines(), meeting]))
-    assert several.tallies["attack"].triggers == BY_CONDITIONS
-    assert several.tallies["meet"].triggers == {(): 1}
+    assert by_conditions(several) == BY_CONDITIONS
+    assert by_conditions(several, "meet") == {(): 1}
 
 
 def test_the_numbers_of_parts_that_were_saved_add_up(tmp_path: Path) -> None:
@@ -69,8 +80,7 @@ def test_the_numbers_of_parts_that_were_saved_add_up(tmp_path: Path) -> None:
             counted(each).save(folder)
             parts.append(EventCounter.load(folder))
         parts[1].merge(parts[0])
-        assert parts[1].tally.triggers == BY_CONDITIONS
-        assert parts[1].tally.copy().triggers == BY_CONDITIONS
+        assert by_conditions(parts[1]) == BY_CONDITIONS
 
 
 def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_path: Path) -> None:
@@ -80,7 +90,7 @@ def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_
     assert "nsubj" not in second
     counter = EventCounter(n_samples=20)
     counter.update(read_documents(er.write_lines(tmp_path / "d.jsonl", several)))
-    assert counter.tally.triggers == {("future", "negated"): 1, (): 1}
+    assert by_conditions(counter) == {("future", "negated"): 1, (): 1}
 
 
 # --- merged actors -----------------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ from corefsample.syntax._words import WordTable
 from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
 from events.commands.explain import ExplainOptions, run_explain
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
-from events.counting import read_count_posterior, read_count_samples
-from events.counting._evaluation import evaluate_clustering
-from events.counting._periods import Calendar
+from events.counts import read_count_posterior, read_count_samples
+from events.evidence._evaluation import evaluate_clustering
+from events.evidence._periods import Calendar
 from events.matching._matching import match_document
 
 N_SAMPLES, N_DRAWS = 100, 50
@@ -254,7 +254,10 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
 
 
 def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path) -> None:
-    evidence = pd.read_parquet(counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet")
+    evidence = pd.read_parquet(
+        counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet",
+        filters=[("probability", ">", 0)],
+    )
     probability = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}
     explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).shown
     shares = {(each.doc_id, share.actors): share.probability for each in explained for share in each.events or ()}

@@ -41,7 +41,9 @@ def misses(pipeline: Path, folder: Path) -> list[Miss]:
         )
     run_score(str(news), ScoreOptions(out=str(folder / "scored.parquet"), pipeline=str(pipeline)))
     run_events(str(folder / "scored.parquet"), EventsOptions(out=str(folder / "run"), pictures=False))
-    evidence = pd.read_parquet(folder / "run" / "evidence.parquet").set_index(["doc_id", "actor"])["probability"]
+    evidence = pd.read_parquet(folder / "run" / "evidence.parquet", filters=[("probability", ">", 0)]).set_index(
+        ["doc_id", "actor"]
+    )["probability"]
     found = []
     for n, (_, text, bounds) in enumerate(PROBES):
         for bound in bounds.split():

@@ -21,7 +21,7 @@ from run_cases import CountOptions, count_events
 from corefsample import InputError, sample_clusterings, write_documents
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
-from events.counting import read_count_posterior
+from events.counts import read_count_posterior
 from events.pages._report import write_report
 
 s3fs = pytest.importorskip("s3fs", reason="extra `remote`")

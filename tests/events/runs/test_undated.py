@@ -19,8 +19,8 @@ from events import EventCounter
 from events.audit._documents import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
-from events.counting._count_posterior import read_count_posterior
-from events.counting._count_samples import read_count_samples
+from events.counts._count_posterior import read_count_posterior
+from events.counts._count_samples import read_count_samples
 
 UNDATED = ("doc 3", "doc 5", "doc 6")  # two of them with events, one without
 

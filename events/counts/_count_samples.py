@@ -1,0 +1,224 @@
+"""Sampled counts as an array with named dimensions, for other tools of Bayesian statistics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from corefsample import _checks
+from corefsample._arrays import Ints, Ints32
+from corefsample._lazy import pd
+from corefsample._results import HtmlTable
+from corefsample.errors import ParameterError
+from events.counts._event_counts import EventCounts
+from events.counts._run_tables import SAMPLES, run_table
+from events.evidence._columns import ACTOR, TIMESTAMP, Columns, EventKey
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CountSamples(HtmlTable):
+    """Draws of the counts of documents with an event; arrays read-only.
+
+    Draw s uses the s-th sampled clustering of every document, so it is a joint draw of all actors and periods. The
+    draws are independent, unless documents share the uncertainty of a recalibration: several draws then have the same
+    recalibration.
+
+    Attributes
+    ----------
+    counts
+        int32 (n_samples, n_actors, n_periods): number of documents with the event in each draw.
+    actors
+        Codes of the actors, or pairs such as "IRQ>KWT" for two roles, in the order of the second axis.
+    periods
+        Labels of the periods, such as "1999Q2", in the order of the third axis.
+    period_starts
+        datetime64[D] (n_periods,): first day of each period.
+    n_docs
+        int64 (n_periods,): number of documents in each period.
+    one_best
+        int64 (n_actors, n_periods): number of documents with the event if every mention has its likeliest antecedent.
+    event
+        Name of the rule.
+    columns
+        Names of the columns that hold the codes of the rule's roles in tables.
+    """
+
+    counts: Ints32
+    actors: tuple[str, ...]
+    periods: tuple[str, ...]
+    period_starts: npt.NDArray[np.datetime64]
+    n_docs: Ints
+    one_best: Ints
+    event: str = "event"
+    columns: tuple[str, ...] = ACTOR
+
+    def __post_init__(self) -> None:
+        for array in (self.counts, self.period_starts, self.n_docs, self.one_best):
+            array.flags.writeable = False
+
+    def __repr__(self) -> str:
+        actors = _checks.shown(", ".join(self.actors))
+        span = f" ({self.periods[0]} to {self.periods[-1]})" if self.periods else ""
+        return f"CountSamples({self.n_samples:,} draws of {actors} in {len(self.periods)} periods{span})"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of draws."""
+        return int(self.counts.shape[0])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table of draws: sample, event, columns of roles (actor), period, period_start (timestamp), count."""
+        n_samples, n_actors, n_periods = self.counts.shape
+        keys = [EventKey.of(name).values(self.columns) for name in self.actors]
+        roles = {
+            column: np.tile(np.repeat(np.array([key[column] for key in keys], object), n_periods), n_samples)
+            for column in self.columns
+        }
+        return pd.DataFrame(
+            {
+                "sample": np.repeat(np.arange(n_samples), n_actors * n_periods),
+                "event": self.event,
+                **roles,
+                "period": np.tile(np.array(self.periods, object), n_samples * n_actors),
+                "period_start": np.tile(self.period_starts.astype(TIMESTAMP), n_samples * n_actors),
+                "count": self.counts.ravel(),
+            }
+        ).astype(dict.fromkeys(("event", *self.columns, "period"), "str"))
+
+
+def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> CountSamples:
+    """Collect the sampled counts behind a posterior, including periods without documents.
+
+    Their spread includes Monte Carlo noise, which the exact distributions of `EventCounts` do not have. Prefer those
+    where they answer the question, and the samples for other questions (sums over periods, ratios, trends).
+
+    Parameters
+    ----------
+    counts
+        Posterior counts, as `events.EventCounter.counts` returns them. The result takes 4 bytes for each draw, actor
+        and period.
+    actors
+        Codes of the actors, in the order of the result; by default all actors with evidence, sorted.
+
+    Raises
+    ------
+    ParameterError
+        If `counts` is not an `EventCounts`, `actors` is a single text, or an actor cannot be counted or is listed
+        twice.
+    """
+    _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
+    _require_list(actors)
+    requested = counts.events() if actors is None else actors
+    keys = [counts.key(actor, parameter="actors") for actor in requested]
+    if len(set(keys)) != len(keys):
+        names = _checks.shown([key.name for key in keys])
+        raise ParameterError(f"must be different actors, got {names}", parameter="actors")
+    periods, cells = counts.periods(), counts.cells
+    row, column = {key: r for r, key in enumerate(keys)}, {period.number: c for c, period in enumerate(periods)}
+    row_of_key = np.array([row.get(key, -1) for key in cells.keys], np.int64)
+    rows, columns = row_of_key[cells.key], np.array([column.get(number, -1) for number in cells.period.tolist()], int)
+    positions = np.where((rows >= 0) & (columns >= 0), rows * len(periods) + columns, -1)
+    sampled = cells.sampled(positions, len(keys) * len(periods)).reshape(len(keys), len(periods), counts.n_samples)
+    by_cell = {
+        (key.name, period.label): sampled[r, c] for r, key in enumerate(keys) for c, period in enumerate(periods)
+    }
+    table = counts.rows(keys, periods)
+    return _collected(table, by_cell, tuple(key.name for key in keys), counts.n_samples, counts.columns)
+
+
+def read_count_samples(
+    run: str | os.PathLike[str], actors: Sequence[str] | None = None, *, event: str | None = None
+) -> CountSamples:
+    """Read the sampled counts of a finished run.
+
+    They are joint draws, so they answer questions about several counts at once: whether there were more attacks in one
+    period than in another, or how a sum over periods is distributed.
+
+    Parameters
+    ----------
+    run
+        Path of the folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
+    actors
+        Codes of the actors, in the order of the result; by default all actors in the table of counts, sorted.
+    event
+        Name of the rule; required if the run has counts of several rules.
+
+    Raises
+    ------
+    InputError
+        If one of the files is missing in the folder, or damaged.
+    ParameterError
+        If `actors` is a single text, an actor is not in the table of counts or is listed twice, `event` is not in the
+        table, or `event` is None and the table has several events.
+
+    Examples
+    --------
+    >>> from events.counts import read_count_samples
+    >>> samples = read_count_samples("run", ["YUG"])  # doctest: +SKIP
+    >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
+    >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
+    """
+    _require_list(actors)
+    counts = run_table(run, "counts")
+    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
+    sampled = run_table(run, SAMPLES)
+    events = sorted({*counts["event"]})
+    if event is None and len(events) < 2:
+        event = next(iter(events), "event")
+    elif event not in events:
+        shown = "none" if event is None else repr(event)
+        raise ParameterError(f"must be one of {', '.join(events)}, got {shown}", parameter="event")
+    counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
+    columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
+    names = _names(counts, columns)
+    requested = tuple(sorted({*names}) if actors is None else (EventKey.of(each).name for each in actors))
+    unknown = [name for name in requested if name not in {*names}]
+    if unknown or len({*requested}) < len(requested):
+        rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
+        raise ParameterError(f"{rule}, got {', '.join(requested)}", parameter="actors")
+    by_cell = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
+    return _collected(counts[counts["period_start"].notna()], by_cell, requested, n_samples, columns)
+
+
+def _collected(
+    counts: pd.DataFrame,
+    by_cell: Mapping[tuple[str, str], npt.ArrayLike],
+    actors: tuple[str, ...],
+    n_samples: int,
+    columns: tuple[str, ...],
+) -> CountSamples:
+    """Samples of the counts of some actors, from one event's table of counts and its draws by (actor, period)."""
+    periods = counts.drop_duplicates("period")
+    labels = tuple(periods["period"])
+    cells = {(name, label): (c, t) for c, name in enumerate(actors) for t, label in enumerate(labels)}
+    values = np.zeros((n_samples, len(actors), len(labels)), np.int32)
+    for cell in by_cell.keys() & cells.keys():
+        values[:, *cells[cell]] = by_cell[cell]
+    one_best = np.zeros((len(actors), len(labels)), np.int64)
+    for name, label, count in zip(_names(counts, columns), counts["period"], counts["one_best"], strict=True):
+        if (name, label) in cells:
+            one_best[cells[name, label]] = count
+    return CountSamples(
+        counts=values,
+        actors=actors,
+        periods=labels,
+        period_starts=np.array(periods["period_start"].tolist(), "datetime64[D]"),
+        n_docs=periods["n_docs"].to_numpy(np.int64, copy=True),
+        one_best=one_best,
+        event=next(iter(counts["event"]), "event"),
+        columns=columns,
+    )
+
+
+def _require_list(actors: Sequence[str] | None) -> None:
+    if isinstance(actors, str):
+        raise ParameterError(f"must be a list of codes, got {actors!r}", parameter="actors")
+
+
+def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:
+    """Name of the event's key in each row of a table, such as "IRQ>KWT"."""
+    return [EventKey(row).name for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]

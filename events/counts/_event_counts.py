@@ -1,0 +1,579 @@
+"""Posterior of counts: documents' events summed by period, actor and group.
+
+Given each document's P(event) the documents are independent, so a period's count is Poisson-binomial: mean sum(p),
+variance sum(p (1 - p)), and exact quantiles. The paper's normal interval, and the counts of documents that share draws
+of a recalibration, are those of the sums over documents in each sample.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from corefsample import _checks
+from corefsample._arrays import Floats, Ints, Ints32
+from corefsample._lazy import pd
+from corefsample.coreference._kernels import poisson_binomial
+from corefsample.errors import ParameterError
+from corefsample.posterior._posterior import N_DRAWS
+from events.counts._compare import compare_counts, compare_samples
+from events.counts._intervals import hdi_interval, quantile_interval, sample_shares, sum_pmf
+from events.counts._occurrences import Occurrences
+from events.evidence._columns import COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
+from events.evidence._periods import NO_PERIOD, Period
+
+Interval = Literal["quantile", "hdi", "normal"]
+_CELL_COLUMNS = ("mean", "mean_mc_se", "sd", "lower", "upper", "one_best", "mean_named")  # columns
+_SHOWN_ROWS = 10
+_SAMPLED = 4096  # cells whose counts by sample are in memory at once
+INTERVALS: tuple[Interval, ...] = ("quantile", "hdi", "normal")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EventCounts:
+    """Posterior of the number of documents with an event, by actor and period.
+
+    The intervals cover the uncertainty of coreference (which mentions belong to one entity) and, depending on
+    `uncertainty`, that of the recalibration of the scores. Parses, lexicon, rule and the choice of documents are
+    assumed to be correct, and the antecedent probabilities to be calibrated.
+
+    If the events come from a predicate that returns numbers, the count is the sum of the documents' numbers.
+
+    Methods take the code of an actor; for two roles they take "AAA>BBB" or a tuple of two codes, with "-" in the text
+    or "" in the tuple for no actor.
+
+    Attributes
+    ----------
+    occurrences
+        The evidence: which event is possible in which document, and in how many samples it is true.
+    event
+        Name of the rule.
+    by
+        Names of the columns of the documents by which the counts are grouped.
+    level
+        Probability that each credible interval has, in (0, 1).
+    interval
+        "quantile" (central, integer ends), "hdi" (shortest, integer ends) or "normal": mean +- z times the standard
+        deviation of the per-sample counts, as in Nguyen & O'Connor (2015, section 6.2); its ends can be negative.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if `level` is not in (0, 1) or `interval` is not a kind of interval.
+    """
+
+    occurrences: Occurrences
+    event: str
+    by: tuple[str, ...] = ()
+    level: float = 0.95
+    interval: Interval = "quantile"
+    cells: Cells = field(init=False)
+
+    def __post_init__(self) -> None:
+        _checks.probability("level", self.level, below_one=True, above_zero=True)
+        _checks.choice("interval", self.interval, INTERVALS)
+        object.__setattr__(self, "cells", Cells(self.occurrences, self.event))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that hold the codes of the rule's roles in tables."""
+        return tuple(self.occurrences.settings.columns[self.event])
+
+    @property
+    def uncertainty(self) -> str | None:
+        """Uncertainty of the recalibration that the samples include; None without.
+
+        With "fit" and "domain", all documents share the draws of the recalibration and are not independent, so
+        distributions are those of the sampled counts.
+        """
+        return self.occurrences.settings.uncertainty
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples per document."""
+        return self.occurrences.settings.n_samples
+
+    @property
+    def n_documents(self) -> int:
+        """Number of documents."""
+        return len(self.occurrences.periods)
+
+    def __repr__(self) -> str:
+        periods = self.periods()
+        span = f"{periods[0].label} to {periods[-1].label}" if periods else "no period"
+        names = [key.name for key in self.events()]
+        return (
+            f"EventCounts({self.n_documents:,} documents, {span}, {len(names)} actors)\n"
+            f"  actors: {_checks.shown(', '.join(names))}\n"
+            f"  {100 * self.level:g}% {self.interval} intervals from {self.n_samples:,} samples per document"
+        )
+
+    def __str__(self) -> str:
+        return f"{self!r}\n\n{self._largest().to_string(index=False)}"
+
+    def _repr_html_(self) -> str:
+        """Table of the largest counts, for notebooks."""
+        import html
+
+        title = html.escape(repr(self).partition("\n")[0])
+        return f"<p>{title}; the largest:</p>{self._largest().to_html(index=False, border=0)}"
+
+    def _largest(self) -> pd.DataFrame:
+        """Rows of `to_frame` with the largest means above 0, in its order, rounded to three decimals."""
+        table = self.to_frame()
+        rows = table[table["mean"] > 0.0].nlargest(_SHOWN_ROWS, "mean", keep="first").sort_index()
+        shown = rows[[*self.columns, "period", "n_docs", "mean", "sd", "lower", "upper", "one_best"]].round(3)
+        integer_columns = {} if self.interval == "normal" else dict.fromkeys(("lower", "upper"), "int64")
+        return shown.astype(integer_columns)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row for each actor and period, including periods without documents.
+
+        Returns
+        -------
+        pandas.DataFrame
+            event (name of the rule); `actor`, and `target` of rules with two roles; period
+            ("1999Q2", and "undated" of documents without a date, which are in no period); period_start (timestamp of
+            its first day); n_docs (documents in the period); mean and sd of the
+            count (sd of the Poisson-binomial distribution; among the samples if documents share draws of a
+            recalibration); mean_mc_se (Monte Carlo standard error of the mean: root of the documents' summed
+            squares, where a bound replaces an error of zero); lower, upper, level and interval of the
+            credible interval; n_samples; one_best (the count by the likeliest antecedents alone); for rules with
+            default actors mean_named (the mean count of documents in which the text names the actor, or in which the
+            event has no actor). With groups of documents, their columns follow period_start, and every group has all
+            periods.
+        """
+        return self.rows(self.events(), self.all_periods())
+
+    def totals(self) -> pd.DataFrame:
+        """Table of the totals over all periods and documents without a date, one row for each actor.
+
+        Returns
+        -------
+        pandas.DataFrame
+            event, the columns of roles, n_docs (documents of the corpus), mean, sd, lower, upper, level and one_best:
+            see `to_frame`; sd and the interval are those of the sampled totals.
+        """
+        keys, n_groups = self.events(), len(self.occurrences.groups)
+        row_of_key = {key: number for number, key in enumerate(keys)}
+        rows_of_keys = np.array([row_of_key.get(key, -1) for key in self.cells.keys], np.int64)
+        row_of_cell = np.where(rows_of_keys[self.cells.key] < 0, -1, rows_of_keys[self.cells.key] * n_groups)
+        row_of_cell[row_of_cell >= 0] += self.cells.group[row_of_cell >= 0]
+        sampled = self.cells.sampled(row_of_cell, len(keys) * n_groups)
+        n_docs = np.bincount(self.occurrences.group_of, minlength=n_groups).tolist()
+        rows = []
+        for number, counts in enumerate(sampled):
+            key, group = keys[number // n_groups], number % n_groups
+            cells = row_of_cell == number
+            lower, upper = self._ends_of(counts, sample_shares(counts))
+            rows.append(
+                {
+                    "event": self.event,
+                    **key.values(self.columns),
+                    **dict(zip(self.by, self.occurrences.groups[group], strict=True)),
+                    "n_docs": n_docs[group],
+                    "mean": math.fsum(self.cells.mean[cells]),
+                    "sd": float(np.std(counts)),
+                    "lower": lower,
+                    "upper": upper,
+                    "level": self.level,
+                    "one_best": int(self.cells.one_best[cells].sum()),
+                }
+            )
+        names = ["event", *self.columns, *self.by, "n_docs", "mean", "sd", "lower", "upper", "level", "one_best"]
+        return pd.DataFrame(rows, columns=names)
+
+    def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
+        """Rows of `to_frame` for the events with these keys, with or without evidence, in these periods."""
+        roles, groups = [key.values(self.columns) for key in keys], self.occurrences.groups
+        column = {period.number: t for t, period in enumerate(periods)}
+        row_of_key = {key: k for k, key in enumerate(keys)}
+        row = np.array([row_of_key.get(key, -1) for key in self.cells.keys], np.int64)[self.cells.key]
+        place = np.array([column.get(number, -1) for number in self.cells.period.tolist()], np.int64)
+        cells = np.flatnonzero((row >= 0) & (place >= 0))
+        shape = len(keys), len(groups), len(periods)
+        values = np.zeros((len(_CELL_COLUMNS), *shape))  # most cells of a long table are zeros
+        values[:, row[cells], self.cells.group[cells], place[cells]] = self._cell_values(cells)
+        n_docs = np.zeros(shape[1:], np.int64)
+        place_of_document = np.array([column.get(number, -1) for number in self.occurrences.periods.tolist()], np.int64)
+        listed = place_of_document >= 0
+        np.add.at(n_docs, (self.occurrences.group_of[listed], place_of_document[listed]), 1)
+        _, group, period = (each.ravel() for each in np.indices(shape))
+        settings = self.occurrences.settings
+        columns: dict[str, Any] = {
+            "event": self.event,
+            **{
+                name: np.repeat(np.array([each[name] for each in roles], object), len(groups) * len(periods))
+                for name in self.columns
+            },
+            "period": np.array([each.label for each in periods], object)[period],
+            "period_start": np.array([each.start for each in periods], TIMESTAMP)[period],
+            **{name: np.array([each[g] for each in groups], object)[group] for g, name in enumerate(self.by)},
+            "n_docs": np.broadcast_to(n_docs, shape).ravel(),
+            **dict(zip(_CELL_COLUMNS, values.reshape(len(_CELL_COLUMNS), -1), strict=True)),
+            "level": self.level,
+            "interval": self.interval,
+            "n_samples": self.n_samples,
+            "uncertainty": self.uncertainty,
+        }
+        named = Columns.of_counts(
+            self.columns,
+            by=self.by,
+            recalibrated=self.uncertainty is not None,
+            defaults=settings.has_defaults,
+        )
+        return pd.DataFrame(columns, index=range(len(group)), columns=list(named.types)).astype(named.pandas)
+
+    def _cell_values(self, cells: Ints) -> Floats:
+        """Values of the columns `_CELL_COLUMNS` of some cells: float64 (7, n_cells)."""
+        all_cells, settings = self.cells, self.occurrences.settings
+        values = np.zeros((len(_CELL_COLUMNS), len(cells)))
+        values[0], values[1] = all_cells.mean[cells], np.sqrt(all_cells.variance_of_mean[cells])
+        values[2] = np.sqrt(all_cells.variance[cells])
+        values[5], values[6] = all_cells.one_best[cells], all_cells.n_named[cells] / self.n_samples
+        with_evidence = np.flatnonzero(all_cells.has_evidence[cells])  # the count is 0 in the others
+        if self.interval != "normal" and not settings.is_shared:
+            for index in with_evidence.tolist():
+                values[3:5, index] = self._ends_of(None, all_cells.pmf(int(cells[index])))
+            return values
+        for start in range(0, len(with_evidence), _SAMPLED):
+            part = with_evidence[start : start + _SAMPLED]
+            positions = np.full(len(all_cells.key), -1)
+            positions[cells[part]] = np.arange(len(part))
+            for index, counts in zip(part.tolist(), all_cells.sampled(positions, len(part)), strict=True):
+                if settings.is_shared:
+                    values[2, index] = np.std(counts)
+                    values[1, index] = max(values[1, index], _error_of_draws(counts))
+                pmf = sample_shares(counts) if settings.is_shared else all_cells.pmf(int(cells[index]))
+                values[3:5, index] = self._ends_of(counts, pmf)
+        return values
+
+    def _ends_of(self, by_sample: npt.NDArray[np.integer] | None, pmf: Floats) -> tuple[float, float]:
+        """Ends of the credible interval of a count: "normal" uses its samples, other kinds its distribution."""
+        if self.interval == "normal":
+            from scipy.special import ndtri
+
+            assert by_sample is not None
+            half = float(ndtri((1.0 + self.level) / 2.0)) * float(np.std(by_sample))
+            mean = float(np.mean(by_sample))
+            return mean - half, mean + half
+        interval = hdi_interval if self.interval == "hdi" else quantile_interval
+        return interval(pmf, self.level)
+
+    def events(self) -> list[EventKey]:
+        """Events with any evidence, sorted by their names."""
+        with_evidence = np.unique(self.cells.key[self.cells.has_evidence | (self.cells.one_best > 0)])
+        return sorted((self.cells.keys[key] for key in with_evidence), key=lambda key: key.name)
+
+    def periods(self) -> list[Period]:
+        """Every period from the first with a document to the last."""
+        return self.occurrences.calendar.periods(self.occurrences.span)
+
+    def all_periods(self) -> list[Period]:
+        """Every period, followed by the period "undated" if there are documents without a date."""
+        is_undated = bool((self.occurrences.periods == NO_PERIOD).any())
+        return [*self.periods(), *(self.occurrences.calendar.periods([NO_PERIOD]) if is_undated else [])]
+
+    def period(self, label: str) -> Period:
+        """Return the period with a label ("1999Q2", "undated"), or raise ParameterError."""
+        periods = {period.label: period for period in self.all_periods()}
+        if not isinstance(label, str) or label not in periods:
+            labels = list(periods)
+            rule = f"from {labels[0]} to {labels[-1]}" if labels else "of a corpus with documents"
+            raise ParameterError(f"must be one {rule}, got {label!r}", parameter="period")
+        return periods[label]
+
+    def key(self, actor: str | Sequence[str], *, parameter: str = "actor") -> EventKey:
+        """Key of an actor that can be counted; raises a ParameterError that names `parameter` for any other actor."""
+        key = EventKey.of(actor) if self.columns else EventKey()
+        if not self.has(key):
+            names = ", ".join(each.name for each in self.events()) or "none"
+            raise ParameterError(f"must be one that is counted ({names}), got {key.name!r}", parameter=parameter)
+        return key
+
+    def has(self, actor: str | EventKey) -> bool:
+        """Whether an actor can be counted, with or without evidence."""
+        key = actor if isinstance(actor, EventKey) else EventKey.of(actor)
+        settings = self.occurrences.settings
+        if self.event in settings.outcomes:
+            return key.name in settings.outcomes[self.event]
+        if key in self.cells.keys or not settings.kinds:
+            return True
+        return len(key) == len(self.columns) and settings.kinds.keys() >= {*key}
+
+    def pmf(self, actor: str | Sequence[str], period: str) -> Floats:
+        """Distribution of one count: float64 (n + 1,), entry k is P(count = k).
+
+        Raises
+        ------
+        ParameterError
+            If the actor cannot be counted, or the counts have no such period.
+        """
+        key, number = self.key(actor), self.period(period).number
+        if key not in self.cells.keys:
+            return np.ones(1)
+        is_cell = (self.cells.key == self.cells.keys.index(key)) & (self.cells.period == number)
+        if not self.occurrences.settings.is_shared:
+            rows = np.concatenate([self.cells.rows_of(int(cell)) for cell in np.flatnonzero(is_cell)] or [is_cell[:0]])
+            return self.cells.pmf_of(rows.astype(np.int64))
+        return sample_shares(self.cells.sampled(np.where(is_cell, 0, -1), 1)[0])
+
+    def compare(self, first: str | Sequence[str], second: str | Sequence[str]) -> pd.DataFrame:
+        """Compare the counts of two actors in each period, by each document's joint distribution of both events.
+
+        An actor that can be counted but has no event has a count of zero.
+
+        Parameters
+        ----------
+        first, second
+            Codes of the two actors, such as "YUG" and "IRQ".
+
+        Returns
+        -------
+        pandas.DataFrame
+            event; period; period_start (timestamp); first; second; p_first_greater, p_equal, p_second_greater;
+            mean_difference (first - second); lower, upper and level of its central credible interval.
+
+        Raises
+        ------
+        ParameterError
+            If both actors are the same, or one of them cannot be counted.
+        """
+        keys = self.key(first, parameter="first"), self.key(second, parameter="second")
+        names = tuple(key.name for key in keys)
+        if keys[0] == keys[1]:
+            raise ParameterError(f"must be another actor than first, got {names[1]!r} twice", parameter="second")
+        joint = self.cells.joint(*keys)
+        rows = []
+        for group, values in enumerate(self.occurrences.groups):
+            for period in self.periods():
+                here = (joint.group == group) & (joint.period == period.number)
+                if joint.differences is not None:
+                    result = compare_samples(joint.differences[here].sum(axis=0), self.level)
+                else:
+                    first_only, second_only = joint.exclusive[:, here] / self.n_samples
+                    result = compare_counts(first_only, second_only, self.level)
+                shares = dataclasses.astuple(result)
+                rows.append((self.event, period.label, period.start, *values, *names, *shares, self.level))
+        table = pd.DataFrame(rows, columns=[*COMPARISON_COLUMNS[:3], *self.by, *COMPARISON_COLUMNS[3:]])
+        return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsOfRules:
+    """The counts of several rules, and the tables of all of them.
+
+    Attributes
+    ----------
+    of_rules
+        Posterior counts of each rule.
+    roles
+        Names of the columns that hold the codes of roles, for all rules together.
+    """
+
+    of_rules: tuple[EventCounts, ...]
+    roles: tuple[str, ...]
+
+    def _columns(self, *, rule_error: bool = False) -> Columns:
+        counts = self.of_rules[0]
+        return Columns.of_counts(
+            self.roles,
+            by=counts.by,
+            recalibrated=counts.uncertainty is not None,
+            defaults=counts.occurrences.settings.has_defaults,
+            rule_error=rule_error,
+        )
+
+    def schema(self, *, rule_error: bool = False) -> pa.Schema:
+        """Schema of `to_frame` in files, with or without the columns of the error of rules."""
+        return self._columns(rule_error=rule_error).arrow
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of the counts of all rules; the actor is `*` in the rows of a rule without roles."""
+        return self._joined([counts.to_frame() for counts in self.of_rules], list(self._columns().types))
+
+    def totals(self) -> pd.DataFrame:
+        """Table of the totals of all rules: see `EventCounts.totals`."""
+        tables = [counts.totals() for counts in self.of_rules]
+        return self._joined(tables, ["event", *self.roles, *tables[0].columns[1 + len(self.of_rules[0].columns) :]])
+
+    def _joined(self, tables: Sequence[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+        """One table with the rows of all rules' tables, and the columns of the roles of all rules."""
+        anybody = [{} if counts.columns else EventKey().cells((), self.roles) for counts in self.of_rules]
+        filled = [table.assign(**roles) for table, roles in zip(tables, anybody, strict=True)]
+        joined = pd.concat(filled, ignore_index=True).reindex(columns=columns)
+        return joined.fillna(dict.fromkeys(self.roles, ""))
+
+    def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
+        """Comparisons of two actors, for each rule that can count both; None if `actors` is empty."""
+        if not actors:
+            return None
+        comparable = [counts for counts in self.of_rules if counts.has(actors[0]) and counts.has(actors[1])]
+        return pd.concat([counts.compare(*actors) for counts in comparable], ignore_index=True)
+
+    def samples(self) -> pa.Table:
+        """Sampled counts of each actor and period in which some document has an event with P > 0.
+
+        Returns
+        -------
+        pyarrow.Table
+            event; a column for each role; period; counts, a list of n_samples: entry s is the count in the s-th sampled
+            clustering of every document, under the draw of the recalibration that they share in it.
+        """
+        rows, sampled = [], [np.zeros(0, np.int32)]
+        for counts in self.of_rules:
+            cells, labels = counts.cells, {period.number: period.label for period in counts.all_periods()}
+            listed = np.flatnonzero(cells.has_evidence)
+            positions = np.full(len(cells.key), -1)
+            positions[listed] = np.arange(len(listed))
+            sampled.append(cells.sampled(positions, len(listed)).ravel())
+            for cell in listed.tolist():
+                values = cells.keys[cells.key[cell]].cells(counts.columns, self.roles)
+                values |= zip(counts.by, counts.occurrences.groups[cells.group[cell]], strict=True)
+                rows.append({"event": counts.event, **values, "period": labels[int(cells.period[cell])]})
+        names = ("event", *self.roles, *self.of_rules[0].by, "period")
+        flat = np.concatenate(sampled)
+        offsets = np.arange(len(rows) + 1) * (len(flat) // max(len(rows), 1))
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat))
+        texts = [pa.array([row[name] for row in rows], pa.string()) for name in names]
+        return pa.table([*texts, lists], names=[*names, "counts"], metadata=TABLE_METADATA)
+
+
+class Cells:
+    """Sums over the documents of one event by actor, group and period.
+
+    Parameters
+    ----------
+    occurrences
+        The evidence.
+    event
+        Name of the event.
+
+    Attributes
+    ----------
+    keys
+        Actors of the event, sorted.
+    key, group, period
+        int64 (n_cells,): actors, as an index in `keys`, group and number of the period of each cell.
+    has_evidence
+        bool (n_cells,): whether some document has P > 0.
+    mean, variance, variance_of_mean
+        float64 (n_cells,): sums of the documents' probabilities (or means of their numbers), of their variances, and of
+        the squares of their Monte Carlo errors.
+    one_best, n_named
+        int64 (n_cells,): documents with the event in the likeliest clustering, and samples with named actors or without
+        an actor.
+    """
+
+    def __init__(self, occurrences: Occurrences, event: str) -> None:
+        self._occurrences = occurrences
+        event_of = np.array([name == event for name, _ in occurrences.keys], np.bool_)
+        self.keys = [key for name, key in occurrences.keys if name == event]
+        rows = np.flatnonzero(event_of[occurrences.key]) if len(event_of) else np.zeros(0, np.int64)
+        documents = occurrences.document[rows]
+        first = int(np.argmax(event_of)) if len(event_of) else 0
+        values = occurrences.key[rows] - first, occurrences.group_of[documents], occurrences.periods[documents]
+        # Documents in an order that does not depend on that of the rows, so that sums are the same in each bit.
+        order = np.lexsort((occurrences.squared_error[rows], occurrences.n_hits[rows], *values[::-1]))
+        self._rows = rows[order]
+        in_order = np.stack([each[order] for each in values])
+        starts = np.flatnonzero((np.diff(in_order, prepend=-1) != 0).any(axis=0))
+        if len(starts):
+            starts[0] = 0
+        self._bounds = np.append(starts, len(rows))
+        self.key, self.group, self.period = in_order[:, starts]
+        n_samples, n_hits = occurrences.settings.n_samples, occurrences.n_hits[self._rows]
+        self.has_evidence = self._sums(n_hits) > 0
+        self.mean = self._sums(n_hits) / n_samples
+        self.variance = self._sums(occurrences.scaled_variance[self._rows]) / n_samples**2
+        self.variance_of_mean = self._sums(occurrences.squared_error[self._rows])
+        self.one_best = self._sums(occurrences.one_best[self._rows])
+        self.n_named = self._sums(occurrences.n_named[self._rows])
+
+    def _sums(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Sum over the documents of each cell."""
+        return np.add.reduceat(values, self._bounds[:-1]) if len(values) else values
+
+    def rows_of(self, cell: int) -> Ints:
+        """Rows of evidence of a cell."""
+        return self._rows[self._bounds[cell] : self._bounds[cell + 1]]
+
+    def pmf(self, cell: int) -> Floats:
+        """Distribution of the count of a cell, documents being independent: float64 (n + 1,)."""
+        return self.pmf_of(self.rows_of(cell))
+
+    def pmf_of(self, rows: Ints) -> Floats:
+        """Distribution of the count, or the sum of numbers, of rows of evidence: float64 (n + 1,)."""
+        rows = rows[self._occurrences.n_hits[rows] > 0]
+        has_number = self._occurrences.has_number[rows]
+        n_hits = np.sort(self._occurrences.n_hits[rows[~has_number]])
+        pmf = np.empty(len(n_hits) + 1)
+        poisson_binomial(n_hits / self._occurrences.settings.n_samples, pmf)
+        return np.convolve(pmf, sum_pmf(self._occurrences.values(rows[has_number]))) if has_number.any() else pmf
+
+    def sampled(self, positions: Ints, n: int) -> Ints32:
+        """Counts by sample, summed over the cells with each position, -1 for none: int32 (n, n_samples)."""
+        cells = np.full(len(self._occurrences.n_hits), -1)
+        cells[self._rows] = np.repeat(positions, np.diff(self._bounds))
+        return self._occurrences.sampled_counts(cells, n)
+
+    def joint(self, first: EventKey, second: EventKey) -> Joint:
+        """The documents that have one of two events, or both."""
+        occurrences = self._occurrences
+        keys = [self.keys.index(key) if key in self.keys else -1 for key in (first, second)]
+        key_of_row = np.repeat(self.key, np.diff(self._bounds))
+        n_hits = occurrences.n_hits[self._rows]
+        rows = [self._rows[(key_of_row == key) & (n_hits > 0)] for key in keys]
+        documents = [occurrences.document[each] for each in rows]
+        union = np.union1d(*documents)
+        settings = occurrences.settings
+        if settings.is_shared or occurrences.has_number[np.concatenate(rows)].any():
+            differences = np.zeros((len(union), settings.n_samples), np.int64)
+            for sign, event_rows, event_documents in zip((1, -1), rows, documents, strict=True):
+                differences[np.searchsorted(union, event_documents)] += sign * occurrences.values(event_rows)
+            return Joint(occurrences.group_of[union], occurrences.periods[union], differences=differences)
+        exclusive = np.zeros((2, len(union)), np.int64)
+        for alone, event_rows, event_documents in zip(exclusive, rows, documents, strict=True):
+            alone[np.searchsorted(union, event_documents)] = occurrences.n_hits[event_rows]
+        common, *positions = np.intersect1d(*documents, return_indices=True)
+        bits = [occurrences.values(each[position]) for each, position in zip(rows, positions, strict=True)]
+        exclusive[:, np.searchsorted(union, common)] -= (bits[0] & bits[1]).sum(axis=1, dtype=np.int64)
+        order = np.lexsort(exclusive[::-1])
+        return Joint(occurrences.group_of[union[order]], occurrences.periods[union[order]], exclusive[:, order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Documents that have one of two events, or both.
+
+    Attributes
+    ----------
+    group, period
+        int64 (n,): group of each document, and number of its period.
+    exclusive
+        int64 (2, n): samples with the first event only, and with the second only; empty with `differences`.
+    differences
+        int64 (n, n_samples): number of the first event minus that of the second in each sample, if documents are not
+        independent or have numbers; otherwise None.
+    """
+
+    group: Ints
+    period: Ints
+    exclusive: Ints = field(default_factory=lambda: np.zeros((2, 0), np.int64))
+    differences: Ints | None = None
+
+
+def _error_of_draws(counts: npt.NDArray[np.integer]) -> float:
+    """Monte Carlo error of the mean of counts that share draws of a recalibration, from the means of the draws."""
+    n_draws = min(N_DRAWS, len(counts))
+    if n_draws < 2:
+        return 0.0
+    means = [samples.mean() for samples in np.array_split(counts, n_draws)]
+    return float(np.std(means, ddof=1)) / math.sqrt(n_draws)

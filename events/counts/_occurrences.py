@@ -1,0 +1,248 @@
+"""The evidence as arrays: which event is possible in which document, and in how many samples it is true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from corefsample import _checks
+from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
+from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
+from corefsample.errors import ParameterError
+from events.evidence._columns import EventKey
+from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
+from events.evidence._periods import NO_PERIOD, Calendar
+from events.evidence._settings import EvidenceSettings
+from events.evidence._sorted_rows import SortedRows
+
+MOST_PERIODS = 100_000  # from the first document to the last: 273 years of days
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """Rows of evidence as arrays, with the period and the group of each document.
+
+    Attributes
+    ----------
+    settings, calendar
+        Settings of the evidence, and calendar that divides time into periods.
+    rows
+        Rows of the evidence, whose order is that of the arrays.
+    groups
+        Values of the columns by which documents are grouped, for each group, sorted; one empty tuple without groups.
+    periods
+        int64 (n_documents,): number of each document's period.
+    group_of
+        int64 (n_documents,): group of each document.
+    keys
+        Name and actors of each event, sorted.
+    key, document
+        int64 (n,): index of a row's event in `keys`, and its document.
+    n_hits, one_best, n_named
+        int64 (n,): number of samples with the event (for numbers: their sum over the samples), number of the likeliest
+        clustering, and number of samples with named actors or without an actor.
+    scaled_variance
+        int64 (n,): variance over the samples, times n_samples squared, which is a whole number.
+    squared_error
+        float64 (n,): squared Monte Carlo error of the mean.
+    has_number
+        bool (n,): whether a predicate returned a number.
+    """
+
+    settings: EvidenceSettings
+    calendar: Calendar
+    rows: SortedRows
+    groups: list[tuple[str, ...]]
+    periods: Ints
+    group_of: Ints
+    keys: list[tuple[str, EventKey]]
+    key: Ints
+    document: Ints
+    n_hits: Ints
+    one_best: Ints
+    n_named: Ints
+    scaled_variance: Ints
+    squared_error: Floats
+    has_number: Bools
+
+    @property
+    def span(self) -> range:
+        """Numbers of the periods from the first with a document to the last."""
+        dated = self.periods[self.periods != NO_PERIOD]
+        return range(int(dated.min()), int(dated.max()) + 1) if len(dated) else range(0)
+
+    def _sampled(self, rows: Ints) -> Iterator[tuple[slice, npt.NDArray[np.integer]]]:
+        """Parts of increasing rows of evidence, with their values: 0 or 1, or a number, (n, n_samples)."""
+        n_samples, start, done = self.settings.n_samples, 0, 0
+        names = ["samples", *(["numbers"] if self.settings.is_predicate else [])]
+        for batch in self.rows.batches(*names):
+            end = int(np.searchsorted(rows, start + len(batch)))
+            if end > done:
+                taken = batch.take(pa.array(rows[done:end] - start))
+                values = np.zeros((end - done, n_samples), np.int32 if self.settings.is_predicate else np.uint8)
+                for name in names:
+                    column = taken.column(name)
+                    has_value = column.is_valid().to_numpy(zero_copy_only=False)
+                    if name == "numbers" and has_value.any():
+                        values[has_value] = column.flatten().to_numpy().reshape(-1, n_samples)
+                    elif has_value.any():
+                        values[has_value] = unpacked(column.drop_null(), n_samples)
+                yield slice(done, end), values
+            start, done = start + len(batch), end
+
+    def values(self, rows: Ints) -> npt.NDArray[np.integer]:
+        """0 or 1, or the number that a predicate returned, of rows of evidence in each sample: (n, n_samples)."""
+        order = np.argsort(rows, kind="stable")
+        values = np.zeros((len(rows), self.settings.n_samples), np.int32)
+        for part, part_values in self._sampled(rows[order]):
+            values[order[part]] = part_values
+        return values
+
+    def sampled_counts(self, cells: Ints, n_cells: int) -> Ints32:
+        """Documents with the event in each sample, by cell.
+
+        Parameters
+        ----------
+        cells
+            int64 (n,): cell of each row of evidence, -1 for rows that are in none.
+        n_cells
+            Number of cells.
+
+        Returns
+        -------
+        int32 (n_cells, n_samples)
+            Sums over the rows of each cell.
+        """
+        counts = np.zeros((n_cells, self.settings.n_samples), np.int32)
+        rows = np.flatnonzero((cells >= 0) & (self.n_hits > 0))
+        for part, values in self._sampled(rows):
+            cells_of_rows = cells[rows[part]]
+            order = np.argsort(cells_of_rows, kind="stable")
+            firsts = np.flatnonzero(np.diff(cells_of_rows[order], prepend=-1))
+            sums = np.add.reduceat(values[order], firsts, axis=0, dtype=np.int32)
+            counts[cells_of_rows[order[firsts]]] += sums
+        return counts
+
+
+def unpacked(bits: pa.BinaryArray, n_samples: int) -> Bytes:
+    """Samples in packed bits, as 0 or 1: uint8 (n, n_samples)."""
+    packed = np.frombuffer(b"".join(bits.to_pylist()), np.uint8).reshape(len(bits), -1)
+    return np.unpackbits(packed, axis=1, count=n_samples)
+
+
+def occurrences(
+    settings: EvidenceSettings,
+    rows: SortedRows,
+    documents: SortedRows,
+    period: str | None = None,
+    by: Sequence[str] = (),
+) -> Occurrences:
+    """Read the evidence as arrays.
+
+    Parameters
+    ----------
+    settings
+        Settings of the evidence.
+    rows, documents
+        Rows of the evidence, and of the documents.
+    period
+        Length of a period, by default that of the settings.
+    by
+        Names of the columns of the documents by which they are grouped; a document without a value has "".
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing, the period is not valid, or the documents have more than 100,000 periods.
+    """
+    calendar = Calendar(settings.period if period is None else period)
+    for name in by:
+        properties = [each for each in documents.schema.names if each not in ALL_DOCUMENTS_SCHEMA.names]
+        _checks.choice("by", name, tuple(properties))
+    document_table = documents.read("doc_id", "date", *by)
+    periods = calendar.numbers(document_table["date"].to_numpy().astype("datetime64[D]"))
+    require_few_periods(periods)
+    n_documents = len(document_table)
+    texts = [np.array(document_table[name].fill_null("").to_pylist(), object) for name in by]
+    cells = list(zip(*texts, strict=True)) if by else [()] * n_documents
+    groups = sorted({*cells}) or [()] * (not by)
+    number_of_group = {group: number for number, group in enumerate(groups)}
+    group_of = np.array([number_of_group[cell] for cell in cells], np.int64)
+    names = ["doc_id", "event", *settings.roles, "probability", "one_best", "inefficiency"]
+    names += ["samples", "named_samples"] if settings.has_defaults else []
+    table = rows.read(*names, *(["numbers", "best_number"] if settings.is_predicate else []))
+    n_samples = settings.n_samples
+    keys, key = _keys(table, settings)
+    n_hits = np.rint(table["probability"].to_numpy() * n_samples).astype(np.int64)
+    inefficiency = np.ceil(table["inefficiency"].to_numpy())
+    one_best = table["one_best"].to_numpy().astype(np.int64)
+    n_named, scaled_variance = n_hits.copy(), n_hits * (n_samples - n_hits)
+    has_number = np.zeros(len(table), np.bool_)
+    squared_error = np.zeros(len(table))
+    for value in np.unique(inefficiency).tolist():
+        same = inefficiency == value
+        squared_error[same] = monte_carlo_errors(n_hits[same], n_samples, value) ** 2
+    if settings.has_defaults:
+        is_other = table["named_samples"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+        named = table["named_samples"].combine_chunks().drop_null()
+        n_named[is_other] = unpacked(named, n_samples).sum(axis=1, dtype=np.int64) if len(named) else 0
+    if settings.is_predicate:
+        has_number = table["numbers"].combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+        numbers = table["numbers"].combine_chunks().flatten().to_numpy().reshape(-1, n_samples).astype(np.int64)
+        n_hits[has_number] = n_named[has_number] = numbers.sum(axis=1)
+        scaled_variance[has_number] = n_samples * (numbers**2).sum(axis=1) - numbers.sum(axis=1) ** 2
+        one_best[has_number] = table["best_number"].combine_chunks().drop_null().to_numpy()
+        all_agree = (numbers == numbers[:, :1]).all(axis=1)
+        spread = scaled_variance[has_number] / n_samples**3
+        squared_error[has_number] = np.where(all_agree, agreement_bound(n_samples) ** 2, spread)
+    document = pc.index_in(table["doc_id"], value_set=document_table["doc_id"].combine_chunks())
+    return Occurrences(
+        settings,
+        calendar,
+        rows,
+        groups,
+        periods,
+        group_of,
+        keys,
+        key,
+        document.to_numpy().astype(np.int64),
+        n_hits,
+        one_best,
+        n_named,
+        scaled_variance,
+        squared_error,
+        has_number,
+    )
+
+
+def require_few_periods(periods: Ints) -> None:
+    """Raise ParameterError if documents with these periods have more than 100,000 from the first to the last."""
+    dated = periods[periods != NO_PERIOD]
+    extent = int(np.ptp(dated)) + 1 if len(dated) else 0
+    if extent > MOST_PERIODS:
+        raise ParameterError(f"must divide the dates into at most {MOST_PERIODS:,}, got {extent:,}", parameter="period")
+
+
+def _keys(table: pa.Table, settings: EvidenceSettings) -> tuple[list[tuple[str, EventKey]], Ints]:
+    """Name and actors of each event, sorted, and the index of each row's event."""
+    columns = ["event", *settings.roles]
+    encoded = [table[name].combine_chunks().dictionary_encode() for name in columns]
+    code = np.zeros(len(table), np.int64)
+    for column in encoded:
+        code = code * max(len(column.dictionary), 1) + column.indices.to_numpy()
+    _, firsts, key = np.unique(code, return_index=True, return_inverse=True)
+    keys = []
+    for row in table.select(columns).take(pa.array(firsts)).to_pylist():
+        of_event = settings.columns[row["event"]]
+        # The one column of a predicate or an outcome has the whole name, with the codes of several roles.
+        codes = EventKey.of(row[of_event[0]]) if len(of_event) == 1 else EventKey(row[name] for name in of_event)
+        keys.append((row["event"], codes))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    position = np.empty(len(keys), np.int64)
+    position[order] = np.arange(len(keys))
+    return [keys[index] for index in order], position[key.ravel()]

@@ -1,0 +1,194 @@
+"""Columns and types that the tables of events share, and the keys and names of events.
+
+Every table begins with the column `event`, the name of the rule, and the columns of its roles, `actor` and `target`. A
+row has the code of an actor in each of these, and an empty text where no actor fills it or its rule has no target.
+If another event of the table has actors, the actor of a rule without roles is `*`, any actor or no actor.
+
+The key of an event is the code of its actor, or one code for each role; its name has them joined with ">".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Self
+
+import pyarrow as pa
+
+from corefsample import _checks
+from corefsample._lazy import pd
+from events.rules._outcomes import ANYBODY, CLASS
+
+_NO_ACTOR = "-"  # in names, in place of the empty code
+
+
+class EventKey(tuple[str, ...]):
+    """Codes of an event, one for each role, empty where no actor fills it; none for a rule without roles."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, event: str | Sequence[str]) -> Self:
+        """Codes of an event: ("IRQ", "KWT") for "IRQ>KWT", ("IRQ", "") for "IRQ>-"; or those of a sequence."""
+        if not isinstance(event, str):
+            return cls(_checks.elements("actor", event, str))
+        return cls("" if code == _NO_ACTOR else code for code in event.split(">"))
+
+    @property
+    def name(self) -> str:
+        """Codes joined with ">"; "-" stands for no actor, and "event" for the event of a rule without roles."""
+        return ">".join(code or _NO_ACTOR for code in self) if self else "event"
+
+    def values(self, columns: Sequence[str]) -> dict[str, str]:
+        """Values of the columns of roles; the keys of a predicate can have more codes than its one column."""
+        return dict(zip(columns, self if len(self) == len(columns) else (self.name,), strict=False))
+
+    def cells(self, columns: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+        """Values for the columns `roles` of a table of several events, of which this event has only `columns`.
+
+        If `columns` is empty, the first value is `*`; other roles that the event does not have are empty.
+        """
+        defaults = dict.fromkeys(roles, "") if columns else {role: "" if r else ANYBODY for r, role in enumerate(roles)}
+        return defaults | self.values(columns)
+
+
+ACTOR = ("actor",)  # the column of rules with one role
+TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parquet files: see docs/file-formats.md
+RULE_ENDS = ("lower_rule", "upper_rule")  # interval of what readers would count
+TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
+
+_VALUES = {
+    "n_docs": "int",
+    **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), "float"),
+    "interval": "str",
+    "n_samples": "int",
+    "one_best": "int",
+}
+
+
+COMPARISON_COLUMNS = [
+    "event",
+    "period",
+    "period_start",
+    "first",
+    "second",
+    "p_first_greater",
+    "p_equal",
+    "p_second_greater",
+    "mean_difference",
+    "lower",
+    "upper",
+    "level",
+]
+
+_ARROW = {
+    "str": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("ms"),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+}
+_PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Columns of a table with their types, which are those of `_ARROW`."""
+
+    types: Mapping[str, str]
+
+    @classmethod
+    def of_counts(
+        cls,
+        roles: Sequence[str],
+        *,
+        by: Sequence[str] = (),
+        recalibrated: bool = False,
+        defaults: bool = False,
+        rule_error: bool = False,
+    ) -> Self:
+        """Columns of the table of counts, whose columns of roles are `roles`.
+
+        `by` adds columns of groups of documents after the period, `recalibrated` the column `uncertainty` (none, fit or
+        domain), `defaults` the column `mean_named`, and `rule_error` the columns `RULE_ENDS`.
+        """
+        optional_columns = {"mean_named": "float"} if defaults else {}
+        optional_columns |= {"uncertainty": "str"} if recalibrated else {}
+        optional_columns |= dict.fromkeys(RULE_ENDS, "float") if rule_error else {}
+        periods = {"period": "str", "period_start": "timestamp", **dict.fromkeys(by, "str")}
+        return cls({"event": "str", **dict.fromkeys(roles, "str"), **periods, **_VALUES, **optional_columns})
+
+    @staticmethod
+    def of_roles(names: Iterable[str]) -> tuple[str, ...]:
+        """Columns of roles among the columns of a table of counts: those before the period."""
+        return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Schema of the table, with the version of the tables."""
+        return pa.schema([(name, _ARROW[kind]) for name, kind in self.types.items()], TABLE_METADATA)
+
+    @property
+    def pandas(self) -> dict[str, str]:
+        """Types of pandas; dates stay Python objects."""
+        return {name: _PANDAS[kind] for name, kind in self.types.items() if kind != "date"}
+
+
+def row_names(table: pd.DataFrame, *, full: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
+    """Name of each row of a table of counts: its actors, preceded by its event if the table has several events.
+
+    Parameters
+    ----------
+    table
+        Table of counts, as `EventCounts.to_frame` returns it or as in counts.csv.
+    full
+        True if names begin with the event; by default they do if the table has more than one event.
+    like
+        Table that shows which columns of roles each event has, namely those that are not always empty. By default
+        `table` itself.
+    """
+    columns = Columns.of_roles(table.columns)
+    events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
+    if full is None:
+        full = len(events.unique()) > 1
+    event_columns = _columns_of_events(table if like is None else like, columns)
+    cells = [table[column].fillna("").astype(str) for column in columns]
+    names = []
+    for event, *codes in zip(events, *cells, strict=True):
+        by_column = dict(zip(columns, codes, strict=True))
+        actors = EventKey(by_column[column] for column in event_columns.get(event, columns)).name
+        is_alone = not event_columns.get(event, columns)
+        names.append(event if is_alone else f"{event}: {actors}" if full else actors)
+    return pd.Series(names, table.index, dtype=object)
+
+
+def _columns_of_events(table: pd.DataFrame, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each event of a table, the columns of roles that are not always empty."""
+    if "event" not in table:
+        return {}
+    filled = {column: table[column].fillna("").astype(str).ne("") for column in columns}
+    return {
+        str(event): tuple(column for column in columns if filled[column][table["event"] == event].any())
+        for event in table["event"].unique()
+    }
+
+
+def shown_name(code: str, names: Mapping[str, str]) -> str:
+    """Text for the name of a count: names of actors instead of their codes, and the title of the event if it has one.
+
+    Examples
+    --------
+    >>> shown_name("attack: IRQ>KWT", {"IRQ": "Iraq", "KWT": "Kuwait"})
+    'attack: Iraq > Kuwait'
+    >>> shown_name("any: {army}|-", {"{army}": "{army}"})
+    'any: any army or no actor named'
+    """
+    event, colon, actors = code.rpartition(": ")
+    code_names = {**names, _NO_ACTOR: "no actor named", ANYBODY: "anyone"}
+    alternatives = [
+        " > ".join(CLASS.sub(r"any \1", str(code_names.get(code, code))) for code in pattern.split(">"))
+        for pattern in actors.split("|")
+    ]
+    return names.get(event, event) + colon + " or ".join(alternatives)

@@ -1,0 +1,172 @@
+"""The tables and pictures of a run; their bytes do not depend on the order in which documents were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from corefsample._lazy import pd
+from corefsample._log import log_step
+from corefsample.documents._batch import DocumentBatch
+from corefsample.files._csv_cells import escaped_frame, escaped_texts
+from corefsample.files._reading import read_ahead
+from corefsample.formats.scored._parquet import ParquetWriter
+from events.counts._evidence import OF_COUNTS, Evidence, trigger_rows, with_evidence
+from events.evidence._sorted_rows import SortedRows, parquet_writer
+from events.plots import actor_comparison, event_bands
+from events.plots.bands import bands_by_event
+from events.plots.comparisons import comparisons_by_event
+from events.runs._outputs import save_pictures
+
+File = Callable[[str], Path]
+
+_FOUND = ["trigger", "actor", "actors"]
+_CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
+_NEAR_HALF = 100
+_EVIDENCE_GROUP = 2000  # rows in a row group of the table of evidence
+_TABLE_GROUP = 50_000  # rows in a row group of the tables of events and of all documents
+_DOCUMENT_GROUP = 256  # largest number of documents in a row group
+_GROUP_BYTES = 32 * 2**20  # approximate size of the documents of a row group
+
+
+@contextmanager
+def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> Iterator[pa.Table]:
+    """Write the tables of documents, evidence and events; the largest table is written while the `with` block runs.
+
+    Parameters
+    ----------
+    file
+        Function that returns the path of a file of the run by its name.
+    evidence
+        Evidence of the run.
+    complete
+        Function that adds columns to the table of evidence.
+
+    Yields
+    ------
+    pa.Table
+        A row for each document: `trigger`, whether it has a trigger; `actor`, whether it has a word of an actor's name;
+        and `actors`, the events in it with P > 0.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="corefsample-write") as background:
+        # Arrow compresses the documents without Python's global lock, while the other tables are made.
+        documents = background.submit(_write_documents, file, evidence.scored)
+        _write_evidence(file, evidence, complete)
+        yield _write_all_documents(file, evidence)
+        documents.result()
+
+
+def write_counts(
+    file: File,
+    counts: pd.DataFrame,
+    schema: pa.Schema,
+    totals: pd.DataFrame,
+    samples: pa.Table,
+    compared: pd.DataFrame | None,
+) -> None:
+    """Write the tables of counts (CSV and Parquet), of totals, of counts by sample, and of comparisons."""
+    pq.write_table(samples, file("count_samples.parquet"))
+    escaped_frame(counts).to_csv(file("counts.csv"), index=False)
+    escaped_frame(totals).to_csv(file("totals.csv"), index=False)
+    pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), file("counts.parquet"))
+    if compared is not None:
+        escaped_frame(compared).to_csv(file("comparisons.csv"), index=False)
+
+
+def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
+    """Draw the bands and the comparison; `names` has the names of actors by their codes."""
+    draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
+    pictures = {"bands": partial(draw, counts, names=names)}
+    if compared is not None:
+        compare = comparisons_by_event if len(compared["event"].unique()) > 1 else actor_comparison
+        pictures["comparison"] = partial(compare, counts, compared, names=names)
+    save_pictures(pictures, file)
+
+
+def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table], pa.Table]) -> None:
+    """Write the evidence and its triggers, and the rows whose probability is closest to 0.5."""
+    empty = evidence.rows.schema.empty_table()
+    roles, schema = evidence.settings.roles, evidence.settings.in_metadata(complete(empty).schema)
+    columns = [name for name in schema.names if name not in OF_COUNTS]
+    nearest = complete(empty).select(columns)
+    waiting = empty  # the last document, whose triggers may go on
+    with (
+        parquet_writer(file("evidence.parquet"), schema) as table,
+        pa.csv.CSVWriter(file("evidence.csv"), nearest.schema, write_options=_CSV) as text,
+        pa.csv.CSVWriter(file("events.csv"), trigger_rows(empty, roles).schema, write_options=_CSV) as triggers,
+    ):
+        for group in evidence.rows.groups(_EVIDENCE_GROUP):
+            rows = complete(group)
+            log_step("finalising: evidence of %s", rows["date"][-1])
+            table.write_table(rows)
+            shown = with_evidence(rows).select(columns)
+            text.write_table(escaped_texts(shown))
+            candidates = pa.concat_tables([nearest, shown])
+            distances = pc.abs(pc.subtract(candidates["probability"], 0.5)).to_numpy()
+            nearest = candidates.take(np.argsort(distances, kind="stable")[:_NEAR_HALF])  # ties keep the earlier row
+            waiting = pa.concat_tables([waiting, group])
+            is_last = pc.equal(waiting["doc_id"], waiting["doc_id"][-1])
+            triggers.write_table(escaped_texts(trigger_rows(waiting.filter(pc.invert(is_last)), roles)))
+            waiting = waiting.filter(is_last)
+        triggers.write_table(escaped_texts(trigger_rows(waiting, roles)))
+    pa.csv.write_csv(escaped_texts(nearest), file("near_half.csv"), _CSV)
+
+
+def _write_all_documents(file: File, evidence: Evidence) -> pa.Table:
+    """Write the table of all documents, and return its columns `trigger`, `actor` and `actors`."""
+    schema = evidence.settings.in_metadata(evidence.documents.schema)
+    columns = [schema.empty_table().select(_FOUND)]
+    with parquet_writer(file("all_documents.parquet"), schema) as table:
+        for group in evidence.documents.groups(_TABLE_GROUP):
+            table.write_table(group)
+            columns.append(group.select(_FOUND))
+    return pa.concat_tables([each.replace_schema_metadata(None) for each in columns])
+
+
+def _write_documents(file: File, rows: SortedRows) -> None:
+    """Write the complete documents that have evidence, for the report."""
+    with ParquetWriter(str(file("documents.parquet"))) as writer:
+        # The next documents are merged while others are compressed.
+        for batch in read_ahead(_document_groups(rows.groups(_DOCUMENT_GROUP))):
+            log_step("finalising: documents of %s", batch.dates[-1])
+            writer.write(batch)
+            writer.end_group()
+
+
+def _document_groups(tables: Iterable[pa.Table]) -> Iterator[DocumentBatch]:
+    """Divide documents into row groups, whose limits are a number of documents and a size."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = n_bytes = 0
+    for batch in (batch for table in tables for batch in table.to_batches()):
+        start = 0
+        for row, size in enumerate(_sizes(batch), start=1):
+            n_rows, n_bytes = n_rows + 1, n_bytes + size
+            if n_rows == _DOCUMENT_GROUP or n_bytes >= _GROUP_BYTES:
+                yield _documents([*waiting, batch.slice(start, row - start)])
+                waiting, start, n_rows, n_bytes = [], row, 0, 0
+        if start < len(batch):
+            waiting.append(batch.slice(start))
+    if waiting:
+        yield _documents(waiting)
+
+
+def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
+    (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return DocumentBatch("evidence", rows, "document", range(1, len(rows) + 1))
+
+
+def _sizes(batch: pa.RecordBatch) -> list[int]:
+    """Approximate size of each document's candidates and tokens in bytes."""
+    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
+    mentions, candidates = documents.mentions[0], documents.candidates[0]
+    sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
+    return sizes

@@ -1,0 +1,111 @@
+"""Sums over documents: groups add up to the whole, numbers by hand, and bits that are united."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from expected_errors import error
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of, names
+
+from corefsample import ParameterError
+from corefsample._monte_carlo import agreement_bound
+from events.evidence._document_events import DocumentEvents
+
+
+@settings(max_examples=50)
+@given(corpora(), st.sampled_from(["quantile", "normal"]))
+def test_counts_of_groups_are_those_of_their_documents(
+    documents: list[tuple[str, DocumentEvents]], interval: str
+) -> None:
+    """The group of a document is "B" for odd numbers, "" for every third, "A" for the others."""
+    columns = ["n_docs", "mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]
+    grouped = counts_of(documents, 6, by="outlet", interval=interval)
+    outlets = ["" if number % 3 == 2 else "AB"[number % 2] for number in range(len(documents))]
+    table, totals = grouped.to_frame(), grouped.totals()
+    assert set(table["outlet"]) <= {*outlets}
+    for (outlet, actor), rows in table.groupby(["outlet", "actor"]):
+        alone = [each for each, name in zip(documents, outlets, strict=True) if name == outlet]
+        expected = counts_of(alone, 6, interval=interval).to_frame()
+        expected = expected[expected["actor"] == actor].set_index("period")
+        found = rows.set_index("period")
+        missing = found.drop(index=expected.index)
+        assert (missing[["mean", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)
+        both = found.index.intersection(expected.index)
+        pd.testing.assert_frame_equal(found.loc[both, columns], expected.loc[both, columns], rtol=0, atol=1e-12)
+        mean = totals[(totals["outlet"] == outlet) & (totals["actor"] == actor)]["mean"].item()
+        assert mean == pytest.approx(rows["mean"].sum(), abs=1e-12)
+
+
+def test_a_comparison_of_groups_is_that_of_their_documents() -> None:
+    table = counts_of(SMALL, by="outlet").compare("AAA", "BBB").set_index(["outlet", "period"])
+    # Group A has document 0 alone: AAA in sample 0, BBB in samples 1 and 2; group "" has no event.
+    shares = ["p_first_greater", "p_equal", "p_second_greater"]
+    assert table.loc[("A", "1999Q1"), shares].tolist() == pytest.approx([0.25, 0.25, 0.5])
+    assert table.loc[("", "1999Q1"), shares].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_other_periods_are_counted_from_the_same_evidence() -> None:
+    table = counts_of(SMALL, period="year").to_frame().set_index(["actor", "period"])
+    assert table.loc[("AAA", "1999"), ["n_docs", "mean", "one_best"]].tolist() == [4, 1.75, 2]
+    with error(ParameterError, "period"):
+        counts_of(SMALL, period="2Q")
+
+
+@pytest.mark.parametrize("by", ["section", "doc_id", "period"])
+def test_a_group_needs_a_field_of_the_metadata(by: str) -> None:
+    with pytest.raises(ParameterError, match=rf"^by must be one of outlet, got '{by}'"):
+        counts_of(SMALL, by=by)
+
+
+def test_dates_of_too_many_periods_are_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"^period must divide the dates into at most 100,000, got 401,767"):
+        counts_of([("0900Q1", None), ("1999Q4", None), ("2000Q1", None)], period="day")
+
+
+def numbered(*values: int) -> DocumentEvents:
+    numbers = np.array([values])
+    hits = (numbers > 0).astype(np.uint8)
+    return DocumentEvents("d", DAY, document({"AAA": [0] * 4}).keys, hits, np.array([values[0]]), numbers=numbers)
+
+
+def test_numbers_of_documents_add_up() -> None:
+    documents = [("1999Q1", numbered(0, 2, 2, 5)), ("1999Q1", numbered(3, 3, 3, 3)), ("1999Q1", numbered(0, 0, 0, 0))]
+    counts = counts_of(documents, is_predicate=True)  # type: ignore[arg-type]
+    expected = np.zeros(9)
+    expected[[3, 5, 8]] = 0.25, 0.5, 0.25
+    assert counts.pmf("AAA", "1999Q1") == pytest.approx(expected, abs=1e-15)
+    (row,) = counts.to_frame().to_dict("records")
+    assert (row["mean"], row["one_best"]) == (5.25, 3)
+    assert row["sd"] ** 2 == pytest.approx(3.1875, abs=1e-12)  # (0 + 4 + 4 + 25) / 4 - 2.25**2
+    # The variance of the first number over 4 samples; bounds for the two whose samples agree.
+    assert row["mean_mc_se"] ** 2 == pytest.approx(3.1875 / 4 + 2 * agreement_bound(4) ** 2, abs=1e-12)
+    assert counts.cells.sampled(np.array([0]), 1).tolist() == [[3, 5, 5, 8]]
+
+
+@given(corpora())
+def test_sums_by_sample_are_those_of_loops(documents: list[tuple[str, DocumentEvents]]) -> None:
+    cells = counts_of(documents, 6).cells
+    sampled = cells.sampled(np.arange(len(cells.key)), len(cells.key))
+    labels = {counts.number: counts.label for counts in counts_of(documents, 6).periods()}
+    for cell, by_sample in enumerate(sampled.tolist()):
+        actor, label = cells.keys[cells.key[cell]].name, labels[int(cells.period[cell])]
+        hits = [
+            events.hits[names(events).index(actor)]
+            for period, events in documents
+            if period == label and actor in names(events)
+        ]
+        assert by_sample == np.sum(hits, axis=0).tolist()
+
+
+def test_the_evidence_has_a_row_for_each_possible_event() -> None:
+    rows = evidence_of(SMALL).rows.read("doc_id", "actor", "probability", "samples").to_pylist()
+    assert [(row["doc_id"], row["actor"], row["samples"]) for row in rows] == [
+        ("d0", "AAA", b"\x80"),
+        ("d0", "BBB", b"\x60"),
+        ("d1", "AAA", b"\xc0"),
+        ("d3", "AAA", b"\xf0"),
+        ("d3", "CCC", None),
+    ]

@@ -1,0 +1,163 @@
+"""Posterior counts: values by hand, sums against loops, comparison against enumeration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from references import events as er
+from references.coreference import poisson_binomial_pmf
+from small_counts import SMALL, corpora, counts_of, document, names
+
+from corefsample import ParameterError
+from events.evidence._document_events import DocumentEvents
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+
+def test_figures_by_hand() -> None:
+    table = counts_of(SMALL).to_frame().set_index(["actor", "period"])
+    # AAA in 1999Q1: p = 1/4 and 1/2. Mean .75, variance 3/16 + 1/4 = 7/16. Monte Carlo variance of the mean:
+    # (3/16) / 4 + (1/4) / 4 = 7/64. P(0) = 3/8, P(1) = 1/2, P(2) = 1/8: 2.5% quantile 0, 97.5% quantile 2.
+    row = table.loc[("AAA", "1999Q1")]
+    assert row["mean"] == pytest.approx(0.75, abs=1e-15)
+    assert row["sd"] == pytest.approx(math.sqrt(7 / 16), abs=1e-15)
+    assert row["mean_mc_se"] == pytest.approx(math.sqrt(7 / 64), abs=1e-15)
+    assert (row["lower"], row["upper"], row["one_best"], row["n_docs"]) == (0.0, 2.0, 1, 3)
+    # AAA in 1999Q4: all four samples agree, so the Monte Carlo error is the bound 1 - .05^(1/4), not 0.
+    row = table.loc[("AAA", "1999Q4")]
+    assert (row["mean"], row["sd"], row["lower"], row["upper"]) == (1.0, 0.0, 1.0, 1.0)
+    assert row["mean_mc_se"] == pytest.approx(1 - 0.05**0.25, abs=1e-15)
+
+
+def test_periods_without_documents_are_filled_from_the_first_to_the_last() -> None:
+    table = counts_of([("1998Q4", None), *SMALL, ("2000Q1", None)]).to_frame()
+    expected = ["1998Q4", "1999Q1", "1999Q2", "1999Q3", "1999Q4", "2000Q1"]
+    assert table["actor"].tolist() == ["AAA"] * 6 + ["BBB"] * 6
+    assert table["period"].tolist() == expected * 2
+    assert table["n_docs"].tolist() == [1, 3, 0, 0, 1, 1] * 2
+    empty = table[(table["actor"] == "BBB") & (table["period"] != "1999Q1")]
+    assert (empty[["mean", "mean_mc_se", "sd", "lower", "upper", "one_best"]] == 0).all(axis=None)
+    assert table["period_start"].tolist()[:2] == [pd.Timestamp("1998-10-01"), pd.Timestamp("1999-01-01")]
+
+
+def test_a_country_only_in_the_one_best_has_rows() -> None:
+    documents = [("1999Q1", document({"AAA": [0, 0, 0, 0]}, ("AAA",)))]
+    (row,) = counts_of(documents).to_frame().to_dict("records")
+    assert (row["mean"], row["one_best"], row["lower"], row["upper"]) == (0.0, 1, 0.0, 0.0)
+
+
+def test_types_do_not_depend_on_what_was_found() -> None:
+    for documents in (SMALL, [("1999Q1", None)], []):
+        table = counts_of(documents).to_frame()
+        for name in ("n_docs", "n_samples", "one_best"):
+            assert table[name].dtype == np.int64
+        for name in ("mean", "mean_mc_se", "sd", "lower", "upper", "level"):
+            assert table[name].dtype == np.float64
+        for name in ("actor", "period", "interval"):
+            assert pd.api.types.is_string_dtype(table[name])
+
+
+# --- intervals ---------------------------------------------------------------------------------------------
+
+
+def hits_of(documents: list[tuple[str, DocumentEvents]], country: str, period: str) -> list[list[int]]:
+    return [
+        events.hits[names(events).index(country)].tolist()
+        for label, events in documents
+        if label == period and country in names(events)
+    ]
+
+
+@settings(max_examples=50)
+@given(corpora(), st.sampled_from([0.5, 0.9, 0.95]))
+def test_intervals_are_those_of_the_definitions(documents: list[tuple[str, DocumentEvents]], level: float) -> None:
+    kinds = ("quantile", "hdi", "normal")
+    tables = {kind: counts_of(documents, 6, level, interval=kind).to_frame() for kind in kinds}
+    for number, row in enumerate(tables["quantile"].to_dict("records")):
+        hits = hits_of(documents, row["actor"], row["period"])
+        probs = [sum(h) / 6 for h in hits]
+        distribution = poisson_binomial_pmf(probs).tolist()
+        tail = (1.0 - level) / 2.0
+        assert row["mean"] == pytest.approx(math.fsum(probs), abs=1e-12)
+        assert row["sd"] == pytest.approx(math.sqrt(math.fsum(p * (1 - p) for p in probs)), abs=1e-12)
+        assert (row["lower"], row["upper"]) == (er.quantile(distribution, tail), er.quantile(distribution, 1.0 - tail))
+        hdi = tables["hdi"].iloc[number]
+        assert (hdi["lower"], hdi["upper"]) in er.shortest_intervals(distribution, level)
+        normal = tables["normal"].iloc[number]
+        by_sample = [sum(h[s] for h in hits) for s in range(6)]
+        mean = sum(by_sample) / 6
+        sd = math.sqrt(sum((n - mean) ** 2 for n in by_sample) / 6)
+        z = float(scipy.stats.norm.ppf((1 + level) / 2))
+        assert (normal["lower"], normal["upper"]) == pytest.approx((mean - z * sd, mean + z * sd), abs=1e-12)
+
+
+def test_the_distribution_of_one_count_is_available() -> None:
+    counts = counts_of(SMALL)
+    assert counts.pmf("AAA", "1999Q1") == pytest.approx([3 / 8, 1 / 2, 1 / 8], abs=1e-15)
+    assert counts.pmf("AAA", "1999Q2").tolist() == [1.0]
+    assert counts.pmf("ZZZ", "1999Q1").tolist() == [1.0]
+    with pytest.raises(ParameterError, match=r"period must be one from 1999Q1 to .*, got 'soon'"):
+        counts.pmf("AAA", "soon")
+    known = counts_of(SMALL, kinds={"AAA": "country", "BBB": "country"})
+    with pytest.raises(ParameterError, match=r"actor must be one that is counted .*, got 'Iraq'"):
+        known.pmf("Iraq", "1999Q1")
+    with pytest.raises(ParameterError, match=r"second must be one that is counted .*, got 'Iraq'"):
+        known.compare("AAA", "Iraq")
+
+
+# --- comparison --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.kernels
+@settings(max_examples=60)
+@given(corpora())
+def test_a_comparison_is_that_of_the_joint_distributions(documents: list[tuple[str, DocumentEvents]]) -> None:
+    table = counts_of(documents, 6).compare("AAA", "BBB")
+    for row in table.to_dict("records"):
+        first, second = [], []
+        for label, events in documents:
+            if label == row["period"]:
+                zero = [0] * 6
+                rows = [events.hits[names(events).index(c)] if c in names(events) else zero for c in ("AAA", "BBB")]
+                a, b = er.joint_shares(np.array(rows), 0, 1)
+                first.append(a)
+                second.append(b)
+        distribution = er.difference_distribution(first, second)
+        assert row["p_first_greater"] == pytest.approx(
+            math.fsum(p for k, p in distribution.items() if k > 0), abs=1e-12
+        )
+        assert row["p_equal"] == pytest.approx(distribution.get(0, 0.0), abs=1e-12)
+        assert row["p_second_greater"] == pytest.approx(
+            math.fsum(p for k, p in distribution.items() if k < 0), abs=1e-12
+        )
+        mean = math.fsum(k * p for k, p in distribution.items())
+        assert row["mean_difference"] == pytest.approx(mean, abs=1e-12)
+
+
+def test_a_country_is_not_compared_with_itself() -> None:
+    with pytest.raises(ParameterError, match="second must be another actor than first, got 'AAA' twice"):
+        counts_of(SMALL).compare("AAA", "AAA")
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"level": 0.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 1.0}, r"level must lie in \(0, 1\)"),
+        ({"level": 95}, r"level must lie in \(0, 1\)"),
+        ({"interval": "hpd"}, "interval must be one of quantile, hdi, normal"),
+    ],
+)
+def test_options_that_break_their_rules_are_rejected(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        counts_of(SMALL, **keywords)

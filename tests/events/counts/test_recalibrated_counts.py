@@ -1,0 +1,128 @@
+"""Counts under an uncertain recalibration, which all documents share."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corefsample import InputError, ParameterError, Recalibration
+from corefsample.recalibration._domains import DomainEffect
+from corefsample.recalibration._model import N_PARAMETERS
+from corefsample.recalibration._refits import RecalibrationDraws
+from corefsample.recalibration._uncertain import UncertainRecalibration
+from events import EventCounter, load_rules, simulate_documents
+
+
+@cache
+def documents(n: int = 30) -> list:  # type: ignore[type-arg]
+    return [each.document for each in simulate_documents(n, seed=2, event_share=1.0)]
+
+
+def counted(recalibration: UncertainRecalibration | None, uncertainty: str | None = None) -> EventCounter:
+    counter = EventCounter(
+        period="year",
+        n_samples=400,
+        recalibration=recalibration,
+        uncertainty=uncertainty,  # type: ignore[arg-type]
+    )
+    counter.update(documents())
+    return counter
+
+
+def test_no_uncertainty_counts_recalibrated_documents() -> None:
+    change = Recalibration(1.7, 0.4)
+    found = counted(UncertainRecalibration(change))
+    expected = EventCounter(period="year", n_samples=400)
+    expected.update(change.apply_document(each) for each in documents())
+    table = found.counts().to_frame()
+    assert set(table.pop("uncertainty")) == {"none"}
+    assert table.equals(expected.counts().to_frame())
+
+
+def test_a_shared_shift_widens_counts() -> None:
+    draws = RecalibrationDraws(np.ones(2), np.zeros(2))
+    effect = DomainEffect(0.0, 3.0, 0.0, 0.0, n_domains=4)
+    uncertain = UncertainRecalibration(Recalibration(), draws, effect)
+    wide, narrow = counted(uncertain).counts(), counted(uncertain, "fit").counts()
+    frames = wide.to_frame(), narrow.to_frame()
+    assert frames[0]["sd"].sum() > 1.1 * frames[1]["sd"].sum()
+    row = frames[0].loc[frames[0]["mean"].idxmax()]
+    cells = wide.cells
+    is_cell = (cells.key == cells.keys.index(wide.key(row["actor"]))) & (
+        cells.period == wide.period(row["period"]).number
+    )
+    (by_sample,) = cells.sampled(np.where(is_cell, 0, -1), 1)
+    # The distribution is that of the counts by sample, not the one of independent documents.
+    pmf = wide.pmf(row["actor"], row["period"])
+    np.testing.assert_allclose(pmf, np.bincount(by_sample) / 400)
+    assert not np.allclose(pmf, cells.pmf(int(np.flatnonzero(is_cell)[0]))[: len(pmf)])
+    first, second = sorted({*frames[0]["actor"]})[:2]
+    compared = wide.compare(first, second)
+    np.testing.assert_allclose(compared[["p_first_greater", "p_equal", "p_second_greater"]].sum(axis=1), 1.0)
+
+
+def test_a_predicate_counts_recalibrated_clusterings() -> None:
+    def is_one_entity(document: Any, labels: Any) -> dict[str, Any]:
+        return {"one": (labels == 0).all(axis=1), "last links": labels[:, -1] < document.n_mentions - 1}
+
+    change = Recalibration(1.7, 0.4)
+    found = EventCounter(predicate=is_one_entity, n_samples=50, recalibration=UncertainRecalibration(change))
+    found.update(documents(10))
+    expected = EventCounter(predicate=is_one_entity, n_samples=50)
+    expected.update(change.apply_document(each) for each in documents(10))
+    table = found.counts().to_frame()
+    assert set(table.pop("uncertainty")) == {"none"}
+    assert table.equals(expected.counts().to_frame())
+    plain = EventCounter(predicate=is_one_entity, n_samples=50)
+    plain.update(documents(10))
+    assert not table.equals(plain.counts().to_frame())
+
+
+def by_kind() -> UncertainRecalibration:
+    """A recalibration by kind with three refits and a domain effect, of random numbers."""
+    rng = np.random.default_rng(3)
+    fit = Recalibration.from_vector(rng.normal(0.0, 0.3, N_PARAMETERS))
+    draws = RecalibrationDraws.from_vectors(fit.vector() + rng.normal(0.0, 0.3, (3, N_PARAMETERS)))
+    return UncertainRecalibration(fit, draws, DomainEffect(0.1, 0.3, 0.1, 0.1, n_domains=4))
+
+
+@pytest.mark.parametrize(("uncertainty", "is_by_kind"), [("none", True), ("domain", True), ("fit", False)])
+def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty: str, is_by_kind: bool) -> None:
+    uncertain = by_kind()
+    if not is_by_kind:
+        draws = RecalibrationDraws(np.array([1.2, 1.9, 1.4]), np.array([0.1, 0.9, -0.2]))
+        uncertain = UncertainRecalibration(Recalibration(1.6, 0.3), draws, uncertain.domain_effect)
+    options: dict[str, Any] = {"rule": load_rules("attack", "paper"), "period": "year", "n_samples": 400}
+    counters = [EventCounter(recalibration=uncertain, uncertainty=uncertainty, **options) for _ in range(2)]  # type: ignore[arg-type]
+    counters[0].update(documents(20))
+    counters[1].update(uncertain.recalibration.apply_document(each) for each in documents(20))
+    expected, found = (counter.counts().to_frame() for counter in counters)
+    # Scores differ by rounding, so a sample near a threshold may differ: less than one of 400 on average.
+    for column in ("mean", "sd"):
+        np.testing.assert_allclose(found[column], expected[column], atol=0.0025)
+    plain = EventCounter(**options)
+    plain.update(documents(20))
+    assert abs(expected["mean"].sum() - plain.counts().to_frame()["mean"].sum()) > 0.1
+
+
+def test_scores_with_another_recalibration_are_refused() -> None:
+    uncertain, other = by_kind(), Recalibration(1.7, 0.4)
+    counter = EventCounter(period="year", n_samples=400, recalibration=uncertain)
+    rule = (
+        rf"^doc_id '.*': scores must be like those to which the recalibration was fitted \(scores without a "
+        rf"recalibration\), got scores with the recalibration {other.fingerprint()} \("
+    )
+    with pytest.raises(InputError, match=rule):
+        counter.update(other.apply_document(each) for each in documents())
+
+
+def test_a_recalibration_of_recalibrated_scores_is_applied_to_such_alone() -> None:
+    first, second = Recalibration(1.7, 0.4), UncertainRecalibration(Recalibration(0.8, 0.1), base="0123456789ab")
+    assert not second.is_in("0123456789ab")
+    assert second.is_in(f"0123456789ab {second.recalibration.fingerprint()}")
+    for applied in ("", first.fingerprint(), second.recalibration.fingerprint()):
+        with pytest.raises(ParameterError, match="must be like those to which the recalibration was fitted"):
+            second.is_in(applied)
