@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
     from corefsample.languages._language import Language
     from corefsample.scorers.protocol import AntecedentScorer, EpochReport, MentionDocument
-    from events.runs._annotated_corpora import Corpus
+    from events.runs.scoring._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
 
@@ -224,8 +224,8 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from events.runs._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._outputs import checksums, free_outputs, run_record
+    from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
 
     started = time.time()
     path = options.out

@@ -174,12 +174,14 @@ class RepeatedTexts:
 
     Attributes
     ----------
+    duplicates
+        Treatment of copies.
     rows
         For each copy its doc_id and date, and the doc_id of the first article with the same text.
     """
 
     def __init__(self, duplicates: Duplicates = "keep") -> None:
-        self._duplicates = duplicates
+        self.duplicates = duplicates
         self._first: dict[bytes, str] = {}
         self.rows: list[tuple[str, datetime.date | None, str]] = []
 
@@ -193,9 +195,9 @@ class RepeatedTexts:
         is_copy = first_id != article.doc_id
         if is_copy:
             self.rows.append((article.doc_id, article.date, first_id))
-        if self._duplicates == "drop" and is_copy:
+        if self.duplicates == "drop" and is_copy:
             return None
-        if self._duplicates == "group":
+        if self.duplicates == "group":
             group_metadata = {GROUP: first_id, IS_COPY: "yes" if is_copy else "no"}
             return dataclasses.replace(article, metadata={**article.metadata, **group_metadata})
         return article

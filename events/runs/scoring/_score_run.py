@@ -36,11 +36,10 @@ from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
-from corefsample.scorers.protocol import MentionSource
 from events._options import CommandResult, Progress, fields_of
 from events._selection import Selection
 from events.news._fields import Article
-from events.news._quality import Duplicates, TextTally
+from events.news._quality import TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
 from events.runs._engines import Engine
@@ -175,8 +174,15 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     clusters = None if scoring.clusters is None else f"{path.removesuffix(suffix)}.{scoring.clusters}.conllu"
     if clusters is not None:
         require_free(clusters, overwrite=overwrite)
-    selection = Selection(scoring.where)
-    documents = _documents(inputs, scoring, selection)
+    selection, repeated = Selection(scoring.where), RepeatedTexts(scoring.duplicates)
+    documents = DocumentInputs(
+        inputs,
+        entity_fields=scoring.entity_fields,
+        article_options={**scoring.article_options(), "undated": scoring.undated},
+        prefer_news=scoring.pipeline is not None,
+        selected=selection if scoring.where else None,
+        repeated=repeated,
+    )
     _require_pipeline_for_text(documents, scoring)
     scorer = Scorer(scoring)
     quarantine = f"{path}{QUARANTINE}"
@@ -219,7 +225,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
         else:
             remove_file(quarantine)
         put_in_place(str(joined), path)
-        source = _source(scoring, documents)
+        source = scoring.mentions or ("annotated" if documents.first_of("news") is None else "parse")
         run = ScoreResult(
             out=path,
             record=record_path,
@@ -235,7 +241,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             workers=None if options.scheduler is not None else engine.workers or 1,
             seconds=round(time.time() - started, 3),
             n_not_selected=selection.n_not_selected,
-            **_written_duplicates(documents, path, scoring.duplicates),
+            **_written_duplicates(repeated, path),
         )
         record = run_record(
             {**dataclasses.asdict(scoring), "out": path},
@@ -252,18 +258,6 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     return run
 
 
-def _documents(inputs: Inputs, options: ScoringOptions, selection: Selection) -> DocumentInputs:
-    """The documents of the inputs, before they are read."""
-    return DocumentInputs(
-        inputs,
-        entity_fields=options.entity_fields,
-        article_options={**options.article_options(), "undated": options.undated},
-        prefer_news=options.pipeline is not None,
-        selected=selection if options.where else None,
-        repeated=RepeatedTexts(options.duplicates),
-    )
-
-
 def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: str | None) -> dict[str, int]:
     """Consume the scored documents, and write their clusterings; return numbers of mentions left out, by reason."""
     if clusters is None or clustering is None:
@@ -274,33 +268,26 @@ def _write(batches: Iterator[DocumentBatch], clusters: str | None, clustering: s
     return dict(write_corefud(annotated, clusters, on_unwritable="skip", overwrite=True).left_out)
 
 
-def _written_duplicates(documents: DocumentInputs, path: str, duplicates: Duplicates) -> dict[str, Any]:
+def _written_duplicates(repeated: RepeatedTexts, path: str) -> dict[str, Any]:
     """Write the list of articles with the text of an earlier one, and warn if they are counted too."""
-    assert documents.repeated is not None
-    rows = documents.repeated.rows
     name = path + DUPLICATES_SUFFIX
     remove_file(name)
-    if not rows:
+    if not repeated.rows:
         return {}
-    table = pd.DataFrame(rows, columns=["doc_id", "date", "first"])
+    table = pd.DataFrame(repeated.rows, columns=["doc_id", "date", "first"])
     with new_file(name, overwrite=True) as partial:
         write_csv(table, partial)
-    if duplicates == "keep":
-        doc_id, _, first = rows[0]
+    if repeated.duplicates == "keep":
+        doc_id, _, first = repeated.rows[0]
         logger("score").warning(
             "%s articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
             "them. --duplicates drop leaves them out, and --duplicates group marks them",
-            f"{len(rows):,}",
+            f"{len(repeated.rows):,}",
             doc_id,
             first,
             name,
         )
-    return {"n_repeated": len(rows), "duplicates": name}
-
-
-def _source(options: ScoringOptions, documents: DocumentInputs) -> MentionSource:
-    """Source of the mentions that are scored: the annotation or the parse."""
-    return options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
+    return {"n_repeated": len(repeated.rows), "duplicates": name}
 
 
 def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
