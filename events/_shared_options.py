@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
 from events._options import Options, declared, option
 
 if TYPE_CHECKING:
-    from corefsample.documents._scored import ScoredDocument
+    pass
 
 SchemeName = Literal["ud2", "ud1", "clearnlp"]
 Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
-Form = Literal["global", "kinds"]
 _MOST_SAMPLES = 10**8
-_FEWEST_DOMAINS = 3
 
 
 def samples(default: int, at_least: int = 1) -> Any:
@@ -219,7 +216,6 @@ class UncertainlyRecalibrated(Recalibrated):
     uncertainty: Literal["none", "fit", "domain"] | None = None
 
     def _check(self) -> None:
-        from corefsample.errors import ParameterError
 
         if self.recalibration == "none" and self.uncertainty not in (None, "none"):
             raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
@@ -254,55 +250,3 @@ class EngineOptions(Options):
 
     workers: int | None = option(default=None, at_least=1, is_recorded=False)
     scheduler: str | None = option(default=None, metavar="ADDRESS", is_recorded=False)
-
-
-@declared
-class RecalibrationFitOptions(Unannotated, Seed, OnError):  # noqa: N818, no exception
-    """Options that determine how recalibrations are fitted and judged.
-
-    Attributes
-    ----------
-    form
-        Form of the recalibration. global: a temperature and a NEW bias; kinds: also offsets for each kind of mention
-        and of antecedent.
-    domains
-        Metadata field with each document's kind of text, for the form kinds: the fit then estimates how much kinds of
-        text differ. [default: genre, if all documents have it]
-    n_folds
-        Number of folds of the cross-validation, at least 2.
-    missing
-        Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
-        instead.
-    seed
-        Seed of the random draws: the same seed gives the same folds and refits.
-    """
-
-    form: Form = "global"
-    domains: str | None = option(default=None, metavar="FIELD")
-    n_folds: int = option(default=5, at_least=2)
-    missing: Literal["skip", "floor"] = "skip"
-
-    def _check(self) -> None:
-        super()._check()
-        if self.domains is not None and self.form != "kinds":
-            raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
-
-    def domains_of(self, documents: Sequence[ScoredDocument], place: str) -> dict[str, str] | None:
-        """Domain of each document by doc_id; None if the form is not "kinds", or if there are fewer than 3 domains.
-
-        Raises
-        ------
-        InputError
-            If `domains` names a metadata field that a document lacks; `place` is the place that the error names.
-        """
-        from corefsample.recalibration._uncertain import DOMAIN_FIELD
-
-        if self.form != "kinds":
-            return None
-        field = self.domains or DOMAIN_FIELD
-        domains = {each.doc_id: str(each.metadata[field]) for each in documents if field in each.metadata}
-        missing = [each.doc_id for each in documents if each.doc_id not in domains]
-        if missing and self.domains is not None:
-            rule = f"documents with gold must have the field {field} (domains)"
-            raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
-        return None if missing or len(set(domains.values())) < _FEWEST_DOMAINS else domains

@@ -21,9 +21,10 @@ from references import recalibration as rr
 
 from corefsample import InputError, OutputError, Recalibration, ScoredDocument, fit_recalibration, read_documents
 from corefsample.recalibration import RecalibrationFitter
-from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, RecalibrateResult, run_recalibrate
+from events._summary import Summary
+from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, run_recalibrate
 
-Run = Callable[..., RecalibrateResult]
+Run = Callable[..., Summary]
 LINES = rr.story_corpus(20, 12, seed=6, temperature=2.0)
 
 
@@ -43,7 +44,7 @@ def target(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(gold: Path, target: Path, tmp_path: Path) -> Run:
-    def started(**changes: Any) -> RecalibrateResult:
+    def started(**changes: Any) -> Summary:
         defaults = {"gold": gold, "target": target, "out": tmp_path / "out.jsonl"}
         inputs = [changes.pop(name, path) for name, path in defaults.items()]
         on_progress = changes.pop("on_progress", None)
@@ -67,9 +68,11 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
     before, after = list(read_documents(target)), list(read_documents(tmp_path / f"out{ending}"))
     assert [document.doc_id for document in after] == [document.doc_id for document in before]
     for old, new in zip(before, after, strict=True):
-        np.testing.assert_array_equal(new.antecedents.scores, done.fit.recalibration.scores(old.antecedents.scores))
+        np.testing.assert_array_equal(
+            new.antecedents.scores, done.result.fit.recalibration.scores(old.antecedents.scores)
+        )
         np.testing.assert_array_equal(new.antecedents.antecedents, old.antecedents.antecedents)
-        marked = {**old.metadata, "recalibration": done.applied.fingerprint()}
+        marked = {**old.metadata, "recalibration": done.result.uncertain.recalibration.fingerprint()}
         assert (new.gold, new.date, new.metadata) == (old.gold, old.date, marked)
         assert (list(new.tokens.text), list(new.tokens.dep)) == (list(old.tokens.text), list(old.tokens.dep))
 
@@ -78,34 +81,34 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
 def test_the_fit_is_that_of_the_objective(run: Run, objective: Any) -> None:
     done = run(objective=objective, seed=3)
     expected = fit_recalibration(scored_lines(), objective=objective)
-    assert done.fit.recalibration == expected.recalibration
-    assert done.fit.objective == expected.objective == objective
+    assert done.result.fit.recalibration == expected.recalibration
+    assert done.result.fit.objective == expected.objective == objective
 
 
 def test_by_default_links_are_fitted_by_kind(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
     options = RecalibrateOptions(out=str(tmp_path / "out.jsonl"), n_folds=2, n_resamples=2)
     done = run_recalibrate(gold, target, options)
-    assert (done.fit.objective, done.fit.form) == ("links-log", "kinds")
+    assert (done.result.fit.objective, done.result.fit.form) == ("links-log", "kinds")
 
 
 def test_reported_scores_are_held_out(run: Run) -> None:
     done = run(seed=8)
     expected = RecalibrationFitter(scored_lines()).cross_fit(3, seed=8)
-    summary = done.to_json()
-    assert summary["score_before"] == pytest.approx(expected.score_before)
-    assert summary["score_after"] == pytest.approx(expected.score_after)
-    assert summary["score_after"] < summary["score_before"]  # scores were doubled
-    assert summary["temperature"] == pytest.approx(2.0, rel=0.3)
+    assert done["score_before"] == pytest.approx(expected.score_before)
+    assert done["score_after"] == pytest.approx(expected.score_after)
+    assert done["score_after"] < done["score_before"]  # scores were doubled
+    assert done["temperature"] == pytest.approx(2.0, rel=0.3)
 
 
 def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
-    plain, shrunk = run(), run(shrink=True, out=str(tmp_path / "shrunk.jsonl"))
-    assert plain.applied == plain.fit.recalibration == shrunk.fit.recalibration
-    assert shrunk.applied == shrunk.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
-    record = json.loads(Path(shrunk.record).read_text())
-    assert Recalibration.from_json(record["recalibration"]) == shrunk.applied
-    written = list(read_documents(shrunk.out))
-    expected = [shrunk.applied.apply_document(each) for each in read_documents(target)]
+    plain, shrunk = run().result, run(shrink=True, out=str(tmp_path / "shrunk.jsonl")).result
+    assert plain.uncertain.recalibration == plain.fit.recalibration == shrunk.fit.recalibration
+    applied = shrunk.uncertain.recalibration
+    assert applied == shrunk.uncertain.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
+    record = json.loads((tmp_path / f"shrunk.jsonl{RECORD_SUFFIX}").read_text())
+    assert Recalibration.from_json(record["recalibration"]) == applied
+    written = list(read_documents(tmp_path / "shrunk.jsonl"))
+    expected = [applied.apply_document(each) for each in read_documents(target)]
     for mine, theirs in zip(written, expected, strict=True):
         np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
 
@@ -115,7 +118,7 @@ def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     done = run(out=target, overwrite=True)
     for old, document in zip(before, read_documents(target), strict=True):
-        np.testing.assert_array_equal(document.antecedents.scores, done.fit.recalibration.scores(old))
+        np.testing.assert_array_equal(document.antecedents.scores, done.result.fit.recalibration.scores(old))
     record = json.loads(Path(f"{target}{RECORD_SUFFIX}").read_text())
     assert record["inputs"][1]["sha256"] == digest  # of what it was
 
@@ -128,7 +131,7 @@ def test_bad_documents_of_both_inputs_are_set_aside(run: Run, gold: Path, target
         with path.open("a") as stream:
             stream.write("{}\n")
     done = run(on_error="quarantine")
-    assert (done.n_quarantined, done.n_documents, done.fit.gold.n_documents) == (2, 9, 20)
+    assert (done["n_quarantined"], done["n_documents"], done.result.fit.gold.n_documents) == (2, 9, 20)
     aside = [json.loads(line) for line in (tmp_path / "out.jsonl.quarantine.jsonl").read_text().splitlines()]
     assert [each["source"] for each in aside] == [str(gold), str(target)]
 
@@ -140,7 +143,7 @@ def test_the_error_of_an_overflowing_score_names_its_document(run: Run, target: 
     source = er.write_lines(tmp_path / "large.jsonl", [*target.read_text().splitlines(), large])
     with pytest.raises(InputError, match=r"line 10: doc_id 'large': .*finite"):
         run(gold=gold, target=source)
-    assert run(gold=gold, target=source, on_error="quarantine").n_quarantined == 1
+    assert run(gold=gold, target=source, on_error="quarantine")["n_quarantined"] == 1
 
 
 # --- failures -----------------------------------------------------------------------------------------------

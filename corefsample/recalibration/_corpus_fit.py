@@ -1,0 +1,131 @@
+"""A recalibration fitted to a corpus with its uncertainty, and the documents to which it can be applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Fault
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.languages._language import declared_language, differ
+from corefsample.recalibration._domains import FEWEST_DOMAINS
+from corefsample.recalibration._fitter import RecalibrationFitter
+from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._refits import CrossFit, RecalibrationFit
+from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
+from corefsample.scorers._scoring import SEEN_FIELD
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusFit:
+    """A recalibration fitted to a corpus.
+
+    Attributes
+    ----------
+    fit
+        Recalibration that was fitted to all documents with gold.
+    cross_fit
+        Recalibrations that were each fitted without one fold of the documents, with their scores on this fold.
+    uncertain
+        Recalibration to apply, which is the fit, or the fit shrunk towards no change, with its uncertainty.
+    doc_ids
+        doc_ids of the documents of the fit.
+    """
+
+    fit: RecalibrationFit
+    cross_fit: CrossFit
+    uncertain: UncertainRecalibration
+    doc_ids: frozenset[str]
+
+
+def fit_corpus(
+    documents: Sequence[ScoredDocument],
+    place: str,
+    *,
+    form: str,
+    domain_field: str | None,
+    n_folds: int,
+    n_resamples: int,
+    shrink: bool,
+    seed: int,
+    **settings: Any,
+) -> CorpusFit:
+    """Fit a recalibration to documents with gold, cross-validate it, and refit it to resampled documents.
+
+    Parameters
+    ----------
+    documents, place
+        Documents with gold, and the paths of their files, which errors name.
+    form, settings
+        Form of the recalibration, and other parameters of `RecalibrationFitter`.
+    domain_field
+        Metadata field with each document's kind of text, for the form "kinds". By default, "genre" if all documents
+        have it.
+    n_folds, n_resamples, seed
+        Number of folds of the cross-validation, number of refits, and seed of folds and refits.
+    shrink
+        True to shrink the fit towards no change, according to its uncertainty.
+
+    Raises
+    ------
+    InputError
+        If the documents do not determine a recalibration, are in several languages, were in the training of the model
+        that scored them, or lack the domain field.
+    ParameterError
+        If there are more folds than documents.
+    """
+    n_seen = sum(bool(each.metadata.get(SEEN_FIELD)) for each in documents)
+    if n_seen:
+        rule = "documents to fit on must be scored by a model that was not trained on them"
+        hint = "`corefsample score CORPUS --folds 5 --out FILE` scores each document by a model that has not seen it"
+        raise InputError(
+            f"{rule}, got {n_seen:,} of {len(documents):,} documents with {SEEN_FIELD}", place=place, hint=hint
+        )
+    languages = sorted({declared_language(each.metadata) or "" for each in documents} - {""})
+    if len(languages) > 1:
+        raise InputError(f"must be in one language, got {', '.join(languages)}", place=place)
+    domains = _domains(documents, domain_field, place) if form == "kinds" else None
+    try:
+        fitter = RecalibrationFitter(documents, domains=domains, form=form, **settings)  # type: ignore[arg-type]
+        fit = fitter.fit()
+        effect = None if domains is None else fitter.domain_effect()
+    except ParameterError as error:  # the options are valid, so the fault is in the documents
+        raise error.as_input_error(place) from None
+    cross_fit = fitter.cross_fit(n_folds, seed=seed)
+    draws = fitter.bootstrap(n_resamples, seed=seed)
+    applied = draws.shrunk(fit.recalibration) if shrink else fit.recalibration
+    language = languages[0] if languages else None
+    uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, domain_field or DOMAIN_FIELD, language)
+    return CorpusFit(fit, cross_fit, uncertain, frozenset(fitter.gold.doc_ids))
+
+
+def _domains(documents: Sequence[ScoredDocument], domain_field: str | None, place: str) -> dict[str, str] | None:
+    """Domain of each document by doc_id; None without a domain for each document, or if there are fewer than 3."""
+    name = domain_field or DOMAIN_FIELD
+    domains = {each.doc_id: str(each.metadata[name]) for each in documents if name in each.metadata}
+    missing = [each.doc_id for each in documents if each.doc_id not in domains]
+    if missing and domain_field is not None:
+        rule = f"documents with gold must have the field {name} (domains)"
+        raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
+    return None if missing or len(set(domains.values())) < FEWEST_DOMAINS else domains
+
+
+def faults_of_application(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str | Fault]:
+    """Faults by row: scores or language that differ from those of the fit, and scores that become infinite."""
+    faults: dict[int, str | Fault] = {}
+    hint = "`corefsample score --recalibration none` keeps the scores of the model"
+    for row in range(len(batch)):
+        try:
+            applied = Recalibration.applied_to(batch.metadata(row))
+            if applied != uncertain.base:
+                faults[row] = Fault(f"scores {uncertain.other_scores(applied)}", hint)
+            language = declared_language(batch.metadata(row))
+            if differ(uncertain.language, language):
+                faults[row] = f"must be in the language of the fit ({uncertain.language}), got {language}"
+            uncertain.recalibration.scores(batch.antecedents(row).scores)
+        except ParameterError as error:
+            faults[row] = str(error)
+    return faults
