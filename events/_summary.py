@@ -71,12 +71,15 @@ class Summary:
 
 def json_values(value: Any) -> Any:
     """Value that JSON can represent: fields of results, rows of tables, and None for numbers that are not finite."""
+    if hasattr(value, "iterrows"):  # a table of pandas, whose to_json is another one
+        return json_values(value.astype(object).where(value.notna(), None).to_dict(orient="records"))
     if hasattr(value, "to_json"):
         return value.to_json()
     if hasattr(value, "to_frame"):
-        return json_values(value.to_frame().to_dict(orient="records"))
+        return json_values(value.to_frame())
     if dataclasses.is_dataclass(value):
-        return {each.name: json_values(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        fields = [each.name for each in dataclasses.fields(value) if each.compare]
+        return {name: json_values(getattr(value, name)) for name in fields}
     if hasattr(value, "tolist"):
         return json_values(value.tolist())
     if isinstance(value, Mapping):

@@ -14,21 +14,16 @@ Examples
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
-
-import click
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import CommandResult, Options, declared, fields_of, option
-from events._summary import counted
+from events._options import Options, declared, fields_of, option
+from events._summary import Summary, counted
 from events.commands._parser import Command
-from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.pages._report import ReportResult
 
 
 @declared
@@ -101,26 +96,7 @@ class ReportOptions(PictureOptions, shared.Overwrite):
     learned: str | None = option(default=None, metavar="FOLDER")
 
 
-@dataclass(frozen=True, slots=True)
-class PictureResult(CommandResult):
-    """A picture of counts that was drawn.
-
-    Attributes
-    ----------
-    out
-        Path of the file of the picture.
-    event
-        Name of the rule whose counts are drawn.
-    n_bytes
-        Size of the file in bytes.
-    """
-
-    out: str
-    event: str
-    n_bytes: int
-
-
-def run_report(folder: PathLike, options: ReportOptions | None = None) -> ReportResult | PictureResult:
+def run_report(folder: PathLike, options: ReportOptions | None = None) -> Summary:
     """Write the page of a finished run of `events` (see `write_report`), or a picture of its counts.
 
     Parameters
@@ -135,10 +111,20 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Report
         return _drawn(folder, options, options.picture)
     from events.pages._report import write_report
 
-    return write_report(folder, **options.subset(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
+    page = write_report(folder, **options.subset(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
+    shown = [
+        f"{counted(page.n_actors, 'count')} by actor, {counted(page.n_periods, 'period')}, "
+        f"{counted(page.n_with_events, 'document')} with evidence, {page.n_texts:,} of them with their text; "
+        f"{counted(page.n_others, 'document')} without evidence."
+    ]
+    if page.n_with_events > page.n_texts:
+        left_out = counted(page.n_with_events - page.n_texts, "text")
+        shown.append(f"{left_out} left out; --documents {page.n_with_events} includes them all.")
+    files = {"Report": f"{page.out} ({page.n_bytes / 1e6:.1f} MB)"}
+    return Summary(values=page.to_json(), shown=shown, files=files, result=page)
 
 
-def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult:
+def _drawn(folder: PathLike, options: ReportOptions, path: str) -> Summary:
     from corefsample.files._atomic import new_file
     from corefsample.files._paths import require_suffix
     from corefsample.plots import save_figure
@@ -157,29 +143,8 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> PictureResult
     figure = event_bands(counts[counts["event"] == event], actors or None, names=names, labels=labels, **look)
     with new_file(path, overwrite=options.overwrite, suffix=suffix) as partial:
         save_figure(figure, partial)
-        return PictureResult(path, event or "", os.path.getsize(partial))
+        n_bytes = os.path.getsize(partial)
+    return Summary(values={"out": path, "event": event or "", "n_bytes": n_bytes}, files={"Picture": path})
 
 
-def print_report(summary: ReportResult | PictureResult) -> None:
-    """Print the path and the contents of the page, or the path of the picture."""
-    if isinstance(summary, PictureResult):
-        click.echo(f"Picture  {summary.out}")
-        return
-    click.echo(f"Report   {summary.out} ({summary.n_bytes / 1e6:.1f} MB)")
-    print_text(
-        f"{counted(summary.n_actors, 'count')} by actor, {counted(summary.n_periods, 'period')}, "
-        f"{counted(summary.n_with_events, 'document')} with evidence, {summary.n_texts:,} of them with their text; "
-        f"{counted(summary.n_others, 'document')} without evidence."
-    )
-    if summary.n_with_events > summary.n_texts:
-        n_left_out = summary.n_with_events - summary.n_texts
-        print_text(f"{counted(n_left_out, 'text')} left out; --documents {summary.n_with_events} includes them all.")
-
-
-command = Command(
-    ReportOptions,
-    run_report,
-    "folder",
-    reads_lines=False,
-    show=print_report,
-)
+command = Command(ReportOptions, run_report, "folder", reads_lines=False)

@@ -21,23 +21,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from corefsample import _checks
-from events._summary import counted, mentions_by_reason
+from events._summary import Summary, counted, counts_above_zero, mentions_by_reason, set_aside
 from events.commands._parser import Command
-from events.commands._screen import print_text
 from events.runs.scoring._score_options import ScoreOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from corefsample.files._paths import Inputs
     from events._options import Progress
     from events.runs.scoring._score_run import ScoreResult
 
-__all__ = ["ScoreOptions", "print_score", "run_score"]
+__all__ = ["ScoreOptions", "run_score"]
 
 
-def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:
+def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> Summary:
     """Score documents with an antecedent model.
 
     The bytes of the output depend only on the documents, the model, the pipeline and the options, not on the number of
@@ -72,58 +71,56 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     if options.folds is not None:
         from events.runs.scoring._annotated_corpora import score_folds
 
-        return score_folds(inputs, options, on_progress=on_progress)
+        return _summary(score_folds(inputs, options, on_progress=on_progress))
     from events.runs.scoring._score_run import score_corpus
 
-    return score_corpus(inputs, options, on_progress=on_progress)
+    return _summary(score_corpus(inputs, options, on_progress=on_progress))
 
 
-def print_score(run: ScoreResult) -> None:
-    """Print the numbers of scored documents and mentions, and the faults of texts."""
+def _summary(run: ScoreResult) -> Summary:
+    """Numbers of scored documents and mentions, faults of texts, and files."""
+    rate = run.tally.n_documents / run.seconds if run.seconds else 0.0
+    files = {"Scored": f"{run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)", "Record": run.record}
+    if run.clusters is not None:
+        files["Clusters"] = run.clusters
+    reasons = [f"  {reason}" for reason in run.reasons]
+    notices = [*set_aside(run.n_quarantined, f"{run.out}.quarantine.jsonl"), *reasons]
+    return Summary(values=run.to_json(), shown=[*_shown(run)], notices=notices, files=files, result=run)
+
+
+def _shown(run: ScoreResult) -> Iterator[str]:
     from corefsample.recalibration._shipped import SHIPPED
     from corefsample.scorers._scoring import few_known_words
 
     tally = run.tally
-    click.echo(
+    yield (
         f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
         f"{counted(tally.n_candidates, 'candidate')}."
     )
-    print_text(
+    yield (
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
     )
     if run.recalibration is not None:
         name = SHIPPED.get(run.recalibration, run.recalibration)
-        print_text(f"Recalibrated ({name}); --recalibration none leaves the scores as they are.")
+        yield f"Recalibrated ({name}); --recalibration none leaves the scores as they are."
     if tally.n_without_gold:
-        click.echo(f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity.")
-    for text in mentions_by_reason("skipped", run.skipped):
-        print_text(text)
+        yield f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity."
+    yield from mentions_by_reason("skipped", run.skipped)
     if few_known := few_known_words(tally):
-        print_text(f"Words: {few_known}.")
+        yield f"Words: {few_known}."
     if tally.n_seen:
-        print_text(
+        yield (
             f"{counted(tally.n_seen, 'document')} were in the training of the model, so their scores must not be used "
             "for fits or tests: --folds 5 scores documents with gold by models that were trained without them."
         )
-    for notice in run.texts.notices():
-        print_text(notice)
+    yield from run.texts.notices()
     if run.n_resumed:
-        click.echo(f"{run.n_resumed:,} documents were scored by the earlier run.")
+        yield f"{run.n_resumed:,} documents were scored by the earlier run."
     if run.duplicates is not None:
-        print_text(f"Texts of earlier articles: {run.n_repeated:,}, listed in {run.duplicates}.")
-    if run.n_not_selected:
-        click.echo(f"{counted(run.n_not_selected, 'document')} left out by --where.")
-    if run.n_quarantined:
-        click.echo(f"{counted(run.n_quarantined, 'bad document')} set aside in {run.out}.quarantine.jsonl, the first:")
-        for reason in run.reasons:
-            click.echo(f"  {reason}")
-    for text in mentions_by_reason("that the file of clusters lacks", run.left_out):
-        print_text(text)
-    rate = tally.n_documents / run.seconds if run.seconds else 0.0
-    click.echo(f"\nScored   {run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)\nRecord   {run.record}")
-    if run.clusters is not None:
-        click.echo(f"Clusters {run.clusters}")
+        yield f"Texts of earlier articles: {run.n_repeated:,}, listed in {run.duplicates}"
+    yield from counts_above_zero((run.n_not_selected, "document", "left out by --where"))
+    yield from mentions_by_reason("that the file of clusters lacks", run.left_out)
 
 
 command = Command(
@@ -138,5 +135,4 @@ command = Command(
         "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
         "Parts and processes": "workers scheduler part_size",
     },
-    show=print_score,
 )

@@ -13,34 +13,27 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import math
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
-
-import click
 
 import corefsample
 from corefsample.errors import InputError, ParameterError
 from events import _shared_options as shared
-from events._options import CommandResult, Progress, declared, option
+from events._options import Progress, declared, option
 from events._selection import Selection
-from events._summary import counted, counts_above_zero, mentions_by_reason
+from events._summary import Summary, Table, counted, counts_above_zero, json_values, mentions_by_reason, set_aside
 from events.commands._parser import Command
-from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs, PathLike
-    from corefsample.languages._language import Language
     from corefsample.scorers.protocol import AntecedentScorer, EpochReport, MentionDocument
     from events.runs.scoring._annotated_corpora import Corpus
 
 RECORD_SUFFIX = ".training.json"
+_SETTINGS = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows")
 
 
 @declared
@@ -121,77 +114,13 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     threads: int = option(default=2, at_least=1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainResult(CommandResult):
-    """Outputs and results of a training run.
-
-    Attributes
-    ----------
-    out, record
-        Path of the model file, and path of the record of the training beside it.
-    model
-        Trained model.
-    reports
-        Reports of each pass with each penalty, in order; with `refit`, reports of the last training have no held-out
-        losses.
-    l2, epoch
-        Penalty and number of passes with the lowest loss on held-out documents.
-    n_documents, n_mentions
-        Number of documents in the training, and number of their annotated mentions.
-    n_held_out
-        Number of held-out documents; with `refit`, the final model is trained on them too.
-    n_without_gold, n_not_selected
-        Number of documents left out because they have no annotated entities, and number of documents left out because
-        they do not meet the conditions `where`.
-    n_quarantined
-        Number of invalid documents that were set aside.
-    skipped
-        Number of mentions of the corpora that could not be read, by reason.
-    seconds
-        Wall time in seconds.
-    """
-
-    out: str
-    record: str
-    model: AntecedentScorer
-    reports: tuple[EpochReport, ...]
-    l2: float
-    epoch: int
-    n_documents: int
-    n_mentions: int
-    n_held_out: int
-    n_without_gold: int
-    n_not_selected: int
-    n_quarantined: int
-    skipped: dict[str, int]
-    seconds: float
-
-    @property
-    def best_pass(self) -> EpochReport:
-        """Report of the pass `epoch` with the penalty `l2`."""
-        return next(report for report in self.reports if (report.l2, report.epoch) == (self.l2, self.epoch))
-
-    def _more(self) -> dict[str, Any]:
-        losses = self.best_pass.held_out
-        return {
-            "held_out": None if losses is None else dataclasses.asdict(losses),
-            "passes": [_report_row(report) for report in self.reports],
-        }
-
-
-def _report_row(report: EpochReport) -> dict[str, Any]:
-    losses = report.held_out
-    row = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
-    return row | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
-
-
 def run_train(
     corpora: Inputs,
     options: TrainOptions,
     *,
     on_progress: Progress | None = None,
     on_epoch: Callable[[EpochReport], None] | None = None,
-) -> TrainResult:
+) -> Summary:
     """Train an antecedent model on annotated corpora.
 
     The model depends only on the documents, their order and the options: the same command gives the same bytes.
@@ -224,11 +153,12 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
+    from corefsample.scorers._held_out_training import train_with_held_out
+    from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._outputs import checksums, free_outputs, run_record
     from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
 
-    started = time.time()
-    path = options.out
+    started, path = time.time(), options.out
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
@@ -238,44 +168,83 @@ def run_train(
         paths = [corpora, options.held_out] if options.held_out else [corpora]
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
         corpora_read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
-        corpus, held_out = (*corpora_read, NO_CORPUS)[:2]
-        documents, held_out_documents = split_documents(corpus, held_out, options)
-        language = chosen_language(options.language, [corpus, held_out])
-        sources = checksums(corpus.paths)
-        held_out_sources = checksums(held_out.paths)
-        model, reports = fit_model(
+        corpus, held_out_corpus = (*corpora_read, NO_CORPUS)[:2]
+        documents, held_out = _split(corpus, held_out_corpus, options)
+        sources = checksums(corpus.paths), checksums(held_out_corpus.paths)
+        model, reports = train_with_held_out(
             documents,
-            held_out_documents,
-            options,
-            language=language,
-            features=features,
-            provenance=_provenance(options, sources, held_out_sources, documents, len(held_out_documents)),
+            held_out,
+            language=chosen_language(options.language, [corpus, held_out_corpus]),
+            costs=options.margin,
+            n_threads=options.threads,
+            provenance=_provenance(options, *sources, documents, len(held_out)),
             on_epoch=on_epoch,
+            **options.subset("l2", "epochs", "refit", "start", *_SETTINGS),
+            **features,
         )
         model.save(path, overwrite=options.overwrite)
-        run = TrainResult(
-            out=path,
-            record=record,
-            model=model,
-            reports=reports,
-            **{name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")},
-            n_held_out=len(held_out_documents),
-            n_without_gold=corpus.n_without_gold + held_out.n_without_gold,
-            n_not_selected=corpus.n_not_selected + held_out.n_not_selected,
-            n_quarantined=0 if on_rejected is None else on_rejected.count,
-            skipped=dict(corpus.skipped + held_out.skipped),
-            seconds=round(time.time() - started, 3),
-        )
+        n = {name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
+        best = next(report for report in reports if (report.l2, report.epoch) == (n["l2"], n["epoch"]))
+        values = {
+            "out": path,
+            "record": record,
+            **n,
+            "n_held_out": len(held_out),
+            "n_without_gold": corpus.n_without_gold + held_out_corpus.n_without_gold,
+            "n_not_selected": corpus.n_not_selected + held_out_corpus.n_not_selected,
+            "n_quarantined": 0 if on_rejected is None else on_rejected.count,
+            "skipped": dict(corpus.skipped + held_out_corpus.skipped),
+            "seconds": round(time.time() - started, 3),
+            "held_out": json_values(best.held_out),
+            "passes": [_pass_values(report) for report in reports],
+        }
         record_content = run_record(
             options.recorded(),
-            [{"part": "train", **row} for row in sources] + [{"part": "held out", **row} for row in held_out_sources],
+            [{"part": "train", **row} for row in sources[0]] + [{"part": "held out", **row} for row in sources[1]],
             started,
-            summary=run.to_json(),
+            summary=values,
             documents=[document.doc_id for document in documents],
-            held_out=[document.doc_id for document in held_out_documents],
+            held_out=[document.doc_id for document in held_out],
         )
-        write_json(run.record, record_content)
-    return run
+        write_json(record, record_content)
+    return Summary(
+        values=values,
+        shown=[*_shown(values, model, reports, best)],
+        notices=set_aside(values["n_quarantined"]),
+        files={"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record},
+        result=model,
+    )
+
+
+def _pass_values(report: EpochReport) -> dict[str, Any]:
+    losses = report.held_out
+    values = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
+    return values | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
+
+
+def _split(
+    corpus: Corpus, held_out_corpus: Corpus, options: TrainOptions
+) -> tuple[list[MentionDocument], list[MentionDocument]]:
+    """Return the documents for training, and those of `held_out_corpus`, or a share of the corpus if it has no files.
+
+    Raises
+    ------
+    InputError
+        If a document is in both corpora.
+    ParameterError
+        If no document remains for training.
+    """
+    from corefsample.scorers._held_out_training import held_out_ids
+
+    doc_ids = {document.doc_id for document in corpus.documents}
+    if not held_out_corpus.paths:
+        held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
+        documents = [document for document in corpus.documents if document.doc_id not in held_out]
+        return documents, [document for document in corpus.documents if document.doc_id in held_out]
+    for repeated in (document for document in held_out_corpus.documents if document.doc_id in doc_ids):
+        location = f"{', '.join(held_out_corpus.paths)}: doc_id {repeated.doc_id!r}"
+        raise InputError("a document must be trained on or held out, got it in both", place=location)
+    return corpus.documents, held_out_corpus.documents
 
 
 def _provenance(
@@ -323,145 +292,31 @@ def load_templates(path: PathLike) -> Any:
         raise error.as_input_error(name) from None
 
 
-def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
-    """Draw documents to hold out.
-
-    Documents are ranked by a hash of the seed and their doc_id, so the result does not depend on their order.
-
-    Parameters
-    ----------
-    doc_ids
-        Distinct identifiers of the documents.
-    share
-        Share of the documents to hold out, in (0, 1). The number is rounded up, and must leave at least one document to
-        train on.
-    seed
-        Seed of the draw, in [0, 2**64).
-
-    Raises
-    ------
-    ParameterError
-        If no document remains for training.
-    """
-    n_held_out = math.ceil(share * len(doc_ids))
-    if n_held_out >= len(doc_ids):
-        rule = "must leave a document to train on in addition to those held out"
-        raise ParameterError(
-            f"{rule}, got {share} of {len(doc_ids)}", parameter="held_out_share", hint="0 holds out none"
-        )
-    key = seed.to_bytes(8, "little")
-    ranked = sorted(
-        doc_ids,
-        key=lambda doc_id: (hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), key=key).digest(), doc_id),
+def _shown(
+    values: dict[str, Any], model: AntecedentScorer, reports: Sequence[EpochReport], best: EpochReport
+) -> Iterator[str | Table]:
+    """Yield the numbers of documents, and the losses of each pass."""
+    yield f"Language: {model.language.code} (resources: {model.language.resources})."
+    n_documents, n_mentions = counted(values["n_documents"], "document"), counted(values["n_mentions"], "mention")
+    yield f"Trained on {n_documents} with {n_mentions} that {'is' if values['n_mentions'] == 1 else 'are'} annotated."
+    if model.provenance["options"]["start"] == "english":
+        yield "Began with the weights of the English model (--start none: with zeros)."
+    yield from counts_above_zero(
+        (values["n_held_out"], "document", "held out"),
+        (values["n_without_gold"], "document", "without annotated entities left out"),
+        (values["n_not_selected"], "document", "left out by --where"),
     )
-    return frozenset(ranked[:n_held_out])
-
-
-_AS_GIVEN = frozenset(
-    {"learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows", "start"}
-)
-_L2_GRID = (0.02, 0.05)
-_L2_DEFAULT = (0.02,)  # without held-out documents
-
-
-def split_documents(
-    corpus: Corpus, held_out_corpus: Corpus, options: Any
-) -> tuple[list[MentionDocument], list[MentionDocument]]:
-    """Return the documents for training, and those of `held_out_corpus`, or a share of the corpus if it has no files.
-
-    Raises
-    ------
-    InputError
-        If a document is in both corpora.
-    ParameterError
-        If no document remains for training.
-    """
-    doc_ids = [document.doc_id for document in corpus.documents]
-    if not held_out_corpus.paths:
-        held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
-        documents = [document for document in corpus.documents if document.doc_id not in held_out]
-        return documents, [document for document in corpus.documents if document.doc_id in held_out]
-    for repeated in (document for document in held_out_corpus.documents if document.doc_id in set(doc_ids)):
-        location = f"{', '.join(held_out_corpus.paths)}: doc_id {repeated.doc_id!r}"
-        raise InputError("a document must be trained on or held out, got it in both", place=location)
-    return corpus.documents, held_out_corpus.documents
-
-
-def fit_model(
-    documents: Sequence[MentionDocument],
-    held_out: Sequence[MentionDocument],
-    options: Any,
-    *,
-    language: Language,
-    features: Mapping[str, Any],
-    provenance: Mapping[str, Any],
-    on_epoch: Callable[[EpochReport], None] | None,
-) -> tuple[AntecedentScorer, tuple[EpochReport, ...]]:
-    """Train a model; with `options.refit`, train it again on all documents with the best penalty and number of passes.
-
-    Returns
-    -------
-    AntecedentScorer
-        The model, whose provenance has the best penalty and number of passes.
-    tuple of EpochReport
-        Reports of all passes.
-    """
-    from corefsample.scorers._loading import train_scorer
-
-    reports: list[EpochReport] = []
-
-    def report(epoch: EpochReport) -> None:
-        reports.append(epoch)
-        if on_epoch is not None:
-            on_epoch(epoch)
-
-    trained: Callable[..., AntecedentScorer] = partial(
-        train_scorer,
-        costs=options.margin,
-        language=language,
-        **features,
-        n_threads=options.threads,
-        **{name: getattr(options, name) for name in _AS_GIVEN},
-        on_epoch=report,
-    )
-    penalties = tuple(options.l2) or (_L2_GRID if held_out else _L2_DEFAULT)
-    model = trained(documents, held_out=held_out or None, l2=penalties, epochs=options.epochs, provenance=provenance)
-    if options.refit and held_out:
-        choice = model.provenance
-        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
-        all_documents = [*documents, *held_out]
-        full_provenance = {**provenance, "chosen_on": figures}
-        model = trained(all_documents, l2=(choice["l2"],), epochs=choice["epoch"], provenance=full_provenance)
-    return model, tuple(reports)
-
-
-def print_train(run: TrainResult) -> None:
-    """Print the numbers of documents, the losses of each pass, and the path of the model."""
-    from corefsample.files._paths import total_size
-
-    click.echo(f"Language: {run.model.language.code} (resources: {run.model.language.resources}).")
-    click.echo(f"Trained on {counted(run.n_documents, 'document')}, {counted(run.n_mentions, 'annotated mention')}.")
-    if run.model.provenance["options"]["start"] == "english":
-        click.echo("Began with the weights of the English model (--start none: with zeros).")
-    for text in counts_above_zero(
-        (run.n_held_out, "document", "held out"),
-        (run.n_without_gold, "document", "without annotated entities left out"),
-        (run.n_not_selected, "document", "left out by --where"),
-        (run.n_quarantined, "bad document", "set aside"),
-    ):
-        print_text(text)
-    for text in mentions_by_reason("skipped", run.skipped):
-        print_text(text)
-    click.echo(f"\n{'penalty':>7} {'pass':>5} {'training':>9} {'held out':>9} {'links':>9}")
-    for report in run.reports:
-        held_out = report.held_out
-        losses = f"{'-':>9} {'-':>9}" if held_out is None else f"{held_out.loss:>9.4f} {held_out.link_loss:>9.4f}"
-        mark = " chosen" if report is run.best_pass and held_out is not None else ""
-        click.echo(f"{report.l2:>7g} {report.epoch:>5} {report.loss:>9.4f} {losses}{mark}")
-    print_text(
+    yield from mentions_by_reason("skipped", values["skipped"])
+    rows = []
+    for report in reports:
+        losses = report.held_out
+        held_out = ("-", "-") if losses is None else (f"{losses.loss:.4f}", f"{losses.link_loss:.4f}")
+        mark = "chosen" if report is best and losses is not None else ""
+        rows.append((f"{report.l2:g}", f"{report.epoch}", f"{report.loss:.4f}", *held_out, mark))
+    yield Table(("penalty", "pass", "training", "held out", "links", ""), rows)
+    yield (
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
     )
-    click.echo(f"\nModel    {run.out} ({total_size([run.out]) / 1000:,.0f} kB)\nRecord   {run.record}")
 
 
 command = Command(
@@ -474,5 +329,4 @@ command = Command(
         "What it learns from": "mentions windows language",
         "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
     },
-    show=print_train,
 )

@@ -6,13 +6,12 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import corefsample
-from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
@@ -110,11 +109,6 @@ def require_documents(
 def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
     """Bytes of the quarantine file of a run, one line of JSON for each rejected document."""
     return "".join(json.dumps(document.to_json()) + "\n" for document in rejected).encode()
-
-
-def json_rows(frame: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    """Rows of a table as JSON values, with None for missing values."""
-    return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
 
 
 def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:

@@ -62,10 +62,12 @@ def test_values_become_json_that_has_no_nan() -> None:
         "error": InputError("must be a file", place="x"),
         "numbers": (np.float64(0.5), np.int32(3), True, None),
         "cell": pd.Timestamp("2001-02-03"),
+        "table": pd.DataFrame({"a": [1.5, np.nan], "b": [pd.NaT, "x"]}),
     }
     assert json.loads(json.dumps(json_values(value), allow_nan=False)) == {
         "row": {"array": [[1, 2]], "number": None},
         "error": "x: must be a file",
         "numbers": [0.5, 3, True, None],
         "cell": "2001-02-03 00:00:00",
+        "table": [{"a": 1.5, "b": None}, {"a": None, "b": "x"}],
     }

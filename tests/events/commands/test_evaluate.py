@@ -111,9 +111,9 @@ def test_cases_of_the_reference_scorer_have_its_scores(tmp_path: Path, case: str
     for metric, values in zip(("muc", "b3", "ceafm", "ceafe", "blanc"), expected, strict=True):
         if values is None:
             continue
-        score = getattr(run.scores.corpus, metric)
+        score = getattr(run.result[0], metric)
         assert (score.recall, score.precision, score.f1) == pytest.approx(values, abs=5e-6), metric
-    assert run.n_repeated == {"A7": 1, "A8": 1, "A9": 10}.get(case, 0)
+    assert run["n_repeated"] == {"A7": 1, "A8": 1, "A9": 10}.get(case, 0)
 
 
 def test_of_two_entities_with_one_mention_the_first_to_begin_has_it(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_of_two_entities_with_one_mention_the_first_to_begin_has_it(tmp_path: Pa
     gold = conll(tmp_path / "gold.conll", ["a", "c d"])
     for entities in (["a d", "c d"], ["c d", "a d"]):
         run = run_evaluate(conll(tmp_path / "system.conll", entities), gold, EvaluateOptions(n_resamples=2))
-        assert run.scores.corpus.muc.f1 == 0.0
-        assert run.n_repeated == 1
+        assert run.result[0].muc.f1 == 0.0
+        assert run["n_repeated"] == 1
 
 
 # --- heads -------------------------------------------------------------------------------------------------
@@ -146,8 +146,8 @@ def test_mentions_match_by_head_where_their_spans_differ(tmp_path: Path) -> None
     rows = [f"t\t0\t{t}\t{word}\t{mark}" for t, (word, mark) in enumerate(zip(words, marks, strict=True))]
     system = tmp_path / "system.conll"
     system.write_text("\n".join(["#begin document (t);", *rows, "", "#end document", ""]))
-    by_span = run_evaluate(system, gold, EvaluateOptions(n_resamples=2)).scores.corpus
-    by_head = run_evaluate(system, gold, EvaluateOptions(n_resamples=2, match="head")).scores.corpus
+    by_span = run_evaluate(system, gold, EvaluateOptions(n_resamples=2)).result[0]
+    by_head = run_evaluate(system, gold, EvaluateOptions(n_resamples=2, match="head")).result[0]
     assert by_span.counts["mentions"].tolist() == [2, 2, 1]  # "old king" is not "The old king"
     assert by_span.muc.f1 == 0.0
     assert by_head.counts["mentions"].tolist() == [2, 2, 2]
@@ -170,8 +170,8 @@ def test_of_mentions_with_one_head_the_nearest_match(
 ) -> None:
     gold = conll(tmp_path / "gold.conll", ["d-f a", "e-f b"])
     run = run_evaluate(conll(tmp_path / "s.conll", system), gold, EvaluateOptions(n_resamples=2, match="head"))
-    assert (run.scores.corpus.counts["mentions"].tolist(), run.n_repeated) == (counts, n_repeated)
-    assert (run.scores.corpus.muc.f1 == 1.0) == (len(system) > 2)
+    assert (run.result[0].counts["mentions"].tolist(), run["n_repeated"]) == (counts, n_repeated)
+    assert (run.result[0].muc.f1 == 1.0) == (len(system) > 2)
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -191,45 +191,45 @@ def scored(tmp_path: Path, documents: list[Any]) -> Path:
 def test_scored_documents_are_scored_by_their_likeliest_clustering(scored: Path, documents: list[Any]) -> None:
     run = run_evaluate(scored, scored, EvaluateOptions(n_samples=200, n_resamples=200))
     expected = corpus_scores(clustering_scores(each.gold, map_clustering(each.antecedents)) for each in documents)
-    assert run.scores.corpus == expected.corpus
-    assert run.posterior.n_samples == 200
-    lower, upper = run.intervals["conll"]
-    assert lower <= run.scores.corpus.conll.f1 <= upper
-    assert run_evaluate(scored, scored, EvaluateOptions(n_samples=0, n_resamples=2)).posterior is None
+    assert run.result[0] == expected.corpus
+    assert run.result[1].n_samples == 200
+    lower, upper = run["intervals"]["conll"]
+    assert lower <= run.result[0].conll.f1 <= upper
+    assert run_evaluate(scored, scored, EvaluateOptions(n_samples=0, n_resamples=2)).result[1] is None
 
 
 def test_gold_of_another_format_gives_the_same_scores(tmp_path: Path, scored: Path, documents: list[Any]) -> None:
     write_conll2012(map(AnnotatedDocument.from_scored, documents), tmp_path / "g.conll")
     options = EvaluateOptions(n_samples=0, n_resamples=2)
-    in_both = [run_evaluate(scored, gold, options).scores.corpus for gold in (scored, tmp_path / "g.conll")]
+    in_both = [run_evaluate(scored, gold, options).result[0] for gold in (scored, tmp_path / "g.conll")]
     assert in_both[0] == in_both[1]
-    assert run_evaluate(tmp_path / "g.conll", scored, options).scores.corpus.conll.f1 == 1.0
+    assert run_evaluate(tmp_path / "g.conll", scored, options).result[0].conll.f1 == 1.0
 
 
 def test_gold_documents_that_the_system_lacks_count_as_without_entities(tmp_path: Path, documents: list[Any]) -> None:
     write_documents(documents[:8], tmp_path / "system.jsonl")
     write_documents(documents[2:], tmp_path / "gold.jsonl")
     run = run_evaluate(tmp_path / "system.jsonl", tmp_path / "gold.jsonl", EvaluateOptions(n_samples=50))
-    assert (run.n_documents, run.n_not_in_system, run.n_not_in_gold) == (10, 4, 2)
+    assert (run["n_documents"], run["n_not_in_system"], run["n_not_in_gold"]) == (10, 4, 2)
     responses = [map_clustering(each.antecedents).tolist() for each in documents[2:8]]
     responses += [[None] * each.n_mentions for each in documents[8:]]
     golds = [each.gold for each in documents[2:]]
     expected = corpus_scores(map(clustering_scores, golds, responses))
-    assert run.scores.corpus == expected.corpus
-    assert run.posterior.counts["mentions"][0].tolist() == run.scores.corpus.counts["mentions"].tolist()
+    assert run.result[0] == expected.corpus
+    assert run.result[1].counts["mentions"][0].tolist() == run.result[0].counts["mentions"].tolist()
 
 
 def test_a_comparison_is_of_the_same_documents(call: Calls, tmp_path: Path, scored: Path, documents: list[Any]) -> None:
     write_conll2012(map(AnnotatedDocument.from_scored, documents), tmp_path / "g.conll")
     options = EvaluateOptions(against=str(scored), n_samples=0, n_resamples=500)
     run = run_evaluate(tmp_path / "g.conll", scored, options)
-    conll_f1 = next(each for each in run.differences if each.metric == "conll")
-    assert (conll_f1.first, conll_f1.second) == (1.0, run_evaluate(scored, scored).scores.corpus.conll.f1)
-    assert 0.0 < conll_f1.lower <= conll_f1.difference <= conll_f1.upper
+    conll_f1 = next(each for each in run["differences"] if each["metric"] == "conll")
+    assert (conll_f1["first"], conll_f1["second"]) == (1.0, run_evaluate(scored, scored).result[0].conll.f1)
+    assert 0.0 < conll_f1["lower"] <= conll_f1["difference"] <= conll_f1["upper"]
     out = call.good("evaluate", tmp_path / "g.conll", scored, "--against", scored)
     row = next(line for line in out.splitlines() if line.startswith("CoNLL"))
     assert row.split()[1:4] == ["100.00", "100.00", "100.00"]
-    assert f"{100 * conll_f1.difference:+.2f}" in out
+    assert f"{100 * conll_f1['difference']:+.2f}" in out
 
 
 # --- errors ------------------------------------------------------------------------------------------------
@@ -240,14 +240,14 @@ def test_mentions_over_the_end_of_a_sentence_count(tmp_path: Path) -> None:
     gold, system = conll(tmp_path / "gold.conll", ["a f"]), conll(tmp_path / "system.conll", ["a f", "b-c d"])
     for path in (gold, system):
         path.write_text(re.sub(r"(.*\tb\t.*\n)", r"\1\n", path.read_text()))
-    scores = run_evaluate(system, gold).scores.corpus
+    scores = run_evaluate(system, gold).result[0]
     assert (scores.b3.recall, scores.b3.precision) == (1.0, 0.5)
-    assert run_evaluate(gold, gold).scores.corpus.conll.f1 == 1.0
+    assert run_evaluate(gold, gold).result[0].conll.f1 == 1.0
 
 
 def test_documents_without_mentions_have_no_score(tmp_path: Path) -> None:
     path = conll(tmp_path / "none.conll", [])
-    assert run_evaluate(path, path).scores.corpus.blanc.f1 == 0.0  # as the reference scorer
+    assert run_evaluate(path, path).result[0].blanc.f1 == 0.0  # as the reference scorer
 
 
 def test_other_words_of_the_same_number_raise_with_the_first_difference(tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path
         filters=[("probability", ">", 0)],
     )
     probability = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}
-    explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).shown
+    explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).result.shown
     shares = {(each.doc_id, share.actors): share.probability for each in explained for share in each.events or ()}
     assert len(shares) > 10
     assert shares == {key: probability[key] for key in shares}
@@ -293,10 +293,10 @@ def test_a_fit_to_recalibrated_scores_is_for_such_scores(tmp_path: Path) -> None
     write_documents(map(change.apply_document, documents), tmp_path / "gold.jsonl")
     write_documents(map(other.apply_document, documents), tmp_path / "other.jsonl")
     run = run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "gold.jsonl", options(out=tmp_path / "again.jsonl"))
-    record = json.loads(Path(run.record).read_text(encoding="utf-8"))
+    record = json.loads(Path(run["record"]).read_text(encoding="utf-8"))
     assert record["base"] == change.fingerprint()
-    marks = {document.metadata["recalibration"] for document in read_documents(run.out)}
-    assert marks == {f"{change.fingerprint()} {run.applied.fingerprint()}"}
+    marks = {document.metadata["recalibration"] for document in read_documents(run["out"])}
+    assert marks == {f"{change.fingerprint()} {run.result.uncertain.recalibration.fingerprint()}"}
     with error(InputError, place="other.jsonl: line 1: doc_id 'sim-000000'"):
         run_recalibrate(tmp_path / "gold.jsonl", tmp_path / "other.jsonl", options(out=tmp_path / "out.jsonl"))
 

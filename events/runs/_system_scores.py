@@ -1,38 +1,28 @@
-"""Alignment of a system's documents with gold documents, mention by mention, and their scores."""
+"""Scores of a system's documents against gold documents."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from corefsample._arrays import Ints
 from corefsample._checks import shown
 from corefsample.coreference._clusterings import ClusteringSamples, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError
+from corefsample.metrics._mention_alignment import n_repeated_spans, reading_order, spans_paired_by_head
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
 from events._options import Progress
 from events.runs._annotated_output import labels_of
 from events.runs._document_inputs import DocumentInputs
 
 Match = Literal["span", "head"]
-Entities = Sequence[int | str | None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GoldMentions:
-    """Mentions of a gold document: spans and heads int32 (n_mentions, 3), entities, and tokens (None without them)."""
-
-    mentions: Any
-    entities: Entities
-    tokens: Tokens | None
+GoldMentions = tuple[Any, Sequence[int | str | None], Tokens | None]  # mentions, entities, tokens
 
 
 @dataclass(slots=True)
@@ -76,7 +66,7 @@ def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]
         if entities is None:
             n_without += 1
         else:
-            mentions[document.doc_id] = GoldMentions(document.mentions, entities, document.tokens)
+            mentions[document.doc_id] = (document.mentions, entities, document.tokens)
     if not mentions:
         raise InputError("at least one document must have gold entities, got none", place=", ".join(inputs.paths))
     return mentions, n_without
@@ -106,7 +96,7 @@ def system_scores(
     scores = SystemScores({})
 
     def add(doc_id: str, labels: Any, gold_spans: Any, response_spans: Any, drawn: ClusteringSamples | None) -> None:
-        entities = gold[doc_id].entities
+        entities = gold[doc_id][1]
         scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
         by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
         if drawn is not None:
@@ -119,8 +109,8 @@ def system_scores(
         if document.doc_id not in gold:
             scores.n_other += 1
             continue
-        key = gold[document.doc_id]
-        _require_same_words(document, key, item.source)
+        gold_mentions, _, gold_tokens = gold[document.doc_id]
+        _require_same_words(document, gold_tokens, item.source)
         drawn = None
         if isinstance(document, ScoredDocument):
             labels: Any = labels_of(document, clustering, seed)
@@ -129,21 +119,30 @@ def system_scores(
                 drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
         else:
             labels = document.labels
-            order = _by_entity(document)
-        spans = key.mentions[:, :2], document.mentions[order, :2]
+            order = reading_order(document.mentions, document.entities)
+        spans = gold_mentions[:, :2], document.mentions[order, :2]
         if match == "head":
-            spans = _paired_by_head(key, document.mentions[order])
-        scores.n_repeated += _n_repeated(*spans)
+            spans = spans_paired_by_head(gold_mentions, _with_gold_heads(document.mentions[order], gold_tokens))
+        scores.n_repeated += n_repeated_spans(*spans)
         add(document.doc_id, labels[order], *spans, drawn)
     if not by_document:
         rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
         raise InputError(f"{rule}, got none of {scores.n_other} documents", place=", ".join(inputs.paths))
     for doc_id in [each for each in gold if each not in by_document]:
         nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if scores.posteriors else None
-        add(doc_id, [], gold[doc_id].mentions[:, :2], np.zeros((0, 2), np.int64), nothing)
+        add(doc_id, [], gold[doc_id][0][:, :2], np.zeros((0, 2), np.int64), nothing)
         scores.n_missing += 1
     scores.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
     return scores
+
+
+def _with_gold_heads(mentions: Any, tokens: Tokens | None) -> Any:
+    """Mentions of a system with the heads that their spans have in the gold parse, if there is one."""
+    heads: list[int] = [] if tokens is None else tokens.head.tolist()
+    if max(heads, default=-1) < 0:
+        return mentions
+    rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
+    return np.array(rows, np.int64).reshape(-1, 3)
 
 
 def _require_mentions(inputs: DocumentInputs) -> None:
@@ -153,13 +152,13 @@ def _require_mentions(inputs: DocumentInputs) -> None:
         raise InputError("documents must have mentions, got text", place=text, hint=hint)
 
 
-def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: GoldMentions, source: str) -> None:
-    if document.tokens is None or gold.tokens is None:
+def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Tokens | None, source: str) -> None:
+    if document.tokens is None or gold is None:
         return
     location, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
-    if len(document.tokens) != len(gold.tokens):
-        raise InputError(f"{rule} ({len(gold.tokens)}), got {len(document.tokens)}", place=location)
-    for t, (word, gold_word) in enumerate(zip(document.tokens.text, gold.tokens.text, strict=True)):
+    if len(document.tokens) != len(gold):
+        raise InputError(f"{rule} ({len(gold)}), got {len(document.tokens)}", place=location)
+    for t, (word, gold_word) in enumerate(zip(document.tokens.text, gold.text, strict=True)):
         if _written(word) != _written(gold_word):
             raise InputError(f"{rule}, tokens.text[{t}] {shown(gold_word)}, got {shown(word)}", place=location)
 
@@ -167,73 +166,3 @@ def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Gold
 def _written(word: str) -> str:
     """Form of a word in CoNLL files, without blanks and never empty."""
     return re.sub(r"\s", "_", word) or "_"
-
-
-def _by_entity(document: AnnotatedDocument) -> Ints:
-    """Mentions entity by entity, in the order in which the reference scorer reads them: int64 (n_mentions,).
-
-    Entities are sorted by their first bracket; among brackets at one word, mentions of one word come first. The order
-    determines which of two mentions with the same span is removed.
-    """
-    starts, ends = document.mentions[:, 0], document.mentions[:, 1]
-    reading = np.lexsort((np.arange(document.n_mentions), ends - starts > 1, starts))
-    ranks: dict[str, int] = {}
-    for i in reading.tolist():
-        ranks.setdefault(document.entities[i], len(ranks))
-    entities = np.array([ranks[entity] for entity in document.entities], np.int64)
-    return np.lexsort((np.argsort(reading), entities)).astype(np.int64)
-
-
-def _n_repeated(gold_spans: Any, response_spans: Any) -> int:
-    allowed = Counter(map(tuple, gold_spans.tolist()))
-    counts = Counter(map(tuple, response_spans.tolist()))
-    return sum(max(number - max(allowed[span], 1), 0) for span, number in counts.items())
-
-
-def _paired_by_head(gold: GoldMentions, mentions: Any) -> tuple[Any, Any]:
-    """Make spans of gold mentions and of a system's mentions that are equal if the mentions match by their heads.
-
-    Equal spans match first. Other mentions match one to one if they have the same head; of several candidates, those
-    with the most words in common match. The head of a system's mention is determined in the gold parse, if there is
-    one.
-    """
-    parse: list[int] = [] if gold.tokens is None else gold.tokens.head.tolist()
-    is_parsed = max(parse, default=-1) >= 0
-    response_mentions = [
-        (start, end, span_head(parse, start, end) if is_parsed else head) for start, end, head in mentions.tolist()
-    ]
-    free = dict(enumerate(map(tuple, gold.mentions.tolist())))
-    n_gold = len(free)
-    same_span: dict[tuple[int, int], list[int]] = {}
-    for g, (start, end, _) in free.items():
-        same_span.setdefault((start, end), []).append(g)
-    partner: dict[int, int] = {}
-    first_with_span: dict[tuple[int, int], int] = {}
-    repeated: dict[int, int] = {}  # first mention with the span of a repeated mention
-    for r, (start, end, _) in enumerate(response_mentions):
-        if same_span.get((start, end)):
-            partner[r] = same_span[start, end].pop(0)
-            del free[partner[r]]
-        elif first_with_span.setdefault((start, end), r) != r:
-            repeated[r] = first_with_span[start, end]
-        first_with_span.setdefault((start, end), r)
-    by_head: dict[int, list[int]] = {}
-    for g, (_, _, head) in free.items():
-        by_head.setdefault(head, []).append(g)
-    candidates = [
-        (max(start, free[g][0]) - min(end, free[g][1]), g, r)  # minus the number of words in common
-        for r, (start, end, head) in enumerate(response_mentions)
-        if r not in partner and r not in repeated
-        for g in by_head.get(head, [])
-    ]
-    for _, g, r in sorted(candidates):
-        if g in free and r not in partner:
-            partner[r] = g
-            del free[g]
-    first_mentions = [repeated.get(r, r) for r in range(len(response_mentions))]
-    response = np.array([partner.get(mention, n_gold + mention) for mention in first_mentions], np.int64)
-    return _as_spans(np.arange(n_gold)), _as_spans(response)
-
-
-def _as_spans(ids: Ints) -> Ints:
-    return np.stack([ids, ids + 1], axis=1)
