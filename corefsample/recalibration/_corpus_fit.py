@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from corefsample._results import fields_of
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
@@ -39,6 +40,20 @@ class CorpusFit:
     cross_fit: CrossFit
     uncertain: UncertainRecalibration
     doc_ids: frozenset[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Values of the fit, its standard errors, and its scores on held-out documents."""
+        fit, effect, draws = self.fit, self.uncertain.domain_effect, self.uncertain.draws
+        assert draws is not None  # of every fit
+        return {
+            **fields_of(fit, "objective", "form", "prior_sd", "n_terms"),
+            **fit.recalibration.to_json(),
+            "temperature_se": float(draws.temperature.std(ddof=1)),
+            "new_bias_se": float(draws.new_bias.std(ddof=1)),
+            "domain_effect": None if effect is None else asdict(effect),
+            **fields_of(self.cross_fit, "n_folds", "score_before", "score_after", "score_change_se"),
+            "gold": fit.gold.to_json(),
+        }
 
 
 def fit_corpus(

@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import MISSING
-from importlib import import_module
 from typing import Any
 
 import click
@@ -22,107 +21,14 @@ from corefsample._log import logger
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events._summary import Summary, json_values
+from events.commands._failures import BAD_INPUT, Failure
 from events.commands._screen import COMMANDS, log_to_screen, print_error, print_json, print_summary, progress
 
-# Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
-USAGE, BAD_INPUT, FAILURE, TRY_AGAIN, INTERRUPTED, TERMINATED = 2, 3, 1, 75, 130, 143
 # Placeholders of values by type, because only programmers know "INTEGER RANGE" and "FLOAT".
 _METAVARS = {int: "N", float: "NUMBER"}
 _LARGEST_SHOWN = 10**6  # larger bounds, such as those of 64 bits, are not shown
 # Every command has these itself: click keeps the help option that the first context of a command asked for.
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class Program(click.Group):
-    """A group of commands, whose modules are loaded when the commands are called.
-
-    Parameters
-    ----------
-    lines
-        A line about each command by its name, in the order in which they are listed.
-    prefix
-        Prefix that the names of the commands' modules share.
-    groups
-        Commands of the group that are groups of commands.
-    """
-
-    def __init__(
-        self, name: str, *, help: str, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group]
-    ) -> None:
-        super().__init__(name, groups, help=help, context_settings=_SETTINGS)
-        self.lines, self._prefix = lines, prefix
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands."""
-        return list(self.lines)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command with a name, and load its module; None if there is no such command."""
-        if cmd_name not in self.commands and cmd_name in self.lines:
-            module = import_module(f"events.commands.{self._prefix}{cmd_name.replace('-', '_')}")
-            self.add_command(module.command, cmd_name)
-            module.command.name, module.command.short_help = cmd_name, self.lines[cmd_name]
-        return self.commands.get(cmd_name)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without loading their modules."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.lines.items()))
-
-
-def group(
-    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = ()
-) -> Callable[[Callable[[], None]], Program]:
-    """Make a group of a function that does nothing, whose docstring is its help; see `Program`."""
-
-    def made(function: Callable[[], None]) -> Program:
-        text = help_of(docstring_of(function))
-        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups)
-
-    return made
-
-
-class Failure(click.ClickException):
-    """An error of the library, described with the options and arguments of the command that raised it.
-
-    Parameters
-    ----------
-    error
-        Error of the library.
-    context
-        Context of the command that raised the error, which has its options and arguments.
-
-    Attributes
-    ----------
-    status
-        Exit status.
-    fields
-        Fields of the error for programs: kind, parameter, place and hint; None if the error lacks one.
-    """
-
-    def __init__(self, error: CorefsampleError, context: click.Context) -> None:
-        names = {parameter.name: _shown_name(parameter) for parameter in context.command.params}
-
-        def shown(name: str) -> str:
-            return names.get(name, name)
-
-        super().__init__(error.described(shown))
-        hint = None if error.hint is None else CorefsampleError("", hint=error.hint).described(shown).strip()[1:-1]
-        parameter = None if error.parameter is None else shown(error.parameter)
-        self.fields = {
-            "kind": error.obstacle or type(error).__name__,
-            "parameter": parameter,
-            "place": error.place,
-            "hint": hint,
-        }
-        status_of_kind = {ParameterError: USAGE, InputError: BAD_INPUT}
-        self.status = next((status for kind, status in status_of_kind.items() if isinstance(error, kind)), FAILURE)
-        if error.obstacle is not None:
-            self.status = TRY_AGAIN
-
-
-def _shown_name(parameter: click.Parameter) -> str:
-    return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def help_of(docstring: str) -> str:
@@ -179,22 +85,19 @@ class Command(click.Command):
         Names of less common options by the title of their section, which follows the common options.
     reads_lines
         True if the command reads text files of documents, whose longest line --max-line-mib limits.
-    show
-        Function that prints the result of `run` as text, if the result is no `Summary`.
     """
 
     def __init__(
         self,
         options: type[Options],
-        run: Callable[..., Any],
+        run: Callable[..., Summary],
         *arguments: str,
         task: str = "",
         sections: Mapping[str, str] | None = None,
         reads_lines: bool = True,
-        show: Callable[[Any], None] | None = None,
     ) -> None:
-        super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])), context_settings=_SETTINGS)
-        self.options, self.run, self.show = options, run, show
+        super().__init__(None, help=help_of(docstring_of(sys.modules[run.__module__])), context_settings=SETTINGS)
+        self.options, self.run = options, run
         self.arguments, self.task = [name.rstrip("+*") for name in arguments], task
         self.params += [
             click.Argument([name.rstrip("+*")], nargs=-1 if name[-1] in "+*" else 1, required=name[-1] != "*")
@@ -227,13 +130,10 @@ class Command(click.Command):
             if common.as_json and values.get("output") == "-":
                 raise ParameterError("and standard output as OUTPUT exclude each other", parameter="as_json")
             with self._limited_lines(common), self._logged(ctx, common):
-                result = self._result(values, common.as_json)
-                summary = result if self.show is None else Summary(values=result.to_json(), result=result)
+                summary = self._summary(values, common.as_json)
                 with _while_read():
                     if common.as_json:
                         print_json(json_values(summary.values))
-                    elif not common.quiet and self.show is not None:
-                        self.show(result)
                     elif not common.quiet:
                         print_summary(summary, err=values.get("output") == "-")
                     for text in summary.notices if common.quiet else ():
@@ -244,14 +144,15 @@ class Command(click.Command):
             _print_problems(summary, ctx)
             sys.exit(BAD_INPUT)
 
-    def _result(self, values: dict[str, Any], as_json: bool) -> Any:
+    def _summary(self, values: dict[str, Any], as_json: bool) -> Summary:
         arguments = [values.pop(name) for name in self.arguments]
         fields = fields_of(self.options)
         options = self.options(**{name: _value(fields[name], value) for name, value in values.items()})
         parameters = inspect.signature(self.run).parameters
         with progress(self.task, as_json) as watchers:
             watching = {name: watcher for name, watcher in watchers.items() if name in parameters}
-            return self.run(*arguments, options, **watching)
+            summary: Summary = self.run(*arguments, options, **watching)
+            return summary
 
     @contextmanager
     def _logged(self, ctx: click.Context, common: CommonOptions) -> Iterator[None]:

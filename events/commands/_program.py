@@ -6,18 +6,26 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 
 import click
 
 from corefsample import __version__
-from corefsample._lazy import explained
-from corefsample.errors import Obstacle
-from corefsample.files._atomic import FULL
-from events.commands._parser import FAILURE, INTERRUPTED, TERMINATED, TRY_AGAIN, USAGE, Failure, group
-from events.commands._screen import print_error, print_json
+from events._options import docstring_of
+from events.commands._failures import (
+    FAILURE,
+    INTERRUPTED,
+    TERMINATED,
+    TRY_AGAIN,
+    USAGE,
+    Failure,
+    described,
+    failed,
+    obstacle_of,
+    usage_message,
+)
+from events.commands._parser import SETTINGS, help_of
 
 _UNCHECKED_OBJECTS = 20_000  # with Python's 700, garbage collection takes a tenth of the time of a short run
 _COMMANDS = {
@@ -37,6 +45,55 @@ _COMMANDS = {
     "convert": "Copy documents to another file or format.",
     "warm-up": "Compile kernels ahead of the first run.",
 }
+
+
+class Program(click.Group):
+    """A group of commands, whose modules are loaded when the commands are called.
+
+    Parameters
+    ----------
+    lines
+        A line about each command by its name, in the order in which they are listed.
+    prefix
+        Prefix that the names of the commands' modules share.
+    groups
+        Commands of the group that are groups of commands.
+    """
+
+    def __init__(
+        self, name: str, *, help: str, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group]
+    ) -> None:
+        super().__init__(name, groups, help=help, context_settings=SETTINGS)
+        self.lines, self._prefix = lines, prefix
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands."""
+        return list(self.lines)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command with a name, and load its module; None if there is no such command."""
+        if cmd_name not in self.commands and cmd_name in self.lines:
+            module = import_module(f"events.commands.{self._prefix}{cmd_name.replace('-', '_')}")
+            self.add_command(module.command, cmd_name)
+            module.command.name, module.command.short_help = cmd_name, self.lines[cmd_name]
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without loading their modules."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.lines.items()))
+
+
+def group(
+    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = ()
+) -> Callable[[Callable[[], None]], Program]:
+    """Make a group of a function that does nothing, whose docstring is its help; see `Program`."""
+
+    def made(function: Callable[[], None]) -> Program:
+        text = help_of(docstring_of(function))
+        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups)
+
+    return made
 
 
 @group(
@@ -157,62 +214,19 @@ def _status(arguments: Sequence[str] | None) -> int:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         cause = stop.__cause__ or stop
-        return _failed(str(cause) or "interrupted", _stopped_status(cause), arguments, {"kind": "Interrupted"})
+        return failed(str(cause) or "interrupted", _stopped_status(cause), arguments, {"kind": "Interrupted"})
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return USAGE
     except Failure as error:
-        return _failed(error.message, error.status, arguments, error.fields)
+        return failed(error.message, error.status, arguments, error.fields)
     except click.ClickException as error:
-        return _failed(_usage_message(error), USAGE, arguments)
+        return failed(usage_message(error), USAGE, arguments)
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
-        obstacle = _obstacle(error)
+        obstacle = obstacle_of(error)
         if obstacle is not None:
-            return _failed(_described(error), TRY_AGAIN, arguments, {"kind": obstacle})
-        return _failed(_described(error), FAILURE, arguments)
+            return failed(described(error), TRY_AGAIN, arguments, {"kind": obstacle})
+        return failed(described(error), FAILURE, arguments)
     return 0
-
-
-def _obstacle(error: Exception) -> Obstacle | None:
-    """Obstacle that an error of the operating system shows and that may disappear later; None for other errors."""
-    if isinstance(error, OSError) and error.errno in FULL:
-        return "DiskFull"
-    return "NoConnection" if isinstance(error, ConnectionError) and not isinstance(error, BrokenPipeError) else None
-
-
-def _usage_message(error: click.ClickException) -> str:
-    """Describe wrong usage in one line; click would print four lines, with the rule in the last."""
-    message = " ".join(error.format_message().split())
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        similar = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)  # --quiet is not --out
-        message = f"{error.message} Did you mean {similar[0]!r}?" if similar else error.message
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:  # click finds an option without its value before it knows the command
-        return message
-    listed = "commands" if isinstance(context.command, click.Group) else "options"
-    return f"{message} ('{context.command_path} --help' lists the {listed})"
-
-
-def _failed(message: str, status: int, arguments: Sequence[str] | None, fields: Mapping[str, Any] | None = None) -> int:
-    """Print an error in one line, and with --json also as JSON on standard output; return its exit status."""
-    print_error(message)
-    if "--json" in (sys.argv[1:] if arguments is None else arguments):
-        described = {"kind": "Error", "parameter": None, "place": None, "hint": None, **(fields or {})}
-        print_json({"error": {"message": " ".join(message.split()), "status": status, **described}})
-    return status
-
-
-def _described(error: Exception) -> str:
-    """Describe an unexpected error; an error of the operating system is described with its file."""
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename is None:
-            return f"a file, or standard output, must be accessible, got: {error.strerror}"
-        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
-    if isinstance(error, ModuleNotFoundError):
-        return str(explained(error, "this command"))
-    # Notes name the document that was processed.
-    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
-    name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
-    return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

@@ -10,7 +10,7 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,27 +30,24 @@ COMMANDS = "commands"  # logger of the begin, the end and the error of a command
 _LINES = ("progress", STEPS)
 
 
-def print_text(text: str) -> None:
-    """Print text in lines of at most 80 columns, without breaking words."""
-    click.echo(_filled(text))
-
-
 def print_summary(summary: Summary, *, err: bool = False) -> None:
     """Print the text, the tables, the notices and the files of a summary, to standard error if `err` is true."""
     blocks = [*summary.shown, *summary.notices]
-    lines = [line for block in blocks for line in block_lines(block)]
+    lines = [line for block in blocks for line in _block_lines(block)]
     if summary.files:
         lines += ["", *(f"{title:<8} {path}" for title, path in summary.files.items())]
     for line in lines:
         click.echo(line, err=err)
 
 
-def block_lines(block: str | Table | Pairs) -> list[str]:
+def _block_lines(block: str | Table | Pairs) -> list[str]:
     """Lines of a paragraph, a table, or pairs of name and value."""
     if isinstance(block, str):  # only sentences are wrapped: other lines end with a path, for copying
         return _filled(block).split("\n") if block.endswith(".") else [block]
     if isinstance(block, Pairs):
-        return pair_lines(block.title, block.pairs)
+        width = max((len(name) for name, _ in block.pairs), default=0)
+        texts = [_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)) for name, value in block.pairs]
+        return [block.title, *(line for text in texts for line in text.split("\n"))]
     rows = [list(block.header), *block.rows] if block.header else list(block.rows)
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
@@ -66,32 +63,6 @@ def print_error(message: str) -> None:
 def print_json(summary: Any) -> None:
     """Print a summary that programs can read."""
     click.echo(json.dumps(summary, indent=2, default=str))
-
-
-def print_pairs(title: str, pairs: Sequence[tuple[str, str]]) -> None:
-    """Print a title, and below it a line for each name and value; long values continue on the next line."""
-    for line in pair_lines(title, pairs):
-        click.echo(line)
-
-
-def pair_lines(title: str, pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Lines that `print_pairs` prints."""
-    width = max((len(name) for name, _ in pairs), default=0)
-    filled = [_filled(value or "none", f"  {name:<{width}}  ", " " * (width + 4)) for name, value in pairs]
-    return [title, *(line for text in filled for line in text.split("\n"))]
-
-
-def print_files(folder: str | None, names: Mapping[str, str]) -> None:
-    """Print the titles and paths of the files of a folder that exist; without a folder, print nothing."""
-    from corefsample.files._paths import is_file, joined
-
-    if folder is None:
-        return
-    click.echo()
-    for title, name in names.items():
-        path = joined(folder, name)
-        if is_file(path):
-            click.echo(f"{title:<8} {path}")
 
 
 def _filled(text: str, indent: str = "", continuation_indent: str = "") -> str:

@@ -17,19 +17,19 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from corefsample import links, plots
 from corefsample.errors import InputError
-from corefsample.files._atomic import OutputFolder
 from events import _shared_options as shared
 from events._options import Progress, declared, option
 from events._summary import Summary, Table, counts_above_zero, existing_files, json_values, set_aside
 from events.commands._parser import Command
-from events.runs._outputs import picture_files, save_pictures
+from events.runs._outputs import CalibrationFolder, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.documents._faults import Rejected
+    from corefsample.files._atomic import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.links._calibration import GroupCalibration, LinkCalibration
 
@@ -59,18 +59,6 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
     norm: Literal["rms", "mse", "l1", "max"] = "rms"
     level: float = option(default=0.95, above=0.0, below=1.0)
     n_resamples: int = option(default=10_000, at_least=2)
-
-
-class CalibrationFolder(OutputFolder):
-    """Tables and pictures of `corefsample calibrate`."""
-
-    RECORD: ClassVar[str] = "calibration.json"
-    FILES: ClassVar[frozenset[str]] = frozenset(
-        [
-            *(RECORD, "quarantine.jsonl", "calibration.csv", "calibration.parquet", "reliability.csv"),
-            *picture_files("reliability", "reliability_by_kind"),
-        ]
-    )
 
 
 def run_calibrate(

@@ -11,7 +11,6 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -157,7 +156,7 @@ def run_recalibrate(
             "n_also_fitted": n_also_fitted,
             "n_quarantined": 0 if on_rejected is None else on_rejected.count,
             "seconds": round(time.time() - started, 3),
-            **_values(fitted),
+            **fitted.to_json(),
         }
         folds = [each.to_json() for each in fitted.cross_fit.recalibrations]
         entries = {"summary": values, "folds": folds, **uncertain.to_json()}
@@ -169,21 +168,6 @@ def run_recalibrate(
         files={"Scores": f"{out} ({n_written:,} documents)", "Record": record},
         result=fitted,
     )
-
-
-def _values(fitted: CorpusFit) -> dict[str, Any]:
-    """Values of the fit, its standard errors, and its scores on held-out documents."""
-    fit, held_out, effect, draws = fitted.fit, fitted.cross_fit, fitted.uncertain.domain_effect, fitted.uncertain.draws
-    assert draws is not None  # of every fit
-    return {
-        **{name: getattr(fit, name) for name in ("objective", "form", "prior_sd", "n_terms")},
-        **fit.recalibration.to_json(),
-        "temperature_se": float(draws.temperature.std(ddof=1)),
-        "new_bias_se": float(draws.new_bias.std(ddof=1)),
-        "domain_effect": None if effect is None else dataclasses.asdict(effect),
-        **{name: getattr(held_out, name) for name in ("n_folds", "score_before", "score_after", "score_change_se")},
-        "gold": fit.gold.to_json(),
-    }
 
 
 def _shown(values: dict[str, Any], fitted: CorpusFit) -> Iterator[str]:

@@ -12,17 +12,14 @@ Examples
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import CommandResult, declared, option
+from events._options import declared, option
+from events._summary import Pairs, Summary
 from events.commands._parser import Command
-from events.commands._screen import print_text
 
 if TYPE_CHECKING:
     from corefsample.documents._tokens import Tokens
@@ -57,30 +54,7 @@ class RuleNewOptions(shared.LexiconOption, shared.Overwrite):
     out: str | None = option(default=None, metavar="FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleNewResult(CommandResult):
-    """Rule file that was written, and its examples.
-
-    Attributes
-    ----------
-    out
-        Path of the rule file.
-    rule
-        Name of the rule.
-    scheme
-        Dependency scheme of the pipeline.
-    examples
-        For each example its text, the trigger, the actor with its mention, the path from the trigger to this mention,
-        and the events that each preset finds.
-    """
-
-    out: str
-    rule: str
-    scheme: str
-    examples: tuple[dict[str, str], ...]
-
-
-def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
+def run_rule_new(name: str, options: RuleNewOptions) -> Summary:
     """Write a rule file from example sentences.
 
     Parameters
@@ -100,9 +74,9 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
     from corefsample.files._atomic import require_free, write_bytes
     from corefsample.spacy_bridge.documents import tokens_of_doc
     from events._yaml_file import read_yaml, typed
-    from events.commands._rule_draft import draft_example, rule_text
     from events.evidence._examples import example_results
     from events.lexicon._lexicon import load_lexicon
+    from events.matching._rule_draft import draft_example, rule_text
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of
     from events.runs.scoring._pipelines import load_pipeline, scheme_of_pipeline
@@ -142,19 +116,29 @@ def run_rule_new(name: str, options: RuleNewOptions) -> RuleNewResult:
             names = ", ".join(events[number, "extended"]) or "nothing"
             raise ParameterError(f"must have {code} by its parse, got {names}", parameter="example")
     write_bytes(out, rule_text(name, drafts, scheme, events).encode(), overwrite=options.overwrite)
-    described = tuple(
+    examples = [
         {
             "text": text,
             "trigger": " ".join(draft.words),
             "actor": draft.code,
             "mention": draft.tokens.text[draft.actor] if draft.actor >= 0 else "",
             "path": draft.path,
-            "extended": ", ".join(events[number, "extended"]),
-            "asserted": ", ".join(events[number, "asserted"]),
+            **{preset: ", ".join(events[number, preset]) for preset in ("extended", "asserted")},
         }
         for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
+    ]
+    return Summary(
+        values={"out": out, "rule": name, "scheme": scheme, "examples": examples},
+        shown=[Pairs(example["text"], _pairs(example)) for example in examples],
+        files={"Rule": f"{out} ({scheme})", "Then": f"corefsample rule test {out}"},
     )
-    return RuleNewResult(out, name, scheme, described)
+
+
+def _pairs(example: dict[str, str]) -> list[tuple[str, str]]:
+    """Names and values about an example: the trigger, the actor, and the events that each preset finds."""
+    at = f", at {example['mention']!r} by {example['path']}" if example["mention"] else ": nobody named"
+    presets = [(preset, example[preset] or "nothing") for preset in ("extended", "asserted")]
+    return [("trigger", example["trigger"]), ("actor", f"{example['actor']}{at}"), *presets]
 
 
 def _parsed_in_lower_case(pipeline: Any, text: str) -> Tokens:
@@ -175,23 +159,4 @@ def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
     return values if len(values) == n_examples else (values or (None,)) * n_examples
 
 
-def print_rule_new(result: RuleNewResult) -> None:
-    """Print the trigger and the actor of each example, and the next step."""
-    for example in result.examples:
-        print_text(example["text"])
-        click.echo(f"  trigger   {example['trigger']}")
-        at = f", at {example['mention']!r} by {example['path']}" if example["mention"] else ": nobody named"
-        click.echo(f"  actor     {example['actor']}{at}")
-        for preset in ("extended", "asserted"):
-            click.echo(f"  {preset}  {example[preset] or 'nothing'}")
-    click.echo(f"\nRule     {result.out} ({result.scheme})")
-    click.echo(f"Then     corefsample rule test {result.out}")
-
-
-command = Command(
-    RuleNewOptions,
-    run_rule_new,
-    "name",
-    reads_lines=False,
-    show=print_rule_new,
-)
+command = Command(RuleNewOptions, run_rule_new, "name", reads_lines=False)

@@ -13,14 +13,12 @@ Examples
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import corefsample
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import Progress, declared, option
 from events._selection import Selection
@@ -28,9 +26,8 @@ from events._summary import Summary, Table, counted, counts_above_zero, json_val
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
-    from corefsample.files._paths import Inputs, PathLike
-    from corefsample.scorers.protocol import AntecedentScorer, EpochReport, MentionDocument
-    from events.runs.scoring._annotated_corpora import Corpus
+    from corefsample.files._paths import Inputs
+    from corefsample.scorers.protocol import AntecedentScorer, EpochReport
 
 RECORD_SUFFIX = ".training.json"
 _SETTINGS = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows")
@@ -154,9 +151,9 @@ def run_train(
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers._held_out_training import train_with_held_out
-    from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
     from events.runs._outputs import checksums, free_outputs, run_record
     from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
+    from events.runs.scoring._training_corpora import load_templates, split_documents, training_provenance
 
     started, path = time.time(), options.out
     if not path:
@@ -169,15 +166,16 @@ def run_train(
         inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
         corpora_read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
         corpus, held_out_corpus = (*corpora_read, NO_CORPUS)[:2]
-        documents, held_out = _split(corpus, held_out_corpus, options)
+        documents, held_out = split_documents(corpus, held_out_corpus, share=options.held_out_share, seed=options.seed)
         sources = checksums(corpus.paths), checksums(held_out_corpus.paths)
+        origin = options.subset("attribution", "note", "where", "refit")
         model, reports = train_with_held_out(
             documents,
             held_out,
             language=chosen_language(options.language, [corpus, held_out_corpus]),
             costs=options.margin,
             n_threads=options.threads,
-            provenance=_provenance(options, *sources, documents, len(held_out)),
+            provenance=training_provenance(origin, *sources, documents, len(held_out)),
             on_epoch=on_epoch,
             **options.subset("l2", "epochs", "refit", "start", *_SETTINGS),
             **features,
@@ -220,76 +218,6 @@ def _pass_values(report: EpochReport) -> dict[str, Any]:
     losses = report.held_out
     values = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
     return values | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
-
-
-def _split(
-    corpus: Corpus, held_out_corpus: Corpus, options: TrainOptions
-) -> tuple[list[MentionDocument], list[MentionDocument]]:
-    """Return the documents for training, and those of `held_out_corpus`, or a share of the corpus if it has no files.
-
-    Raises
-    ------
-    InputError
-        If a document is in both corpora.
-    ParameterError
-        If no document remains for training.
-    """
-    from corefsample.scorers._held_out_training import held_out_ids
-
-    doc_ids = {document.doc_id for document in corpus.documents}
-    if not held_out_corpus.paths:
-        held_out = held_out_ids(doc_ids, options.held_out_share, seed=options.seed)
-        documents = [document for document in corpus.documents if document.doc_id not in held_out]
-        return documents, [document for document in corpus.documents if document.doc_id in held_out]
-    for repeated in (document for document in held_out_corpus.documents if document.doc_id in doc_ids):
-        location = f"{', '.join(held_out_corpus.paths)}: doc_id {repeated.doc_id!r}"
-        raise InputError("a document must be trained on or held out, got it in both", place=location)
-    return corpus.documents, held_out_corpus.documents
-
-
-def _provenance(
-    options: TrainOptions,
-    sources: Sequence[dict[str, Any]],
-    held_out_sources: Sequence[dict[str, Any]],
-    documents: Sequence[MentionDocument],
-    n_held_out: int,
-) -> dict[str, Any]:
-    """Describe the origin of a model without folders and times, so that the same command gives the same bytes."""
-    texts = {"attribution": options.attribution, "note": options.note}
-    doc_ids = "\n".join(document.doc_id for document in documents).encode("utf-8", "surrogatepass")
-    return {
-        "made_by": f"corefsample train, version {corefsample.__version__}",
-        **{name: text for name, text in texts.items() if text is not None},
-        "corpora": _without_folders(sources),
-        "where": list(options.where),
-        "held_out_corpora": _without_folders(held_out_sources),
-        "n_held_out": n_held_out,
-        "refit": options.refit,
-        "documents_sha256": hashlib.sha256(doc_ids).hexdigest(),
-    }
-
-
-def _without_folders(sources: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "path": os.path.basename(row["path"])} for row in sources]
-
-
-def load_templates(path: PathLike) -> Any:
-    """Read feature templates from a YAML file with the lists pronoun, phrase and new.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, does not have these lists, or has an invalid template.
-    """
-    from corefsample.scorers._loading import feature_templates
-    from events._yaml_file import file_bytes, read_yaml, typed
-
-    name = os.fspath(path)
-    lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
-    try:
-        return feature_templates(lists)
-    except ParameterError as error:
-        raise error.as_input_error(name) from None
 
 
 def _shown(

@@ -175,3 +175,15 @@ class RunFolder(OutputFolder):
         ]
     )
     STORES: ClassVar[frozenset[str]] = frozenset(["parts"])
+
+
+class CalibrationFolder(OutputFolder):
+    """Tables and pictures of `corefsample calibrate`."""
+
+    RECORD: ClassVar[str] = "calibration.json"
+    FILES: ClassVar[frozenset[str]] = frozenset(
+        [
+            *(RECORD, "quarantine.jsonl", "calibration.csv", "calibration.parquet", "reliability.csv"),
+            *picture_files("reliability", "reliability_by_kind"),
+        ]
+    )

@@ -20,7 +20,8 @@ from corefsample import (
     write_documents,
 )
 from corefsample.links import calibrate_links
-from events.commands.calibrate import CalibrateOptions, CalibrationFolder, run_calibrate
+from events.commands.calibrate import CalibrateOptions, run_calibrate
+from events.runs._outputs import CalibrationFolder
 
 OPTIONS = CalibrateOptions(bin_size=50, n_resamples=100)
 

@@ -14,8 +14,8 @@ from references import events as er
 
 from corefsample import ParameterError, Tokens
 from events import load_lexicon, load_rules
-from events.commands import _rule_draft as drafts
 from events.evidence._examples import check_examples
+from events.matching import _rule_draft as drafts
 from events.rules._rules import load_presets
 
 PAGE = PROJECT / "docs" / "rules.md"

@@ -25,7 +25,8 @@ from corefsample.scorers.log_linear._training import held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import EpochReport
 from events._selection import Selection
-from events.commands.train import TrainOptions, load_templates, run_train
+from events.commands.train import TrainOptions, run_train
+from events.runs.scoring._training_corpora import load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 

@@ -100,7 +100,8 @@ def draft_example(
     if actor == NOBODY:
         return DraftExample(tokens, *trigger_fields, -1, NOBODY, -1, "", True)
     name, code = _actor(tokens, view, lexicon, actor)
-    nominal = [t for t in sorted(leading_to(_described(scheme), view, name)) if tokens.upos[t] in _NOMINAL] or [name]
+    described = tuple(path for described_by in DESCRIBED for path in SCHEMES[scheme].paths[described_by])
+    nominal = [t for t in sorted(leading_to(described, view, name)) if tokens.upos[t] in _NOMINAL] or [name]
     for path, ends in _named_paths(view, scheme, head):
         actor_heads = [token for token in nominal if token in ends]
         if actor_heads:
@@ -182,18 +183,9 @@ def _find(
     """
     tokens: list[int] = []
     for word in words:
-        lower = word.lower()
-        candidates = [
-            token
-            for token in range(tokens[-1] + 1 if tokens else 0, len(view.text))
-            if lower in (view.text[token].lower(), lemmas[token].lower())
-        ]
-        if not candidates and not in_order:
-            candidates = [
-                token
-                for token in range(len(view.text))
-                if token not in tokens and lower in (view.text[token].lower(), lemmas[token].lower())
-            ]
+        forms = enumerate(zip(view.text, lemmas, strict=True))
+        equal = [t for t, pair in forms if word.lower() in map(str.lower, pair) and t not in tokens]
+        candidates = [token for token in equal if not tokens or token > tokens[-1]] or ([] if in_order else equal)
         if not candidates:
             sentence = " ".join(view.text)
             raise ParameterError(
@@ -204,10 +196,6 @@ def _find(
     if not tokens:
         raise ParameterError("must be words of the example, got none", parameter=parameter)
     return tokens
-
-
-def _described(scheme: str) -> tuple[str, ...]:
-    return tuple(path for name in DESCRIBED for path in SCHEMES[scheme].paths[name])
 
 
 def _named_paths(view: ParseView, scheme: str, trigger: int) -> Iterable[tuple[str, set[int]]]:
