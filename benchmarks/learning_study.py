@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from audit_corpora import LEVEL, Bools, Floats, Ints, framed, scored
 from audit_study import ppi_interval
-from police_events import DATA
+from police_events import DATA, average_precision
 from studies import markdown
 
 from corefsample import InputError
@@ -29,7 +29,7 @@ from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, plan_audit
 from events.audit._documents import read_run_documents
 from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures
-from events.audit._learning import LEAST_LABELS, LearnedTarget, average_precision, log_losses
+from events.audit._learning import LEAST_LABELS, LearnedTarget, log_losses
 from events.audit._plan import AuditPlan, extend_plan
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import SheetLabels
@@ -284,7 +284,7 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
                 "event": case.event,
                 "n_labels": n_labels,
                 "model": model,
-                "average precision": average_precision(raw, y, np.ones(len(y))),
+                "average precision": average_precision(raw, y),
                 "log score": float(log_losses(y, q).mean()),
                 "Brier score": float(((q - y) ** 2).mean()),
                 "calibration error": float(calibration_error(q, y, interval=None, debiased=True).estimate),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +18,13 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from events.counts._run_tables import verified_record, verify_table
-from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
+from events.counts._run_tables import run_table, verified_record
 from events.evidence._periods import NO_PERIOD, Calendar
 from events.news._articles import separator_of
 from events.rules._outcomes import ANYBODY
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TOTAL = "total"  # in place of a period
 _MOST_EXAMPLES = 10  # names of actors in an error
@@ -128,14 +123,13 @@ class AuditFrame:
                 )
         if not len(names):
             raise ParameterError("must hold at least one document, got none", parameter="doc_ids")
-        if len(set(names.tolist())) < len(names):
-            raise ParameterError("must be distinct, got one again", parameter="doc_ids")
-        if not ((p >= 0.0) & (p <= 1.0)).all():
-            raise ParameterError(
-                f"must lie in [0, 1], got {p[~((p >= 0.0) & (p <= 1.0))][0]}", parameter="probabilities"
-            )
-        if np.isnat(days).any():
-            raise ParameterError("must be dates, got none for a document", parameter="dates")
+        for name, values, good, rule in (
+            ("doc_ids", names, ~pd.Index(names).duplicated(), "must be distinct"),
+            ("probabilities", p, (p >= 0.0) & (p <= 1.0), "must lie in [0, 1]"),
+            ("dates", days, ~np.isnat(days), "must be dates"),
+        ):
+            if not good.all():
+                raise ParameterError(f"{rule}, got {values[np.argmin(good)]!r}", parameter=name)
         Calendar(period)
         rows = np.flatnonzero(p)
         return cls(
@@ -230,7 +224,7 @@ def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
 ALL_DOCUMENTS = "all_documents.parquet"
 NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
-_OF_RUN = ["doc_id", "date", "events", "actors", "probabilities"]
+_LISTS = ["events", "actors", "probabilities"]
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -251,60 +245,43 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     ParameterError
         If no document of the run has an actor.
     """
-    import pyarrow as pa
-
-    folder = Path(run)
-    path, run_path = folder / ALL_DOCUMENTS, os.fspath(run)
-    record = run_record(folder)
-    if not path.is_file():
-        rule = f"run must have {ALL_DOCUMENTS}, got none"
-        raise InputError(rule, place=run_path, hint="repeat the run with this version")
-    schema = pa.schema([ALL_DOCUMENTS_SCHEMA.field(name) for name in _OF_RUN])
-    verify_table(path)
-    with parquet_errors(str(path)):
-        table = read_parquet(path, _OF_RUN).cast(schema)
-    event = run_event(record)
-    period = str(record["arguments"]["period"])
-    return _frame(table, event, period, {"kind": "run", "path": run_path, "sha256": sha256(path)}, actors)
+    record = run_record(Path(run))
+    documents = run_table(run, "all_documents", ["doc_id", "date", *_LISTS])
+    event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna()
+    rules, is_total = event.split(RULES), rows["actors"] == ANYBODY
+    if actors is None:
+        names, known_names = rows["events"].where(is_total, ANYBODY), rules
+        actors = rules
+    else:
+        names = rows["events"] + ": " + rows["actors"] if len(rules) > 1 else rows["actors"]
+        # "any: *" is the event of anybody, which has every document of its other targets too.
+        by_actor = sorted(names[~is_total].unique())
+        known_names = [*by_actor, *sorted(names[is_total].unique())]
+        actors = by_actor if tuple(actors) == ("all",) else actors
+    targets = tuple(dict.fromkeys(actors))
+    missing = [name for name in targets if name not in known_names]
+    if missing or not targets:
+        raise _unknown_actors(missing, known_names)
+    of_target = names.map({name: column for column, name in enumerate(targets)}).dropna()
+    values = rows["probabilities"].to_numpy(np.float64)[names.isin(targets)]
+    source = {"kind": "run", "path": os.fspath(run), "sha256": sha256(Path(run) / ALL_DOCUMENTS)}
+    return AuditFrame(
+        documents["doc_id"].to_numpy(object),
+        documents["date"].to_numpy(object).astype("datetime64[D]"),
+        targets,
+        of_target.index.to_numpy(np.int64),
+        of_target.to_numpy(np.int32),
+        values,
+        event,
+        str(record["arguments"]["period"]),
+        source,
+    )
 
 
 def run_event(record: Mapping[str, Any]) -> str:
     """Name of the event of a run, or names of its events and outcomes."""
     outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
     return RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
-
-
-def _frame(
-    table: pa.Table, event: str, period: str, source: dict[str, Any], actors: Sequence[str] | None
-) -> AuditFrame:
-    """Frame of the rows of all documents of a run."""
-    import pyarrow.compute as pc
-
-    doc_ids = table.column("doc_id").to_pandas().to_numpy(dtype=object)
-    dates = table.column("date").to_numpy().astype("datetime64[D]")
-    rule_names = pc.list_flatten(table.column("events")).to_pandas().to_numpy(dtype=object)
-    names = pc.list_flatten(table.column("actors")).to_pandas().to_numpy(dtype=object)
-    values = pc.list_flatten(table.column("probabilities")).to_numpy()
-    lengths = pc.list_value_length(table.column("events")).to_numpy()
-    rules = tuple(event.split(RULES))
-    is_total = names == ANYBODY
-    if actors is None:
-        names = np.where(is_total, rule_names, ANYBODY)
-        known_names, actors = list(rules), rules
-    else:
-        names = rule_names + ": " + names if len(rules) > 1 else names
-        # "any: *" is the event of anybody, which has every document of its other targets too.
-        known_names = [*sorted(set(names[~is_total].tolist())), *sorted(set(names[is_total].tolist()))]
-        actors = sorted(set(names[~is_total].tolist())) if tuple(actors) == ("all",) else actors
-    targets = tuple(dict.fromkeys(actors))
-    missing = [name for name in targets if name not in set(known_names)]
-    if missing or not targets:
-        raise _unknown_actors(missing, known_names)
-    number = {name: column for column, name in enumerate(targets)}
-    rows = np.repeat(np.arange(len(doc_ids)), lengths)
-    is_target = np.array([name in number for name in names.tolist()], np.bool_)
-    columns = np.array([number[name] for name in names[is_target].tolist()], np.int32)
-    return AuditFrame(doc_ids, dates, targets, rows[is_target], columns, values[is_target], event, period, source)
 
 
 def _unknown_actors(missing: Sequence[str], known_names: Sequence[str]) -> ParameterError:
@@ -330,19 +307,16 @@ def as_written(subject: str, location: str) -> Iterator[None]:
 
 def run_record(folder: Path) -> dict[str, Any]:
     """Content of run.json, with what an audit needs of it."""
-    run_path = str(folder)
     if not (folder / "run.json").is_file():
         has_run = (folder / "run" / "run.json").is_file()
         hint = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
         kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
         rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
-        raise InputError(rule, place=run_path, hint=hint)
-    try:
-        record = verified_record(folder)
-        _ = record["rule"]["name"], record["arguments"]["period"]
-    except (InputError, KeyError, TypeError):
+        raise InputError(rule, place=str(folder), hint=hint)
+    record = verified_record(folder)
+    if not ({"rule", "arguments"} <= record.keys()):
         rule = "record must be that of an events run, got something else"
-        raise InputError(rule, place=str(folder / "run.json")) from None
+        raise InputError(rule, place=str(folder / "run.json"))
     return record
 
 

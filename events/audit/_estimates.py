@@ -18,15 +18,7 @@ from corefsample.errors import InputError
 from events.audit._documents import TOTAL, event_and_actor
 from events.audit._plan import AuditPlan, checked_proxies
 from events.audit._proxies import combined_probability
-from events.audit._quality import (
-    CURVE,
-    QUALITY,
-    agreements,
-    disagreements,
-    model_quality,
-    probability_curve,
-    width_after,
-)
+from events.audit._quality import agreements, disagreements, model_quality, more_labels, probability_curve
 from events.audit._reference import ReferenceClass, reference_totals
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import (
@@ -50,8 +42,6 @@ PROXIES = "proxies"
 HALF_OF_PROXIES = 0.25  # weights are fewer than the coefficients of learned P: intervals hold with less
 
 Assumption = Literal["stable-errors"]
-
-N_MORE = 100
 
 
 _IN_JSON = ("totals", "quality", "more", "agreement", "learned")
@@ -201,16 +191,8 @@ def estimate_counts(
     if labels.hand_picked:
         logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.hand_picked))
     counts: list[dict[str, object]] = []
-    quality: list[tuple[object, ...]] = []
-    curve: list[tuple[object, ...]] = []
-    more: list[tuple[object, ...]] = []
-    n_more = min(N_MORE, len(plan.frame) - int((plan.round_of <= labels.n_rounds).sum()))
     for target, name in enumerate(plan.frame.targets):
-        cells = target_cells(plan, labels, target)
-        counts += count_rows(plan, cells, name, level, method, assume)
-        quality += model_quality(plan, labels, target, level, method)
-        curve += probability_curve(plan, labels, target, level, method)
-        more.append((name, n_more, *width_after(plan, cells, n_more, level, method)))
+        counts += count_rows(plan, target_cells(plan, labels, target), name, level, method, assume)
     totals = [] if learned is None else [learned_totals(plan, labels, learned, level)]
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
@@ -221,10 +203,10 @@ def estimate_counts(
         totals.append(reference_totals(plan, labels, reference, level=level))
     return AuditEstimate(
         pd.DataFrame(counts),
-        pd.DataFrame(quality, columns=list(QUALITY)),
-        pd.DataFrame(curve, columns=list(CURVE)),
+        model_quality(plan, labels, level, method),
+        probability_curve(plan, labels, level, method),
         disagreements(plan, labels),
-        pd.DataFrame(more, columns=["target", "n_more", "width", "width_after"]),
+        more_labels(plan, labels, level, method),
         agreements(labels.by_labeller, level),
         pd.concat(totals, ignore_index=True) if totals else pd.DataFrame(columns=list(LEARNED)),
     )

@@ -6,9 +6,9 @@ with the conditions that exclude them, and how roles are filled.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -16,19 +16,15 @@ from corefsample._arrays import Bools, Floats
 from corefsample._extras import require_extra
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._contents import parquet_errors, read_parquet
 from corefsample.files._paths import PathLike
-from events.audit._documents import ALL_DOCUMENTS, RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
-from events.counts._run_tables import verify_table
+from events.audit._documents import RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
+from events.counts._evidence import read_evidence
 from events.rules._outcomes import ANYBODY
 
 NOBODY = "-"
 _LEAST_DOCUMENTS = 5  # in which a feature is not 0
 LEAST_P = 0.005  # P is never taken as nearer to 0 or 1: a share of samples says no more about a label
 _LISTS = ["events", "actors", "probabilities"]
-_ALL_COLUMNS = ["doc_id", "actor", "n_tokens", "triggers", *_LISTS]
-_EVIDENCE = ["doc_id", "event", "probability", "role_mentions"]
-_OPTIONAL = {"filled": ""}  # columns that not every run has, and what stands for them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +72,7 @@ class RunFeatures:
     ) -> None:
         self._frame = frame
         self._columns = {name: values.astype(np.float64) for name, values in (columns or {}).items()}
-        self._run = None if run is None else _RunTables(Path(run), frame)
+        self._run = None if run is None else _RunEvidence(run, frame)
 
     def of(self, target: int) -> Features:
         """Features of one target; those that hardly any document has, and those that repeat another, are left out."""
@@ -107,34 +103,45 @@ def _distinct(columns: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name: columns[name] for name in distinct.values()}
 
 
-class _RunTables:
-    """The tables of a run that describe every document, in the order of a frame."""
+class _RunEvidence:
+    """What the tables of documents and evidence of a run say of every document, in the order of a frame."""
 
-    def __init__(self, run: Path, frame: AuditFrame) -> None:
-        path = run / ALL_DOCUMENTS
-        with parquet_errors(str(path)):
-            documents = read_parquet(path, _ALL_COLUMNS).to_pandas()
+    def __init__(self, run: PathLike, frame: AuditFrame) -> None:
+        run_evidence = read_evidence(run)
+        documents, evidence = run_evidence.all_documents(), run_evidence.evidence()
         if documents["doc_id"].tolist() != frame.doc_ids.tolist():
-            raise InputError("run must be that of the frame, got other documents", place=str(path))
-        self._documents = documents
-        self._probabilities = documents[_LISTS].explode(_LISTS)
+            raise InputError("run must be that of the frame, got other documents", place=os.fspath(run))
+        roles = list(run_evidence.settings.roles)
+        actors = evidence[roles].fillna("").replace("", NOBODY).agg(">".join, axis=1) if roles else ANYBODY
+        n_triggers = np.log1p(evidence["role_mentions"].fillna("").str.count(r" \| ") + 1.0)
+        p = evidence["probability"]
+        p_by_default = p * evidence["filled"].isin(["default", "both"]) if "filled" in evidence else 0.0 * p
+        evidence = evidence.assign(actor=actors, n_triggers=n_triggers, p_by_default=p_by_default)
+        self._events = tuple(dict.fromkeys(frame.event.split(RULES)))
+        self._documents, self._p = documents, documents[_LISTS].explode(_LISTS).dropna()
         texts = documents["triggers"].explode().dropna().astype(str)
         self._triggers = texts.str.extract(r"^(?P<event>.*?)(?:: (?P<conditions>.*))?$").fillna("")
-        self._events = tuple(dict.fromkeys(frame.event.split(RULES)))
-        self._evidence = _evidence(run, documents["doc_id"])
+        self._evidence = evidence.set_index(pd.Index(documents["doc_id"]).get_indexer(evidence["doc_id"]))
 
     def columns(self, event: str, actor: str) -> dict[str, Floats]:
         """Features of an event by an actor, or by anybody."""
         columns: dict[str, Floats] = {}
         for name in (event, *(other for other in self._events if other != event)):
-            rows = self._probabilities[self._probabilities["events"] == name]
-            actors, p = rows["actors"], rows["probabilities"]
-            columns[f"P of {name} by {actor}"] = self._highest(p[actors == actor])
-            columns[f"P of {name} by anybody"] = self._highest(p[actors == ANYBODY])
-            columns[f"P of {name} by nobody named"] = self._highest(p[actors == NOBODY])
+            rows = self._p[self._p["events"] == name]
+            actors, p = rows["actors"], rows["probabilities"].astype(np.float64)
+            for title, code in ((actor, actor), ("anybody", ANYBODY), ("nobody named", NOBODY)):
+                columns[f"P of {name} by {title}"] = self._highest(p[actors == code])
             columns[f"P of {name} by another actor"] = self._highest(p[~actors.isin([actor, ANYBODY, NOBODY])])
-        columns |= self._trigger_columns(event)
-        columns |= self._evidence_columns(event, actor)
+        columns["triggers"] = np.zeros(len(self._documents))
+        conditions = self._triggers["conditions"][self._triggers["event"] == event].str.split(", ").explode()
+        for condition, triggers in conditions.groupby(conditions):
+            name = f"triggers left out: {condition}" if condition else "triggers"
+            columns[name] = np.log1p(np.bincount(triggers.index, minlength=len(self._documents)).astype(np.float64))
+        evidence = self._evidence[self._evidence["event"] == event]
+        if actor != ANYBODY:
+            evidence = evidence[evidence["actor"] == actor]
+        columns["P by default"] = self._highest(evidence["p_by_default"])
+        columns["log of triggers that make it"] = self._highest(evidence["n_triggers"])
         columns["name of an actor"] = self._documents["actor"].to_numpy(np.float64)
         columns["log of length"] = np.log1p(self._documents["n_tokens"].to_numpy(np.float64))
         return columns
@@ -143,45 +150,6 @@ class _RunTables:
         """The largest value of each document, 0 without one; the index of the values has the documents' rows."""
         highest = values.groupby(level=0).max().reindex(self._documents.index, fill_value=0.0)
         return np.asarray(highest.to_numpy(np.float64))
-
-    def _trigger_columns(self, event: str) -> dict[str, Floats]:
-        """Numbers of triggers on a logarithmic scale: those that count, and those that each condition leaves out."""
-        n_documents = len(self._documents)
-        columns = {"triggers": np.zeros(n_documents)}
-        conditions = self._triggers["conditions"][self._triggers["event"] == event].str.split(", ").explode()
-        for condition, rows in conditions.groupby(conditions):
-            name = f"triggers left out: {condition}" if condition else "triggers"
-            columns[name] = np.log1p(np.bincount(rows.index, minlength=n_documents).astype(np.float64))
-        return columns
-
-    def _evidence_columns(self, event: str, actor: str) -> dict[str, Floats]:
-        """How roles are filled, and how many triggers make the event."""
-        rows = self._evidence[self._evidence["event"] == event]
-        if actor != ANYBODY:
-            rows = rows[rows["actor"] == actor]
-        return {
-            "P by default": self._highest(rows["probability"] * rows["filled"].isin(["default", "both"])),
-            "log of triggers that make it": self._highest(rows["n_instances"]),
-        }
-
-
-def _evidence(run: Path, doc_ids: pd.Series) -> pd.DataFrame:
-    """Evidence of a run by row of the document: event, actor, P, filled, and number of instances."""
-    import pyarrow.parquet as pq
-
-    path = run / "evidence.parquet"
-    verify_table(path)
-    with parquet_errors(str(path)):
-        names = pq.read_schema(path).names
-        roles = names[names.index("event") + 1 : names.index("probability")] if "event" in names else []
-        present = [name for name in _OPTIONAL if name in names]
-        table = read_parquet(path, [*_EVIDENCE, *roles, *present]).to_pandas()
-    table = table[table["probability"] > 0].reset_index(drop=True)
-    actors = [">".join(code or NOBODY for code in codes) for codes in table[roles].fillna("").to_numpy().tolist()]
-    n_instances = np.log1p(table["role_mentions"].fillna("").str.count(r" \| ") + 1.0)
-    absent = {name: value for name, value in _OPTIONAL.items() if name not in present}
-    rows: pd.DataFrame = table.assign(actor=actors, n_instances=n_instances, **absent)
-    return rows.set_index(pd.Index(doc_ids).get_indexer(table["doc_id"]))
 
 
 _MOST_WORDS = 20_000

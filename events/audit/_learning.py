@@ -14,8 +14,6 @@ from corefsample._arrays import Bools, Floats, Ints, Ints8
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.calibration import ReliabilityCurve, reliability_curve
-from corefsample.calibration._error import binned_error
-from corefsample.calibration._intervals import simulated_interval
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
 from events.audit._documents import event_and_actor
@@ -175,7 +173,8 @@ class LearnedTarget:
         seed: int,
     ) -> None:
         self._plan, self._target, self._reference, self._n_draws, self._seed = plan, target, reference, n_draws, seed
-        self._level, self._rng = level, np.random.default_rng([seed, target])
+        self._level, self._tails = level, (0.5 * (1.0 - level), 0.5 * (1.0 + level))
+        self._rng = np.random.default_rng([seed, target])
         self.name, self.probability = plan.frame.targets[target], plan.frame.probability(target)
         self.event, self.actor = event_and_actor(plan.frame, self.name)
         self.labels = target_labels(plan, labels, target)
@@ -235,11 +234,10 @@ class LearnedTarget:
         groups, number_of = self._plan.frame.groups()
         by_period = self._drawn_counts(number_of, len(groups) - 1)
         by_period += np.bincount(number_of[self.labels == YES], minlength=len(groups) - 1)
-        tails = 0.5 * (1.0 - self._level), 0.5 * (1.0 + self._level)
         rows = []
         for (label, start, inside), drawn in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
             p = self.probability[inside]
-            lower, upper = np.quantile(drawn, tails, method="inverted_cdf").astype(np.int64).tolist()
+            lower, upper = np.quantile(drawn, self._tails, method="inverted_cdf").astype(np.int64).tolist()
             run_lower, run_upper = quantile_interval(count_pmf(p[p > 0.0]), self._level)
             row: dict[str, object] = {
                 "event": self.event,
@@ -295,30 +293,21 @@ class LearnedTarget:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """P of the run and cross-fitted P against the labels: measure, p ("run", "learned"), estimate, lower, upper.
+        """Log scores (mean -log P(label), lower is better) of P of the run and of the cross-fitted P.
 
-        The log score (mean -log P(label), lower is better) and the average precision have the labels' weights and
-        intervals from labels resampled within strata; the calibration error is that of the labelled documents.
+        Columns: p ("run", "learned"), log_score, and its interval from labels resampled within strata, lower and upper.
         """
-        rows, y = self.regression.rows, self.regression.y
-        weights = _resampled(self.regression.weights, self._plan.stratum_of[rows], self._seed)
-        tails = 0.5 * (1.0 - self._level), 0.5 * (1.0 + self._level)
-        table: list[tuple[str, str, float, float, float]] = []
-        # Without clipping: P = 0 and P = .005 may have different ranks.
-        for name, ranked in (("run", self.probability), ("learned", self.cross_fitted)):
-            p = clipped_probability(ranked) if name == "run" else ranked
-            log_scores = weights @ log_losses(y, p[rows]) / weights.sum(axis=1)
-            precisions = average_precision(ranked[rows], y, weights)
-            for measure, values in (("log score", log_scores), ("average precision", precisions)):
-                lower, upper = np.quantile(values[1:], tails)
-                table.append((measure, name, float(values[0]), float(lower), float(upper)))
-            # The functions below `calibration_error`, which would log a warning where equal P leave few bins.
-            bins = self._curve(p).bins
-            ends = simulated_interval(
-                bins, level=self._level, n_resamples=_N_RESAMPLES, seed=self._seed, method="inverted"
-            )
-            table.append(("calibration error", name, binned_error(bins, debiased=True), ends.lower, ends.upper))
-        return pd.DataFrame(table, columns=["measure", "p", "estimate", "lower", "upper"])
+        rows, rng = self.regression.rows, np.random.default_rng(self._seed)
+        strata = self._plan.stratum_of[rows]
+        times = np.ones((1 + _N_RESAMPLES, len(rows)))
+        for stratum in np.unique(strata):
+            members = np.flatnonzero(strata == stratum)
+            times[1:, members] = rng.multinomial(len(members), np.full(len(members), 1.0 / len(members)), _N_RESAMPLES)
+        weights, table = times * self.regression.weights, []
+        for name, p in (("run", clipped_probability(self.probability)), ("learned", self.cross_fitted)):
+            values = weights @ log_losses(self.regression.y, p[rows]) / weights.sum(axis=1)
+            table.append((name, float(values[0]), *np.quantile(values[1:], self._tails).tolist()))
+        return pd.DataFrame(table, columns=["p", "log_score", "lower", "upper"])
 
     @property
     def curves(self) -> dict[str, ReliabilityCurve]:
@@ -349,26 +338,6 @@ def _largest(scores: Floats, n: int) -> Ints:
         return np.flatnonzero(scores > 0.0)
     n = min(n, len(scores))
     return np.argpartition(scores, len(scores) - n)[len(scores) - n :] if n else np.zeros(0, np.int64)
-
-
-def _resampled(weights: Floats, strata: Ints, seed: int) -> Floats:
-    """Weights of labels, then those of labels drawn with replacement within strata: (1 + n_resamples, n_labels)."""
-    rng = np.random.default_rng(seed)
-    times = np.ones((1 + _N_RESAMPLES, len(weights)))
-    for stratum in np.unique(strata):
-        members = np.flatnonzero(strata == stratum)
-        times[1:, members] = rng.multinomial(len(members), np.full(len(members), 1.0 / len(members)), _N_RESAMPLES)
-    return times * weights
-
-
-def average_precision(p: Floats, y: Bools | Floats, weights: Floats) -> Floats:
-    """Sum over thresholds of precision times the growth of recall, for each row of weights (..., n)."""
-    order = np.argsort(-p, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # equal P are one threshold
-    n_positive, n_above = (np.cumsum(each[..., order], axis=-1)[..., ends] for each in (weights * y, weights))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precisions = np.where(n_above > 0.0, n_positive / n_above, 0.0)
-        return np.asarray((np.diff(n_positive, prepend=0.0) * precisions).sum(axis=-1) / n_positive[..., -1])
 
 
 def target_labels(plan: AuditPlan, labels: SheetLabels, target: int) -> Ints8:

@@ -18,34 +18,27 @@ from events.audit._totals import Bounds, CellCounts, Cells, Method, interval_of,
 THRESHOLD = 0.5
 _CURVE = tuple(round(0.1 * i, 1) for i in range(1, 10))
 _RECALLS = 2000  # of the grid on which limits of recall are searched
+_N_MORE = 100
 _LEAST = 0.5  # distance between P and label of a disagreement
 
 
-QUALITY = ("target", "measure", "estimate", "lower", "upper")  # columns of `AuditEstimate.quality` and `curve`
-CURVE = ("target", "range_of_p", "n_documents", "n_labelled", "mean_p", "share", "lower", "upper")
-_DISAGREEMENTS = ["doc_id", "date", "target", "probability", "label", "note"]
-_AGREEMENT = ["first", "second", "n_documents", "n_agreed", "kappa", "lower", "upper", "level"]
-
-
-def model_quality(
-    plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
-) -> list[tuple[object, ...]]:
-    """Rows of `QUALITY`: precision and recall of the documents with P >= 0.5, with intervals.
+def model_quality(plan: AuditPlan, labels: SheetLabels, level: float, method: Method) -> pd.DataFrame:
+    """Precision and recall of the documents with P >= 0.5, with intervals: see `AuditEstimate.quality`.
 
     Positives found and positives missed lie in different strata or cells, so they are independent. The limits of recall
     r are those at which the interval of (1 - r) * found - r * missed, joined by MOVER, reaches zero.
     """
-    cuts = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD})
-    cells = target_cells(plan, labels, target, cuts)
-    counts = cells.count()
-    is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
-    high_p = interval_of(counts.subset(is_high), level, method)
-    low_p = interval_of(counts.subset(~is_high), level, method)
-    n_high = int(counts.n_documents[is_high].sum())
-    name = plan.frame.targets[target]
-    nan = float("nan")
-    precision = (high_p.estimate / n_high, high_p.lower / n_high, high_p.upper / n_high) if n_high else (nan, nan, nan)
-    return [(name, "precision", *precision), (name, "recall", *_recall(high_p, low_p))]
+    cuts, rows = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD}), []
+    for target, name in enumerate(plan.frame.targets):
+        cells = target_cells(plan, labels, target, cuts)
+        counts = cells.count()
+        is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
+        high_p = interval_of(counts.subset(is_high), level, method)
+        low_p = interval_of(counts.subset(~is_high), level, method)
+        n_high = int(counts.n_documents[is_high].sum()) or float("nan")
+        rows.append((name, "precision", high_p.estimate / n_high, high_p.lower / n_high, high_p.upper / n_high))
+        rows.append((name, "recall", *_recall(high_p, low_p)))
+    return pd.DataFrame(rows, columns=["target", "measure", "estimate", "lower", "upper"])
 
 
 def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
@@ -67,23 +60,22 @@ def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
     )
 
 
-def probability_curve(
-    plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
-) -> list[tuple[object, ...]]:
-    """Rows of `CURVE`: share of positive documents where P is 0, and by tenths, without ranges of no document."""
-    cells = target_cells(plan, labels, target, _CURVE)
-    counts = cells.count()
-    points: list[tuple[object, ...]] = []
-    for number, name in enumerate(cut_names(_CURVE)):
-        range_counts = counts.subset(cells.range_of_p == number)
-        n = int(range_counts.n_documents.sum())
-        if n:
-            bounds = interval_of(range_counts, level, method)
-            shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
-            n_labelled = int(range_counts.n_labelled.sum())
-            mean_p = float(range_counts.expected.sum()) / n
-            points.append((plan.frame.targets[target], name, n, n_labelled, mean_p, *shares))
-    return points
+def probability_curve(plan: AuditPlan, labels: SheetLabels, level: float, method: Method) -> pd.DataFrame:
+    """Share of positive documents where P is 0, and by tenths of P: see `AuditEstimate.curve`."""
+    rows: list[tuple[object, ...]] = []
+    for target, target_name in enumerate(plan.frame.targets):
+        cells = target_cells(plan, labels, target, _CURVE)
+        counts = cells.count()
+        for number, name in enumerate(cut_names(_CURVE)):
+            part = counts.subset(cells.range_of_p == number)
+            n = int(part.n_documents.sum())
+            if n:
+                bounds = interval_of(part, level, method)
+                shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
+                n_labelled, mean_p = int(part.n_labelled.sum()), float(part.expected.sum()) / n
+                rows.append((target_name, name, n, n_labelled, mean_p, *shares))
+    columns = ["target", "range_of_p", "n_documents", "n_labelled", "mean_p", "share", "lower", "upper"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> pd.DataFrame:
@@ -99,10 +91,20 @@ def disagreements(plan: AuditPlan, labels: SheetLabels, most: int = 100) -> pd.D
             row = (doc_id, date, name, float(p[i]), label, note)
             ranked_rows.append((-float(distance[i]), doc_id, i, target, row))
     rows = [row for *_, row in sorted(ranked_rows, key=lambda ranked: ranked[:-1])[:most]]
-    return pd.DataFrame(rows, columns=_DISAGREEMENTS)
+    return pd.DataFrame(rows, columns=["doc_id", "date", "target", "probability", "label", "note"])
 
 
-def width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
+def more_labels(plan: AuditPlan, labels: SheetLabels, level: float, method: Method) -> pd.DataFrame:
+    """What 100 more labels, or all that are left, are expected to bring: see `AuditEstimate.more`."""
+    n_more = min(_N_MORE, len(plan.frame) - int((plan.round_of <= labels.n_rounds).sum()))
+    rows = []
+    for target, name in enumerate(plan.frame.targets):
+        widths = _width_after(plan, target_cells(plan, labels, target), n_more, level, method)
+        rows.append((name, n_more, *widths))
+    return pd.DataFrame(rows, columns=["target", "n_more", "width", "width_after"])
+
+
+def _width_after(plan: AuditPlan, cells: Cells, n_more: int, level: float, method: Method) -> tuple[float, float]:
     """Width of the interval of the total now, and as expected after more labels with the same shares of positives.
 
     Open labels stay open; no more labels than there are documents left.
@@ -187,4 +189,5 @@ def agreements(by_labeller: Mapping[str, Ints8], level: float) -> pd.DataFrame:
                 [[int(((labels_1 == a) & (labels_2 == b) & both).sum()) for b in answers] for a in answers]
             )
             rows.append((first, second, int(both.sum()), int(np.trace(table)), *cohen_kappa(table, level=level), level))
-    return pd.DataFrame(rows, columns=_AGREEMENT)
+    names_of_columns = ["first", "second", "n_documents", "n_agreed", "kappa", "lower", "upper", "level"]
+    return pd.DataFrame(rows, columns=names_of_columns)

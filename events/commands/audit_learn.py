@@ -14,7 +14,6 @@ Examples
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -178,23 +177,16 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     for target in values["targets"]:
         name = f"{target['event']} by {target['actor']}" if target["actor"] else target["event"]
         labels = f"{counted(target['n_labels'], 'label')}, {target['n_positive']:,} of them yes"
-        scores: dict[str, list[str]] = {}
-        for score in target["scores"]:
-            scores.setdefault(score["measure"], []).append(_interval(score))
+        scores = [f"{row['log_score']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})" for row in target["scores"]]
         total = target["total"]
         run = f"{total['run_mean']:,.1f} ({total['run_lower']:,} to {total['run_upper']:,})"
         learned = f"{total['mean']:,.1f} ({total['lower']:,} to {total['upper']:,})"
-        rows = [*((measure, *texts) for measure, texts in scores.items()), ("documents", run, learned)]
+        rows = [("log score", *scores), ("documents", run, learned)]
         header = f"{100 * values['level']:g}% intervals", "run", "learned"
         yield Table(header, rows, f"{name}: {labels}; model: {target['model']}.")
     yield ""
     yield from (f"Warning: {warning}." for warning in values["warnings"])
     yield values["rests_on"]
-
-
-def _interval(score: Mapping[str, Any]) -> str:
-    limits = "" if math.isnan(score["lower"]) else f" ({score['lower']:.3f} to {score['upper']:.3f})"
-    return f"{score['estimate']:.3f}{limits}"
 
 
 command = Command(AuditLearnOptions, run_audit_learn, "source", "sheets+", reads_lines=False)

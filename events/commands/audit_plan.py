@@ -177,7 +177,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     }
     then = f"corefsample audit estimate {shlex.quote(os.fspath(source))} {shlex.quote(written['sheet'])}"
     files = {"Label": written["page"], "Sheet": written["sheet"], "Plan": str(folder / "plan.json"), "Then": then}
-    return Summary(values=values, shown=tuple(_shown(values)), files=files)
+    return Summary(values=values, shown=tuple(_shown(values)), files=files, result=plan)
 
 
 def _new_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlan:

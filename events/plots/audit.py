@@ -76,14 +76,8 @@ def audit_bands(
         _draw(ax, rows, total, name, true_counts, covers)
         if learned is not None:
             of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
-            _draw_interval(
-                ax,
-                learned[of_target & (learned["period"] != "total") & learned["period_start"].notna()],
-                "mean",
-                LEARNED,
-                "learned",
-                0.6,
-            )
+            rows = learned[of_target & (learned["period"] != "total") & learned["period_start"].notna()]
+            _draw_interval(ax, rows, "mean", LEARNED, "learned", 0.6)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
@@ -118,10 +112,9 @@ _ASSUMED = {
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, name: str, truth: pd.Series | None, covers: str) -> None:
-    sums = (
-        f"total {total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,}), model {total['model_mean']:,.0f}"
-    )
-    ax.set_title(legible(f"{name}: {sums}"), loc="left", fontsize=10)
+    count = f"{total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,})"
+    title = f"{name}: total {count}, model {total['model_mean']:,.0f}"
+    ax.set_title(legible(title), loc="left", fontsize=10)
     x, ends = middles_of(rows), ends_of(rows)
     level = f"{100.0 * float(rows['level'].iloc[0]):g}%"
     assumed = next((name for name in rows["assumption"].fillna("") if name), "")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from corefsample import _checks
 from corefsample._lazy import pd
@@ -31,7 +31,6 @@ from events.news._dates import Timeline
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 
@@ -50,6 +49,7 @@ _FEW = 6  # periods that have a label each
 _MOST_TICKS = 7
 _TICK_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
 _SHORTEST_SPAN = 3  # months; ticks of shorter ones are at days
+LEGEND_ABOVE: dict[str, Any] = {"frameon": False, "fontsize": 9, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
 
 
 def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
@@ -92,7 +92,6 @@ def stepped(values: Any) -> npt.NDArray[np.float64]:
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     """Label the x axis: a few periods by name, many at the first days of years, quarters or months."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, MonthLocator, YearLocator, num2date
-    from matplotlib.ticker import FuncFormatter
 
     if len(table) <= _FEW:
         names = table["period"].astype(str).str.partition("/")[0]  # the first day names a week
@@ -111,38 +110,30 @@ def date_axis(ax: Axes, table: pd.DataFrame) -> None:
         return str(date.year) if step >= 12 else quarter if step > 1 else f"{date:%Y-%m}"
 
     locator: Any
+    formatter: Any = FuncFormatter(label)
     if span < _SHORTEST_SPAN:
         locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
+        formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
     elif step < 12:
         locator = MonthLocator(bymonth=range(1, 13, step))  # type: ignore[no-untyped-call]
     else:
         locator = YearLocator(step // 12)  # type: ignore[no-untyped-call]
     ax.xaxis.set_major_locator(locator)
-    is_short = span < _SHORTEST_SPAN
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator) if is_short else FuncFormatter(label))  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(formatter)
 
 
-def draw_band(
-    ax: Axes,
-    counts: pd.DataFrame,
-    *,
-    colour: str,
-    style: Any,
-    mean: str,
-    edge: float = 0.0,
-) -> list[Artist]:
+def draw_band(ax: Axes, counts: pd.DataFrame, *, colour: str, style: Any, mean: str, edge: float = 0.0) -> list[Artist]:
     """Draw mean and credible interval as steps, because a count belongs to a whole period.
 
     `mean` is the legend of the line, and `edge` the line width of the band's edge.
     """
     interval = f"{100.0 * float(counts['level'].iloc[0]):g}% credible interval"
     x = ends_of(counts)
-    shade: dict[str, Any] = {"facecolor": (colour, 0.25), "edgecolor": colour, "linestyle": style}
     limits = stepped(counts["lower"]), stepped(counts["upper"])
-    band = ax.fill_between(x, *limits, step="post", **shade, linewidth=edge, label=interval)
-    look: dict[str, Any] = {"color": colour, "linestyle": style, "drawstyle": "steps-post"}
-    (line,) = ax.plot(x, stepped(counts["mean"]), linewidth=1.6, label=mean, **look)
-    return [line, band]
+    look: dict[str, Any] = {"edgecolor": colour, "linestyle": style, "linewidth": edge, "label": interval}
+    band = ax.fill_between(x, *limits, step="post", facecolor=(colour, 0.25), **look)
+    steps = {"color": colour, "linestyle": style, "drawstyle": "steps-post", "label": mean}
+    return [*ax.plot(x, stepped(counts["mean"]), linewidth=1.6, **steps), band]
 
 
 def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
@@ -208,23 +199,13 @@ def draw_actors(
     if len(actors) > 2:
         handles = [*handles[::2], Patch(facecolor="0.8", label=handles[1].get_label())]
     ax.set_ylabel(Y_LABEL)
-    ax.legend(
-        handles=handles,
-        frameon=False,
-        fontsize=9,
-        ncols=2,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        handlelength=3,
-    )
+    ax.legend(handles=handles, ncols=2, handlelength=3, **LEGEND_ABOVE)
     bare_spines(ax)
 
 
 def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str] = _HEIGHTS) -> None:
     """Scale the y axis for the counts of several tables, at least from 0 to 1, so that a mean of .01 looks small."""
-    from matplotlib.ticker import MaxNLocator
-
-    highest = max(float(rows[list(columns)].max().max()) for rows in tables)
+    highest = max(float(rows[list(columns)].to_numpy().max()) for rows in tables)
     with_error = [float(rows[RULE_ENDS[1]].max()) for rows in tables if RULE_ENDS[1] in rows and "upper" in columns]
     highest = max([highest, *(min(each, _MOST_HEIGHT * max(highest, 1.0)) for each in with_error)])
     ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in tables)), 1.05 * max(1.0, highest))
@@ -300,8 +281,7 @@ def event_bands(
     labels = labels or {}
     _require_actors("labels", labels, counts)
     titles = [labels.get(actor, actor_title(actor, names)) for actor in shown_actors]
-    if size is not None:
-        size = (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
+    size = None if size is None else (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
     if panels == "one" and shown_actors:
         figure = figure_of(fig, size or (7.2, 3.6))
         ax = figure.subplots()
@@ -349,16 +329,23 @@ def bands_by_event(
     most
         Actors of each event, at least 1.
     """
-    events = list(dict.fromkeys(counts["event"]))
-    tables = [counts[counts["event"] == event] for event in events]
-    rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables]
+    tables = {str(event): table for event, table in counts.groupby("event", sort=False)}
+    rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables.values()]
     heights = [1.9 * n + 1.1 for n in rows]
     figure = figure_of(None, (10.4, sum(heights)))
-    subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(len(events), 1, height_ratios=heights)))  # type: ignore[arg-type]
-    for subfigure, event, table in zip(subfigures, events, tables, strict=True):
-        event_bands(table, names=names, most=most, fig=subfigure)
-        subfigure.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    for event, subfigure in titled_subfigures(figure, list(tables), 1, heights):
+        event_bands(tables[event], names=names, most=most, fig=subfigure)
     return figure
+
+
+def titled_subfigures(
+    figure: Figure | SubFigure, titles: Sequence[str], columns: int, heights: Sequence[float]
+) -> Iterator[tuple[str, SubFigure]]:
+    """Yield each title with a part of a figure, which has the title at its top left; a height for each row."""
+    parts: list[SubFigure] = list(np.ravel(figure.subfigures(len(heights), columns, height_ratios=heights)))  # type: ignore[arg-type]
+    for title, part in zip(titles, parts, strict=False):
+        yield title, part
+        part.suptitle(legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
@@ -372,12 +359,8 @@ def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page:
     _checks.at_most("page", page, n_pages)
     first = most * (page - 1)
     actors_of_page = [str(actor) for actor in totals.index[first : first + most]]
-    if n_pages == 1:
-        return actors_of_page, ""
-    return (
-        actors_of_page,
-        f"actors {first + 1} to {first + len(actors_of_page)} of {len(totals)}, by documents with an event",
-    )
+    shown_numbers = f"actors {first + 1} to {first + len(actors_of_page)} of {len(totals)}"
+    return actors_of_page, "" if n_pages == 1 else f"{shown_numbers}, by documents with an event"
 
 
 def _require_actors(name: str, actors: Iterable[str], counts: pd.DataFrame) -> None:
@@ -423,17 +406,8 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     name = f"{100.0 * posterior.level:g}% {kind}: {lower:.4g} to {upper:.4g}"
     ax.plot([lower, upper], [1.06 * top] * 2, color="black", marker="|", markersize=9, label=name)
     ax.axvline(posterior.mean, color=COLOURS[0], linestyle=(0, (4, 2)), label=f"posterior mean: {posterior.mean:.3g}")
-    ax.plot(
-        [one_best],
-        [0.0],
-        "v",
-        color=COLOURS[1],
-        markeredgecolor="white",
-        markersize=9,
-        clip_on=False,
-        zorder=4,
-        label=f"one best: {one_best}",
-    )
+    triangle: dict[str, Any] = {"markersize": 9, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
+    ax.plot([one_best], [0.0], "v", color=COLOURS[1], label=f"one best: {one_best}", **triangle)
     ax.set_xlim(min(-0.7, lower - 0.3), max(shown.size - 0.3, upper + 0.3, one_best + 0.7))
     ax.set_ylim(0.0, 1.14 * top)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

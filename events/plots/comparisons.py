@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of
 from events.evidence._columns import row_names
 from events.plots.bands import (
     ACTOR_NAME,
+    LEGEND_ABOVE,
     actor_title,
     date_axis,
     draw_actors,
     ends_of,
     of_shown_periods,
+    titled_subfigures,
 )
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 _STYLES = (LINE_STYLES[0], LINE_STYLES[3])
-_HATCHES = (None, "////")
 
 
 def actor_comparison(
@@ -101,14 +102,12 @@ def comparisons_by_event(
     names
         Names for the legend, by code.
     """
-    events = list(dict.fromkeys(comparison["event"]))
+    events = [str(event) for event in comparison["event"].unique()]
     columns = min(2, len(events))
     rows = -(-len(events) // columns)
     figure = figure_of(None, (7.2 * columns, 5.3 * rows))
-    subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(rows, columns)))  # type: ignore[arg-type]
-    for subfigure, event in zip(subfigures, events, strict=False):
+    for event, subfigure in titled_subfigures(figure, events, columns, [1.0] * rows):
         actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=subfigure)
-        subfigure.suptitle(legible(str(event)), x=0.01, ha="left", fontsize=11, fontweight="bold")
     return figure
 
 
@@ -117,26 +116,15 @@ def _draw_probabilities(ax: Axes, comparison: pd.DataFrame, titles: list[str]) -
     from matplotlib.ticker import PercentFormatter
 
     edges = np.asarray(date2num(ends_of(comparison)), np.float64)  # type: ignore[no-untyped-call]
-    ends = (
-        (comparison["p_first_greater"].to_numpy(), 0.0),
-        (1.0 - comparison["p_second_greater"].to_numpy(), 1.0),
-    )
+    ends = (comparison["p_first_greater"].to_numpy(), 0.0), (1.0 - comparison["p_second_greater"].to_numpy(), 1.0)
     for c, (title, (heights, baseline)) in enumerate(zip(titles, ends, strict=True)):
-        ax.stairs(
-            heights,
-            edges,
-            baseline=baseline,
-            fill=True,
-            facecolor=(COLOURS[c], 0.75 if c == 0 else 0.35),
-            edgecolor=COLOURS[c],
-            hatch=_HATCHES[c],
-            linewidth=0.0,
-            label=f"{title} has more",
-        )
+        look: dict[str, Any] = {"facecolor": (COLOURS[c], (0.75, 0.35)[c]), "edgecolor": COLOURS[c], "linewidth": 0.0}
+        label = f"{title} has more"
+        ax.stairs(heights, edges, baseline=baseline, fill=True, hatch=(None, "////")[c], label=label, **look)
     ax.axhline(0.5, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0.0, 1.0)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.set_ylabel("probability\n(white: as many)")
-    ax.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    ax.legend(ncols=2, **LEGEND_ABOVE)
     bare_spines(ax)

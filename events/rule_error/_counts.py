@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import RULE_ENDS, Columns
-from events.rule_error._labels import LabelsOfTotal
+from events.rule_error._labels import expected_width_of_total
 from events.rule_error._model import Cell, RuleError, RuleErrorModel
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
@@ -183,7 +183,7 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
     table, ends_of_totals = _without_ends(tables.table), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, str], pd.DataFrame] = {}
-    largest, expected = 0.0, {}
+    largest, expected = 0.0, dict[str, Any]()
     for names, rows in table.groupby(["event", *roles], sort=False):
         event, *codes = map(str, names)
         level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
@@ -201,16 +201,9 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
         ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
         if rows["mean"].sum() > largest and n_docs.sum() > _N_LABELS:
             largest = float(rows["mean"].sum())
-            width = LabelsOfTotal(largest, int(n_docs.sum()), _N_LABELS).expected_width(error, level)
-            lower, upper = ends_of_totals[-1].tolist()
-            expected = {
-                "event": event,
-                "actor": actor,
-                "lower": lower,
-                "upper": upper,
-                "width_after": width,
-                "n_labels": _N_LABELS,
-            }
+            width = expected_width_of_total(largest, int(n_docs.sum()), _N_LABELS, error, level)
+            expected = {"event": event, "actor": actor, "width_after": width, "n_labels": _N_LABELS}
+            expected |= dict(zip(("lower", "upper"), ends_of_totals[-1].tolist(), strict=True))
         if actor in compared_actors:
             drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)

@@ -112,29 +112,22 @@ def expected_width(
     return float(2.0 * ndtri(0.5 + level / 2.0) * np.sqrt(variance).mean())
 
 
-@dataclass(frozen=True, slots=True)
-class LabelsOfTotal:
-    """Labels of which half are drawn from the documents that a rule counts, to estimate a total.
+def expected_width_of_total(counted: float, n_documents: int, n_labels: int, error: RuleError, level: float) -> float:
+    """Expected width of the interval of a total by design from labels, half of them of documents that the rule counts.
 
-    Attributes
+    Parameters
     ----------
     counted, n_documents
         Mean number of documents that the rule counts, and number of all documents.
     n_labels
         Number of labels.
+    error, level
+        See `expected_width`.
     """
-
-    counted: float
-    n_documents: int
-    n_labels: int
-
-    def expected_width(self, error: RuleError, level: float) -> float:
-        """Expected width of the interval of the total by design, at a level, for draws of the error of a rule."""
-        sizes = np.array([self.counted, self.n_documents - self.counted])
-        # A small stratum leaves labels to the other.
-        labels = np.clip(self.n_labels - sizes[::-1], self.n_labels // 2, self.n_labels)
-        used = sizes > 0.0
-        return expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
+    sizes = np.array([counted, n_documents - counted])
+    labels = np.clip(n_labels - sizes[::-1], n_labels // 2, n_labels)  # a small stratum leaves labels to the other
+    used = sizes > 0.0
+    return expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
 
 
 def _beta(shares: Floats, sd: Floats) -> tuple[Floats, Floats]:

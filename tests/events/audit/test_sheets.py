@@ -81,14 +81,19 @@ def test_two_labellers_who_differ_are_unsure_until_it_is_resolved(tmp_path: Path
     assert read_sheets(PLAN, [one, other, resolved]).labels[3, 0] == NO
 
 
-def test_labellers_may_share_a_file(tmp_path: Path) -> None:
-    one = write_sheet(tmp_path / "one.csv", PLAN, lambda doc_id: "yes", labeller="ann")
-    other = write_sheet(tmp_path / "two.csv", PLAN, lambda doc_id: "no", labeller="ben")
+@pytest.mark.parametrize("names", [("ann", "ben"), ("", "")])
+def test_labellers_have_a_file_each_or_share_one_with_names(tmp_path: Path, names: tuple[str, str]) -> None:
+    """Two sheets without names that label the same documents are of two labellers."""
+    sheets = [
+        write_sheet(tmp_path / f"{word}.csv", PLAN, lambda doc_id, w=word: w, labeller=name)
+        for word, name in zip(("yes", "no"), names, strict=True)
+    ]
     both = tmp_path / "both.csv"
-    both.write_text(one.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
-    labels = read_sheets(PLAN, [both])
-    assert list(labels.by_labeller) == ["ann", "ben"]
-    assert (labels.labels == UNSURE).all()
+    both.write_text(sheets[0].read_text() + "".join(sheets[1].read_text().splitlines(keepends=True)[1:]))
+    for paths in [sheets, [both]] if any(names) else [sheets]:
+        labels = read_sheets(PLAN, paths)
+        assert list(labels.by_labeller) == (list(names) if any(names) else [str(path) for path in sheets])
+        assert (labels.labels == UNSURE).all()
 
 
 def test_sheets_of_two_rounds_are_one_labellers(tmp_path: Path) -> None:
@@ -99,13 +104,6 @@ def test_sheets_of_two_rounds_are_one_labellers(tmp_path: Path) -> None:
     assert len(labels.by_labeller) == 1
     assert labels.n_rounds == 2
     assert read_sheets(plan, sheets[:1]).n_rounds == 1
-
-
-def test_two_sheets_without_names_of_the_same_documents_are_two_labellers(tmp_path: Path) -> None:
-    sheets = [write_sheet(tmp_path / f"{word}.csv", PLAN, lambda doc_id, w=word: w) for word in ("yes", "no")]
-    labels = read_sheets(PLAN, sheets)
-    assert len(labels.by_labeller) == 2
-    assert (labels.labels == UNSURE).all()
 
 
 # --- what is refused ---------------------------------------------------------------------------------------
@@ -164,25 +162,8 @@ def test_sheets_of_a_spreadsheet_are_read(tmp_path: Path, separator: str) -> Non
         read_sheets(PLAN, [path])
 
 
-ODD_IDS = [
-    " a",
-    "b ",
-    "\u00a0c",
-    "d\u2028",
-    "\te",
-    "f\r",
-    "\rg",
-    "h\n",
-    "i\r\ni",
-    "=1+1",
-    "+j",
-    "-k",
-    "@l",
-    "'=m",
-    "''n",
-    "'o",
-    ",",
-]
+BLANKS = [" a", "b ", "\u00a0c", "d\u2028", "\te", "f\r", "\rg", "h\n", "i\r\ni"]
+ODD_IDS = [*BLANKS, "=1+1", "+j", "-k", "@l", "'=m", "''n", "'o", ","]
 
 
 def odd_plan(ids: list[str] = ODD_IDS) -> AuditPlan:
@@ -236,16 +217,19 @@ def test_unknown_actors_are_named(tmp_path: Path, text: str) -> None:
     )
 
 
-def test_tables_that_are_no_sheets_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    with pytest.raises(InputError, match="file must be readable, got: No such file"):
-        read_sheets(PLAN, [path])
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="columns must include 'plan', got 'a, b'"):
-        read_sheets(PLAN, [path])
-    path.write_text(",".join(SHEET_COLUMNS) + "\n")
-    with pytest.raises(InputError, match="table must have at least one row, got none"):
-        read_sheets(PLAN, [path])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "file must be readable, got: No such file"),
+        ("a,b\n1,2\n", "columns must include 'plan', got 'a, b'"),
+        (",".join(SHEET_COLUMNS) + "\n", "table must have at least one row, got none"),
+    ],
+)
+def test_tables_that_are_no_sheets_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "s.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_sheets(PLAN, [tmp_path / "s.csv"])
 
 
 def test_a_spreadsheets_rounding_and_byte_order_mark_are_accepted(tmp_path: Path) -> None:

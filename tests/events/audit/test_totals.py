@@ -169,15 +169,6 @@ def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
-def test_an_interval_contains_its_estimate_at_every_level() -> None:
-    outside = []
-    for size, level in itertools.product((1, 2, 3, 7, 49), (0.01, 0.5, 0.9)):
-        for n in {1, (size + 1) // 2, size}:
-            every = [estimate_total([k] * 2, [n] * 2, [size] * 2, method="exact", level=level) for k in (0, n // 3, n)]
-            outside += [found for found in every if not found.lower <= found.estimate <= found.upper]
-    assert not outside
-
-
 strata = st.lists(
     st.integers(1, 60).flatmap(
         lambda size: st.integers(1, size).flatmap(lambda n: st.integers(0, n).map(lambda k: (k, n, size)))
@@ -187,20 +178,19 @@ strata = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(rows=strata, method=st.sampled_from(METHODS))
-def test_intervals_hold_the_certain_and_nothing_impossible(rows: list[tuple[int, int, int]], method: Method) -> None:
+@settings(max_examples=80, deadline=None)
+@given(rows=strata, method=st.sampled_from(METHODS), level=st.sampled_from([0.01, 0.5, 0.8, 0.95]))
+def test_intervals_hold_the_certain_and_nothing_impossible(
+    rows: list[tuple[int, int, int]], method: Method, level: float
+) -> None:
     k, n, sizes = map(list, zip(*rows, strict=True))
-    found = estimate_total(k, n, sizes, method=method)
-    assert sum(k) <= found.lower <= found.upper <= sum(sizes) - sum(n) + sum(k)
+    options: dict[str, Any] = {"method": "exact", "level": level} if method == "exact" else {"method": method}
+    found = estimate_total(k, n, sizes, **options)
+    assert sum(k) <= found.lower <= found.estimate <= found.upper <= sum(sizes) - sum(n) + sum(k)
+    assert found.width <= estimate_total(k, n, sizes, method="exact", level=0.99).width
     # Positive and negative documents are counted by the same rules.
-    mirrored = estimate_total([a - b for a, b in zip(n, k, strict=True)], n, sizes, method=method)
+    mirrored = estimate_total([a - b for a, b in zip(n, k, strict=True)], n, sizes, **options)
     assert (mirrored.lower, mirrored.upper) == (sum(sizes) - found.upper, sum(sizes) - found.lower)
-
-
-def test_a_higher_level_gives_a_longer_interval() -> None:
-    widths = [estimate_total([1, 5], [30, 10], [400, 50], level=x, method="exact").width for x in (0.5, 0.8, 0.99)]
-    assert widths == sorted(widths)
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path)
 
 def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text((run / "run.json").read_text())
-    with pytest.raises(InputError, match=r"run must have all_documents.parquet, got none"):
+    with pytest.raises(InputError, match=r"all_documents.parquet is missing"):
         run_audit_plan(tmp_path, AuditPlanOptions(out=tmp_path / "audit"))
 
 

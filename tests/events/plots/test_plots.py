@@ -24,22 +24,12 @@ from events.plots import actor_comparison, audit_bands, count_bars, event_band, 
 def counts(*countries: str, periods: int = 4) -> pd.DataFrame:
     starts = [datetime.date(1999 + n // 4, 1 + 3 * (n % 4), 1) for n in range(periods)]
     rows = [
-        {
-            "actor": country,
-            "period": f"{start.year}Q{start.month // 3 + 1}",
-            "period_start": start,
-            "mean": 1.0 + c + n / 10,
-            "lower": float(c),
-            "upper": 3.0 + c,
-            "level": 0.9,
-            "one_best": 2 + c,
-        }
+        (country, f"{start.year}Q{start.month // 3 + 1}", start, 1.0 + c + n / 10, float(c), 3.0 + c, 0.9, 2 + c)
         for c, country in enumerate(countries)
         for n, start in enumerate(starts)
     ]
-    return pd.DataFrame(
-        rows, columns=["actor", "period", "period_start", "mean", "lower", "upper", "level", "one_best"]
-    )
+    columns = ["actor", "period", "period_start", "mean", "lower", "upper", "level", "one_best"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def heights(line: Any) -> list[float]:
@@ -107,20 +97,10 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path, ending: str) -> Non
 # --- two countries -----------------------------------------------------------------------------------------
 
 
-def comparison(periods: int = 4, first: str = "AAA", second: str = "BBB") -> pd.DataFrame:
-    table = counts("AAA", periods=periods)
+def comparison(periods: int = 4) -> pd.DataFrame:
     greater = np.linspace(0.1, 0.6, periods)
-    return pd.DataFrame(
-        {
-            "period": table["period"],
-            "period_start": table["period_start"],
-            "first": first,
-            "second": second,
-            "p_first_greater": greater,
-            "p_equal": 0.25,
-            "p_second_greater": 0.75 - greater,
-        }
-    )
+    names = {"first": "AAA", "second": "BBB", "p_first_greater": greater, "p_equal": 0.25}
+    return counts("AAA", periods=periods)[["period", "period_start"]].assign(**names, p_second_greater=0.75 - greater)
 
 
 def stairs(ax: Axes) -> list[Any]:
@@ -151,25 +131,10 @@ def test_two_countries_stand_above_the_probability_that_each_has_more() -> None:
 # --- one count ---------------------------------------------------------------------------------------------
 
 
-def posterior(**changes: Any) -> CountDistribution:
-    fields: dict[str, Any] = {
-        "actor": "AAA",
-        "period": "1999Q2",
-        "n_docs": 1234,
-        "pmf": count_pmf([0.5, 0.5, 0.9]),
-        "mean": 1.9,
-        "sd": 0.77,
-        "lower": 1.0,
-        "upper": 3.0,
-        "level": 0.9,
-        "interval": "quantile",
-        "one_best": 2,
-    }
-    return CountDistribution(**{**fields, **changes})
-
-
 def test_the_bars_of_a_count_are_its_distribution() -> None:
-    distribution = posterior()
+    # Actor, period, n_docs, pmf; mean, sd, lower, upper, level, interval, one best.
+    of_count = "AAA", "1999Q2", 1234, count_pmf([0.5, 0.5, 0.9])
+    distribution = CountDistribution(*of_count, 1.9, 0.77, 1.0, 3.0, 0.9, "quantile", 2)
     ax = Figure().subplots()
     assert count_bars(distribution, ax=ax) is ax
     heights = [bar.get_height() for bar in ax.patches]
@@ -184,10 +149,8 @@ def test_the_bars_of_a_count_are_its_distribution() -> None:
     assert white == [True, False, False, False]  # 0 lies outside of the interval
     words = [text.get_text() for text in ax.get_legend().get_texts()]
     assert words == ["90% credible interval: 1 to 3", "posterior mean: 1.9", "one best: 2"]
-    assert (ax.get_title(loc="left"), ax.get_xlabel()) == (
-        "AAA, 1999Q2",
-        "documents with an event, of 1,234 in the period",
-    )
+    assert ax.get_title(loc="left") == "AAA, 1999Q2"
+    assert ax.get_xlabel() == "documents with an event, of 1,234 in the period"
 
 
 # --- audits: one panel for each target, with its own counts ------------------------------------------------
@@ -198,19 +161,9 @@ AUDITED_YEARS = [datetime.date(1999, 1, 1), datetime.date(2000, 1, 1)]
 
 def audited_counts(event: str, actor: str, estimates: list[float]) -> pd.DataFrame:
     """A total and two years of one target."""
-    columns = {
-        "event": event,
-        "actor": actor,
-        "period": ["total", "1999", "2000"],
-        "period_start": [AUDITED_YEARS[0], *AUDITED_YEARS],
-        "estimate": [sum(estimates), *estimates],
-        "level": 0.95,
-        "assumption": "",
-        "model_mean": 1.0,
-        "model_lower": 0,
-        "model_upper": 2,
-    }
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame({"estimate": [sum(estimates), *estimates], "period": ["total", "1999", "2000"]})
+    model = {"model_mean": 1.0, "model_lower": 0, "model_upper": 2, "level": 0.95, "assumption": ""}
+    table = table.assign(event=event, actor=actor, period_start=[AUDITED_YEARS[0], *AUDITED_YEARS], **model)
     return table.assign(lower=np.floor(table["estimate"] / 2).astype(int), upper=(2 * table["estimate"]).astype(int))
 
 

@@ -14,8 +14,8 @@ from events.rule_error._counts import error_generator, reader_probability, true_
 from events.rule_error._labels import (
     STRATUM_SD,
     LabelledStrata,
-    LabelsOfTotal,
     expected_width,
+    expected_width_of_total,
     unlabelled_yes,
     yes_shares,
 )
@@ -121,5 +121,5 @@ def test_labels_that_a_small_stratum_does_not_need_go_to_the_other() -> None:
     error = constant(0.7, 0.25, 10)
     for counted, labels in ((10.0, [10, 90]), (300.0, [50, 50])):
         by_strata = expected_width([counted, 1000 - counted], [1.0, 0.0], labels, error)
-        assert LabelsOfTotal(counted, 1000, 100).expected_width(error, 0.95) == by_strata
-    assert LabelsOfTotal(1000.0, 1000, 100).expected_width(error, 0.95) == expected_width([1000], [1.0], [100], error)
+        assert expected_width_of_total(counted, 1000, 100, error, 0.95) == by_strata
+    assert expected_width_of_total(1000.0, 1000, 100, error, 0.95) == expected_width([1000], [1.0], [100], error)
