@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from measure import Row, faster, in_turn, within
 
-from corefsample.tagging import LinearChain, tag_marginals, tag_pair_marginals
+from corefsample.tagging import LinearChain, tag_marginals
 
 WSJ = Path(__file__).parents[1] / ".." / "shared" / "data" / "wsj-sample" / "treebank.zip"
 N_TRAINING, N_TEST, N_TAGS, N_SAMPLES = 1500, 100, 45, 1000
@@ -97,9 +97,8 @@ def tagging_rows(runs: int) -> Iterator[Row]:
         work = f"{{}}, {N_TEST} {text} sentences, {len(labels)} tags"
         name = "python-crfsuite, set + marginal of all"
         yield faster(
-            work.format("marginals"), name, in_turn(lambda: tag_marginals(unaries, pairwise), crfsuite, runs, 9), 25
+            work.format("marginals"), name, in_turn(lambda: tag_marginals(unaries, pairwise), crfsuite, runs, 9), 12
         )
-        yield faster(work.format("and pairs"), name, in_turn(lambda: pairs(unaries, pairwise), crfsuite, runs, 9), 14)
         single = in_turn(lambda: [LinearChain.from_scores(u, pairwise).marginals() for u in unaries], crfsuite, runs, 9)
         yield faster(work.format("marginals, one call each"), name, single)
         yield from hidden_markov(work.format("marginals of an HMM"), unaries, pairwise, runs)
@@ -108,11 +107,6 @@ def tagging_rows(runs: int) -> Iterator[Row]:
         sides = in_turn(lambda: chain.sample(N_SAMPLES), lambda: LinearChain.from_scores(unary, pairwise), runs * 30, 3)
         yield within(f"{N_SAMPLES:,} samples of 25 tokens, {len(labels)} tags", "its forward-backward", sides, 10)
     yield memory()
-
-
-def pairs(unaries: list[np.ndarray], pairwise: np.ndarray) -> None:
-    for _probs, _pair_probs in tag_pair_marginals(unaries, pairwise):
-        pass
 
 
 def hidden_markov(work: str, unaries: list[np.ndarray], pairwise: np.ndarray, runs: int) -> Iterator[Row]:

@@ -27,7 +27,6 @@ R = TypeVar("R")
 # error_model="numpy": a float division by zero gives inf, without a branch that would prevent vectorised loops.
 # no_cfunc_wrapper: nothing calls kernels from C, and the wrapper takes time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_FUSED = {"nnan", "nsz", "contract"}
 _SOURCES = ("kernels.py", "_codes.py", "_jit.py")  # endings of the files that determine machine code
 
 _kernels: list[Any] = []  # kernels of all modules that are loaded
@@ -114,16 +113,13 @@ def _part(**options: Any) -> _Decorator:
 kernel = _compiled()
 # NaN and the sign of zero do not matter: a maximum then vectorises.
 kernel_without_nan = _compiled(fastmath={"nnan", "nsz"})
-# A product and a sum may be rounded once instead of twice. The last bits then depend on the processor, so results must
-# be rounded before they are compared.
-fused_kernel = _compiled(fastmath=_FUSED)
 # Without counts of references: the function must not allocate or return arrays. It compiles in two thirds of the time.
 kernel_in_place = _compiled(_nrt=False)
 
 inner_kernel = _part(no_cpython_wrapper=True, _nrt=False)
-fused_inner_kernel = _part(no_cpython_wrapper=True, _nrt=False, fastmath=_FUSED)
-# Sums may be added in any order, so that they vectorise.
-sums_inner_kernel = _part(no_cpython_wrapper=True, _nrt=False, fastmath=_FUSED | {"reassoc"})
+# Sums may be added in any order, so that they vectorise, and a product and a sum may be rounded once instead of twice.
+# The last bits then depend on the processor, so results must be rounded before they are compared.
+sums_inner_kernel = _part(no_cpython_wrapper=True, _nrt=False, fastmath={"nnan", "nsz", "contract", "reassoc"})
 inlined = _part(inline="always")
 
 

@@ -38,9 +38,7 @@ from corefsample.tagging import (
     HiddenMarkovModel,
     TaggedSentence,
     event_pairs,
-    followed_by,
     labelled_posteriors,
-    sampled_events,
 )
 
 # %% [markdown]
@@ -108,12 +106,20 @@ pd.DataFrame(rows, columns=["model", "error", "lower", "upper"]).round(4)
 # "The sentence has an ADJ directly before a NOUN" has no simple formula, but samples answer any question. With few
 # samples per sentence, chance adds to the error; with 200 it adds little.
 
+
 # %%
+def has_pair(sequences, tags):
+    """Whether each sequence of tag codes has an ADJ directly before a NOUN."""
+    return ((sequences[:, :-1] == tags.index("ADJ")) & (sequences[:, 1:] == tags.index("NOUN"))).any(axis=1)
+
+
 rows = []
 for name, model in models.items():
-    query = followed_by(model.tags, "ADJ", "NOUN")
-    sampled = sampled_events(labelled_posteriors(model, test), query, n_samples=200)
-    error = calibration_error(sampled.q, sampled.y, documents=sampled.documents, n_bins=4)
+    items = list(labelled_posteriors(model, test))
+    drawn = [item.chain.sample(200, doc_id=str(number)) for number, item in enumerate(items)]
+    shares = [has_pair(samples, model.tags).mean() for samples in drawn]
+    labels = [has_pair(item.gold[None], model.tags)[0] for item in items]
+    error = calibration_error(shares, labels, documents=[item.doc_id for item in items], n_bins=4)
     rows.append((name, error.estimate, error.lower, error.upper))
 pd.DataFrame(rows, columns=["model", "error", "lower", "upper"]).round(4)
 

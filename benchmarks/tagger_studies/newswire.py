@@ -21,8 +21,6 @@ from corefsample.tagging import (
     TaggedSentence,
     event_pairs,
     fit_chain_recalibration,
-    followed_by,
-    sampled_events,
 )
 from corefsample.tagging._events import EventPairs
 from corefsample.tagging._recalibration import ChainRecalibration
@@ -274,15 +272,31 @@ def pair_study(hmm: Measured, crf: Measured, sentences: Sequence[TaggedSentence]
         output.claim(name, "figure 4(b): lower", here, holds(ends, True))
 
 
+def sampled_pairs(measured: Measured, n_samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How many samples of each half have a JJ directly before an NN, labels and numbers of documents, by sentence."""
+    first, second = (measured.tags.index(tag) for tag in ("JJ", "NN"))
+
+    def has_pair(sequences: np.ndarray) -> np.ndarray:
+        return ((sequences[:, :-1] == first) & (sequences[:, 1:] == second)).any(axis=1)
+
+    n_of_document: dict[str, int] = {}
+    hits, labels, documents = [], [], []
+    for item in measured.items:
+        number = n_of_document[item.doc_id] = n_of_document.get(item.doc_id, -1) + 1
+        samples = has_pair(item.chain.sample(n_samples, doc_id=f"{item.doc_id}#{number}"))
+        hits.append(samples.reshape(2, -1).sum(axis=1))
+        labels.append(float(has_pair(item.gold[None])[0]))
+        documents.append(item.doc_id)
+    return np.array(hits).T, np.array(labels), np.unique(documents, return_inverse=True)[1]
+
+
 def sampled_study(found: Mapping[str, Measured], output: Output) -> None:
     """An event of whole sentences, from samples, without and with the correction for their noise."""
     rows = []
     for name, each in found.items():
         for n_samples in (10, 100):
-            query = followed_by(each.tags, "JJ", "NN")
-            sampled = sampled_events(each.items, query, n_samples=n_samples)
-            halves = sampled.hits_a, sampled.hits_b
-            error = split_sample_error(*halves, sampled.y, sampled.documents, n_samples=n_samples, bin_size=100)
+            halves, labels, documents = sampled_pairs(each, n_samples)
+            error = split_sample_error(*halves, labels, documents, n_samples=n_samples, bin_size=100)
             naive, corrected = error.naive_interval, error.interval
             rows.append(
                 {

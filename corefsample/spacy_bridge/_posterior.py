@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
     from corefsample.coreference._clusterings import ClusteringSamples
-    from corefsample.summaries._losses import Loss
+    from corefsample.summaries._expected_losses import Loss
 
 
 ClusteringName = Literal["map", "binder", "vi", "vi-bound", "b3", "lea", "conll"]

@@ -85,7 +85,7 @@ def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[s
 
 def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
     """Scores by their names without the prefix; None without documents."""
-    from corefsample.metrics._counts import METRICS
+    from corefsample.metrics._metric_counts import METRICS
     from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
     corpus = corpus_scores(documents).corpus if documents else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from corefsample.coreference._clusterings import ClusteringSamples
     from corefsample.posterior._posterior import DrawnRecalibration
-    from corefsample.summaries._losses import Loss
+    from corefsample.summaries._expected_losses import Loss
 
 KEY = "corefsample"
 VERSION = 1

@@ -21,9 +21,9 @@ from corefsample.calibration._validation import predictions
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.errors import ParameterError
-from corefsample.metrics._counts import Labels, label_codes
-from corefsample.summaries import _kernels as kernels
-from corefsample.summaries._losses import estimate_of, losses_by_sample
+from corefsample.metrics._metric_counts import Labels, label_codes
+from corefsample.summaries import _search_kernels as kernels
+from corefsample.summaries._expected_losses import estimate_of, losses_by_sample
 from corefsample.summaries._summary_input import Samples, SummaryInput, clustering_samples, posterior_from
 
 _FIRST_WIDTH = 64

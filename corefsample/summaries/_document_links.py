@@ -18,7 +18,7 @@ from corefsample.coreference._clusterings import entity_count_pmf, link_marginal
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
 from corefsample.links._pairs import Unannotated, gold_codes
-from corefsample.summaries._losses import point_estimate
+from corefsample.summaries._expected_losses import point_estimate
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
 ENTITY_SOURCES: tuple[EntitySource, ...] = ("map", "gold", "binder", "vi-bound")

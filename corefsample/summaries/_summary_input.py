@@ -14,7 +14,7 @@ from corefsample._arrays import Floats, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, link_marginals, sample_clusterings
 from corefsample.errors import ParameterError
-from corefsample.summaries import _kernels as kernels
+from corefsample.summaries import _search_kernels as kernels
 
 _THINNING = 10
 _FEWEST_THINNED = 500  # samples
@@ -104,7 +104,7 @@ def cell_sums(first: Ints32, second: Ints32) -> Floats:
     """Sums over the cells of pairs of clusterings, first[p] and second[p] (or first[0] if it is the only one).
 
     The result is float64 (2, n_pairs): the sum of c * log(c) over cells of size c, and the number of pairs of mentions
-    within cells; see `_kernels`. The cells of a clustering with itself are its clusters.
+    within cells; see `_search_kernels`. The cells of a clustering with itself are its clusters.
     """
     sums = np.empty((2, second.shape[0]))
     kernels.cell_sums(first, second, log_steps(second.shape[1]), sums)

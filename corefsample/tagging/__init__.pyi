@@ -1,10 +1,7 @@
 from ._chain import LinearChain as LinearChain
 from ._chain import tag_marginals as tag_marginals
-from ._chain import tag_pair_marginals as tag_pair_marginals
 from ._crf import ConditionalRandomField as ConditionalRandomField
 from ._events import event_pairs as event_pairs
-from ._events import followed_by as followed_by
-from ._events import sampled_events as sampled_events
 from ._hmm import HiddenMarkovModel as HiddenMarkovModel
 from ._model_files import load_tagger as load_tagger
 from ._model_files import save_tagger as save_tagger

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise as neighbours
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
 from corefsample._results import HtmlTable, Result
 from corefsample.errors import ParameterError
-from corefsample.tagging import _passes
-from corefsample.tagging._chain_kernels import best_sequences
-from corefsample.tagging._passes import Messages, PassArrays, Transitions
+from corefsample.tagging import _chain_kernels as kernels
+
+_LARGEST_SCORE = 1e300  # 10**8 such scores have a finite sum
+_BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
+_BLOCK_CELLS = 2**18  # of pair marginals that are computed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +53,99 @@ class BestSequences(Result):
         )
 
 
+class Passes(NamedTuple):
+    """Both passes of chains whose rows follow each other; arrays are float64, logarithms without padding.
+
+    Attributes
+    ----------
+    forward, backward
+        (n, n_tags): log weights, each row with a maximum of 0.
+    norms
+        (n,): number that was subtracted from each row of `forward`.
+    probs
+        (n, n_tags), read-only: marginals of the tags of each token.
+    """
+
+    forward: Floats
+    backward: Floats
+    norms: Floats
+    probs: Floats
+
+    @classmethod
+    def of(cls, indptr: Ints, unary: Floats, pairwise: Floats, work: Floats) -> Self:
+        """Both passes of the chains of rows indptr[c] to indptr[c + 1], by logarithms where others may underflow.
+
+        `pairwise` is (m, n_tags, n_tags): one matrix for all pairs of neighbours, or those of one chain. `work` has
+        three arrays that have at least the rows of `unary`, and are overwritten.
+        """
+        emissions, forward, backward = (array[: len(unary)] for array in work)
+        probs, norms, is_exact = np.empty(unary.shape), np.empty(len(unary)), np.zeros(len(indptr) - 1, np.bool_)
+        if len(pairwise) == 1:
+            shifts = _exponentials(unary, emissions)
+            weights = np.empty((1, pairwise.size))
+            shift = _exponentials(pairwise.reshape(1, -1), weights)
+            if ((weights >= kernels.LEAST_EXPONENTIAL) | (pairwise.reshape(1, -1) == -np.inf)).all():
+                matrix = weights.reshape(pairwise[0].shape)
+                kernels.scaled_passes(indptr, unary, emissions, matrix, forward, norms, backward, probs, is_exact)
+                with np.errstate(divide="ignore"):
+                    for weight in (forward, backward, norms):
+                        np.log(weight, out=weight)
+                norms += shifts + shift
+                norms[indptr[:-1]] -= shift
+        for c in np.flatnonzero(~is_exact).tolist():
+            rows = slice(indptr[c], indptr[c + 1])
+            fill_by_logs(unary[rows], pairwise, forward[rows], norms[rows], backward[rows], probs[rows])
+        probs.flags.writeable = False
+        return cls(forward, backward, norms, probs)
+
+    def require_sequence(self, start: int, stop: int, location: str | None = None) -> None:
+        """Raise if no sequence is allowed in the rows of one chain, at `location`."""
+        unreached = np.flatnonzero(self.norms[start:stop] == -np.inf)
+        if unreached.size:
+            rule = f"must allow a tag sequence, got none that reaches token {unreached[0]}"
+            raise ParameterError(rule, parameter="scores", place=location)
+
+
+def fill_by_logs(
+    unary: Floats, pairwise: Floats, forward: Floats, norms: Floats, backward: Floats, probs: Floats
+) -> None:
+    """Fill both passes and the marginals of one chain by sums of logarithms, for scores of any size.
+
+    `norms` becomes -inf from the first token on that no sequence reaches; then the other arrays have no meaning.
+    """
+    norms[:] = -np.inf
+    for i, row in enumerate(unary):
+        if i > 0:
+            before = forward[i - 1][:, None] + pairwise[(i - 1) % len(pairwise)]
+            row = row + np.logaddexp.reduce(before, axis=0)
+        norms[i] = row.max()
+        if norms[i] == -np.inf:
+            return
+        forward[i] = row - norms[i]
+    backward[-1] = 0.0
+    for i in range(len(unary) - 2, -1, -1):
+        row = np.logaddexp.reduce(pairwise[i % len(pairwise)] + (unary[i + 1] + backward[i + 1]), axis=1)
+        backward[i] = row - row.max()
+    probs[:] = _normalised(forward + backward, 1)
+
+
+def _normalised(logs: Floats, axis: int | tuple[int, ...]) -> Floats:
+    """Probabilities from their logarithms, which they overwrite; their sum along the axes is 1."""
+    logs -= logs.max(axis=axis, keepdims=True)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=axis, keepdims=True)
+    return logs
+
+
+def _exponentials(scores: Floats, weights: Floats) -> Floats:
+    """Fill exponentials of scores without the maximum of their row (0 if all are -inf), and return these maxima."""
+    shifts: Floats = scores.max(axis=1)
+    shifts[shifts == -np.inf] = 0.0
+    np.subtract(scores, shifts[:, None], out=weights)
+    np.exp(weights, out=weights)
+    return shifts
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearChain(HtmlTable):
     """Distribution of the tags of n tokens: P(tags) is proportional to the exponential of the sequence's score.
@@ -73,7 +169,7 @@ class LinearChain(HtmlTable):
 
     unary: Floats
     pairwise: Floats
-    _messages: Messages = field(repr=False)
+    _passes: Passes = field(repr=False)
 
     def __repr__(self) -> str:
         return f"LinearChain(n={self.n}, n_tags={self.n_tags}, log_partition={self.log_partition:.6g})"
@@ -91,7 +187,8 @@ class LinearChain(HtmlTable):
     @property
     def log_partition(self) -> float:
         """Natural log of the summed exponentials of the scores of all sequences."""
-        return self._messages.log_partition
+        norms = self._passes.norms.tolist()
+        return math.fsum((*norms, math.log(np.exp(self._passes.forward[-1]).sum())))
 
     @classmethod
     def from_scores(cls, unary: npt.ArrayLike, pairwise: npt.ArrayLike) -> Self:
@@ -118,8 +215,8 @@ class LinearChain(HtmlTable):
         array([[0.333, 0.667],
                [0.667, 0.333]])
         """
-        rows = _passes.valid_scores("unary", unary, (2,))
-        matrices = _passes.valid_scores("pairwise", pairwise, (2, 3))
+        rows = _valid_scores("unary", unary, (2,))
+        matrices = _valid_scores("pairwise", pairwise, (2, 3))
         n, n_tags = rows.shape
         if n == 0 or n_tags == 0:
             rule = "must have at least one token and one tag"
@@ -128,18 +225,15 @@ class LinearChain(HtmlTable):
         if matrices.shape != expected:
             rule = f"must have the shape {(n_tags, n_tags)} or {(n - 1, n_tags, n_tags)}, as unary has {rows.shape}"
             raise ParameterError(f"{rule}, got {matrices.shape}", parameter="pairwise")
-        if matrices.ndim == 3 and n > 1:
-            return cls(rows, matrices, _passes.messages_by_logs(rows, matrices))
-        shared = matrices if matrices.ndim == 2 else np.zeros((n_tags, n_tags))
-        transitions = Transitions.of(shared)
-        batch = _passes.passes_of_rows(np.array([0, n]), rows, shared, transitions, PassArrays.empty(n, n_tags))
-        return cls(rows, matrices, batch.by_logs.get(0) or Messages(batch.probs, batch.arrays, transitions))
+        passes = Passes.of(np.array([0, n]), rows, _stack(matrices), np.empty((3, n, n_tags)))
+        passes.require_sequence(0, n)
+        return cls(rows, matrices, passes)
 
     # --- exact figures -----------------------------------------------------------------------------------
 
     def marginals(self) -> Floats:
         """Probability of each tag of each token: float64 (n, n_tags), read-only; rows sum to 1."""
-        return self._messages.probs
+        return self._passes.probs
 
     def pair_marginals(self) -> Floats:
         """Probability of each pair of tags of neighbours: float64 (n - 1, n_tags, n_tags).
@@ -169,12 +263,21 @@ class LinearChain(HtmlTable):
             first + p and first + p + 1.
         """
         size = None if block_size is None else _checks.whole("block_size", block_size, 1)
-        return ((first, self._pairs(first, stop)) for first, stop in _passes.blocks(self.n - 1, self.n_tags, size))
+        return ((first, self._pairs(first, stop)) for first, stop in self._blocks(size))
 
     def _pairs(self, first: int, stop: int) -> Floats:
-        probs = np.empty((stop - first, self.n_tags, self.n_tags))
-        self._messages.fill_pairs(self.unary, _stack(self.pairwise), first, probs)
-        return probs
+        following = self.unary[first + 1 : stop + 1] + self._passes.backward[first + 1 : stop + 1]
+        logs = self._passes.forward[first:stop, :, None] + self._transitions(first, stop) + following[:, None]
+        return _normalised(logs, (1, 2))
+
+    def _transitions(self, first: int, stop: int) -> Floats:
+        """Scores of transitions from the tokens `first` to `stop` - 1: one matrix for all, or one for each."""
+        return self.pairwise[None] if self.pairwise.ndim == 2 else self.pairwise[first:stop]
+
+    def _blocks(self, size: int | None = None) -> list[tuple[int, int]]:
+        """Runs of pairs of neighbours whose matrices are computed together; by default these take 2 MiB."""
+        step = size or max(_BLOCK_CELLS // self.n_tags**2, 1)
+        return [(first, min(first + step, self.n - 1)) for first in range(0, self.n - 1, step)]
 
     def log_prob(self, tags: npt.ArrayLike) -> float:
         """Natural log of the probability of one tag sequence; -inf for a forbidden one.
@@ -232,8 +335,8 @@ class LinearChain(HtmlTable):
     def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
-        n_found = best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
-        return tags[:n_found], scores[:n_found]
+        n_listed = kernels.best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
+        return tags[:n_listed], scores[:n_listed]
 
     def entropy(self) -> float:
         """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
@@ -286,7 +389,13 @@ class LinearChain(HtmlTable):
         key = np.uint64(document_key(seed, doc_id))
         require_memory(4 * n_samples * self.n, parameter="n_samples", contents="an array of samples")
         tags = np.empty((self.n, n_samples), np.int32)
-        self._messages.sample(_stack(self.pairwise), key, first_sample, tags)
+        last = np.cumsum(np.exp(self._passes.forward[-1]))
+        kernels.draw_tags(last[None, None], self.n - 1, key, first_sample, tags)
+        for first, stop in reversed(self._blocks()):
+            logs = self._passes.forward[first:stop, None] + self._transitions(first, stop).swapaxes(1, 2)
+            largest = logs.max(axis=2, keepdims=True)
+            weights = np.exp(logs - np.where(largest > -np.inf, largest, 0.0))
+            kernels.draw_tags(np.cumsum(weights, axis=2), first, key, first_sample, tags)
         return tags.T
 
     def to_frame(self) -> pd.DataFrame:
@@ -305,6 +414,29 @@ def _stack(pairwise: Floats) -> Floats:
     if pairwise.ndim == 3 and len(pairwise) == 0:
         return np.zeros((1, *pairwise.shape[1:]))
     return pairwise[None] if pairwise.ndim == 2 else pairwise
+
+
+def _valid_scores(name: str, values: npt.ArrayLike, dimensions: tuple[int, ...]) -> Floats:
+    """Return scores as a contiguous, read-only float64 array; raises ParameterError if they are invalid."""
+    array = _checks.regular_array(name, values)
+    if array.ndim not in dimensions or (array.size and array.dtype.kind not in "iuf"):
+        rule = f"must be numbers in {' or '.join(map(str, dimensions))} dimensions"
+        described = f"{array.ndim} dimension{'s' * (array.ndim != 1)} of {array.dtype}"
+        raise ParameterError(f"{rule}, got {described}", parameter=name)
+    is_usable = array.dtype == np.float64 and array.flags.c_contiguous and not array.flags.writeable
+    scores: Floats = array if is_usable else np.array(array, np.float64, order="C")
+    is_valid = _are_valid(scores)
+    if not is_valid.all():
+        index = np.argwhere(~is_valid)[0].tolist()
+        rule = f"must be -inf or a number of at most {_LARGEST_SCORE:g} in size"
+        raise ParameterError(f"{rule}, got {float(scores[tuple(index)])}", parameter=f"{name}{index}")
+    scores.flags.writeable = False
+    return scores
+
+
+def _are_valid(scores: Floats) -> Bools:
+    is_valid: Bools = (np.abs(scores) <= _LARGEST_SCORE) | (scores == -np.inf)
+    return is_valid
 
 
 def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> list[Floats]:
@@ -342,58 +474,46 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    matrix = _passes.valid_scores("pairwise", pairwise, (2,))
+    sentences, matrix = _sentence_scores(unaries, pairwise)
     marginals: list[Floats] = []
-    for batch in _passes.passes(_passes.sentence_arrays(unaries, matrix), matrix, Transitions.of(matrix)):
-        marginals += [batch.probs[a:b] for a, b in neighbours(batch.bounds)]
+    for bounds, probs in _batches(sentences, matrix):
+        marginals += [probs[a:b] for a, b in neighbours(bounds)]
     return marginals
 
 
-def tag_pair_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> Iterator[tuple[Floats, Floats]]:
-    """Probability of each tag and of each pair of tags of neighbours, sentence by sentence, in one pass.
-
-    Parameters
-    ----------
-    unaries, pairwise
-        Scores of the tags of each sentence, and of transitions between tags: see `tag_marginals`.
-
-    Yields
-    ------
-    probs, pair_probs
-        For each sentence, the result of `tag_marginals`, float64 (n, n_tags), and the result of
-        `LinearChain.pair_marginals`, float64 (n - 1, n_tags, n_tags); both read-only. The next sentence overwrites
-        `pair_probs`, so copy arrays that you keep.
-
-    Raises
-    ------
-    ParameterError
-        If scores are invalid for `LinearChain.from_scores`: the shapes of all sentences are validated first, the scores
-        of each sentence when it is reached. Also if the pair marginals of the longest sentence do not fit into memory.
-
-    Examples
-    --------
-    >>> for probs, pair_probs in tag_pair_marginals([[[0.0, 0.0], [0.0, 0.0]]], [[0.0, float("-inf")], [0.0, 0.0]]):
-    ...     print(pair_probs.round(3))
-    [[[0.333 0.   ]
-      [0.333 0.333]]]
-    """
-    matrix = _passes.valid_scores("pairwise", pairwise, (2,))
-    sentences = _passes.sentence_arrays(unaries, matrix)
-    n_cells = max((len(each) - 1 for each in sentences), default=0) * matrix.size
-    hint = "LinearChain.pair_marginal_blocks computes those of a long sentence block by block"
-    require_memory(8 * n_cells, parameter="unaries", contents="an array of pair marginals", hint=hint)
-    return _pairs(sentences, matrix, np.empty(n_cells))
+def _sentence_scores(
+    unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
+) -> tuple[list[npt.NDArray[np.number]], Floats]:
+    """Scores of each sentence, which fit the matrix of transitions, and this matrix; `_batches` checks the numbers."""
+    matrix = _valid_scores("pairwise", pairwise, (2,))
+    sentences = [np.asarray(scores) for scores in unaries]
+    n_tags = matrix.shape[1]
+    for c, scores in enumerate(sentences):
+        if scores.ndim != 2 or scores.shape[0] == 0 or scores.shape[1] != n_tags or not matrix.shape[0] == n_tags > 0:
+            rule = f"must have the shape (n, {n_tags}), at least one token and tag, and pairwise be square"
+            got = f"got the shape {scores.shape}, and {matrix.shape} of pairwise"
+            raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
+        if scores.dtype.kind not in "iuf":
+            _valid_scores(f"unaries[{c}]", scores, (2,))
+    return sentences, matrix
 
 
-def _pairs(sentences: list[npt.NDArray[np.number]], pairwise: Floats, cells: Floats) -> Iterator[tuple[Floats, Floats]]:
-    n_tags, transitions = len(pairwise), Transitions.of(pairwise)
-    for bounds, rows, arrays, probs, by_logs in _passes.passes(sentences, pairwise, transitions):
-        messages = Messages(probs, arrays, transitions)
-        for c, (a, b) in enumerate(neighbours(bounds)):
-            pair_probs = cells[: (b - a - 1) * n_tags**2].reshape(b - a - 1, n_tags, n_tags)
-            if c in by_logs:
-                by_logs[c].fill_pairs(rows[a:b], pairwise[None], 0, pair_probs)
-            else:
-                messages.fill_pairs(rows, pairwise[None], a, pair_probs)
-            pair_probs.flags.writeable = False
-            yield probs[a:b], pair_probs
+def _batches(sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats) -> Iterator[tuple[list[int], Floats]]:
+    """Bounds of some sentences, and their marginals."""
+    lengths = [len(scores) for scores in sentences]
+    n_most, first, n_tokens = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths)), 0, 0
+    work = np.empty((4, n_most, len(pairwise)))
+    for stop in range(1, len(sentences) + 1):
+        n_tokens += lengths[stop - 1]
+        if n_tokens < _BATCH_TOKENS and stop < len(sentences):
+            continue
+        bounds, unary = np.cumsum([0, *lengths[first:stop]]), work[3, :n_tokens]
+        np.concatenate(sentences[first:stop], out=unary)
+        if not _are_valid(unary).all():
+            for c in range(first, stop):
+                _valid_scores(f"unaries[{c}]", sentences[c], (2,))
+        passes = Passes.of(bounds, unary, pairwise[None], work[:3])
+        for c, (a, b) in enumerate(neighbours(bounds.tolist()), start=first):
+            passes.require_sequence(a, b, f"unaries[{c}]")
+        yield bounds.tolist(), passes.probs
+        first, n_tokens = stop, 0

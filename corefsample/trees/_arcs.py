@@ -10,24 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Bools, Floats, Ints, Ints32, Words
 from corefsample._lazy import needed
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
-from corefsample.trees import _kernels
+from corefsample.trees import _tree_kernels
+from corefsample.trees._inference import log_partition_and_marginals, shifted_scores
 
 _LARGEST = 1e300  # sums over the arcs of a tree are finite
 
 
 def checked_scores(values: npt.ArrayLike) -> Floats:
     """New read-only float64 (n, n + 1), with -inf on the diagonal of heads, or raise."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        rule = "must be numbers in 2 dimensions, got rows of different lengths"
-        raise ParameterError(rule, parameter="scores") from None
+    array = _checks.regular_array("scores", values)
     if array.ndim != 2 or array.dtype.kind not in "iuf":
         rule = f"must be numbers in 2 dimensions, got {array.ndim} of {array.dtype}"
         raise ParameterError(rule, parameter="scores")
@@ -70,10 +67,6 @@ def _require_tree(scores: Floats) -> None:
         tokens = ", ".join(str(int(np.flatnonzero(component == c)[0])) for c in final[:5])
         rule = "must allow a tree with a single root"
         raise ParameterError(f"{rule}, got no way to one from the tokens {tokens}", parameter="scores")
-
-
-# Trees are drawn by walks if these take at most this many steps in expectation, relative to the square of n.
-_LONGEST_WALK = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,19 +118,20 @@ class ArcDistribution(HtmlTable):
         return int(self.scores.shape[0])
 
     @cached_property
-    def _inference(self) -> Inference:
-        return inferred(self.scores)
+    def _inference(self) -> tuple[float, Floats]:
+        return log_partition_and_marginals(self.scores)
 
     @property
     def log_partition(self) -> float:
         """Logarithm of the sum of exp(score) over all single-root trees."""
-        return self._inference.log_partition
+        return self._inference[0]
 
     def marginals(self) -> Floats:
         """Probability of each arc.
 
-        By the matrix-tree theorem: the minors of the graph's Laplacian are sums over trees. They are computed by
-        elimination without subtractions, so that small probabilities and scores of any size have full precision.
+        By the matrix-tree theorem: the minors of the graph's Laplacian are sums over trees. Where its inverse would not
+        give each probability to 1e-11, elimination on logarithms without subtractions gives all of them, whatever the
+        size of the scores.
 
         Returns
         -------
@@ -149,7 +143,7 @@ class ArcDistribution(HtmlTable):
         Koo, Globerson, Carreras & Collins (2007), "Structured Prediction Models via the Matrix-Tree Theorem";
         Alfa, Xue & Ye (2002), "Accurate computation of the smallest eigenvalue of a diagonally dominant M-matrix".
         """
-        return self._inference.marginals
+        return self._inference[1]
 
     def log_prob(self, heads: npt.ArrayLike) -> float:
         """Logarithm of the probability of a tree.
@@ -193,10 +187,10 @@ class ArcDistribution(HtmlTable):
     def sample(self, n_samples: int = 1000, *, seed: int = 0, doc_id: str = "", sentence: int = 0) -> Ints32:
         """Draw trees, exactly and independently.
 
-        The root is drawn from its exact marginals. Given the root, Wilson's algorithm draws the rest by random walks;
-        where such walks would take long, the heads are drawn token by token, each from its exact probabilities given
-        those before. Which of both is done depends on the distribution and the root only, so neither is a source of
-        bias.
+        The root is drawn from its exact marginals. Given the root, Wilson's algorithm draws the rest by random walks. A
+        sample whose walks take long is drawn anew, token by token, each head from its exact probabilities given those
+        before. That is no source of bias: the number of steps is independent of the tree, as the cycles that the walks
+        erase are.
 
         A sample depends only on the scores and (seed, doc_id, sentence, index of the sample): the first 100 of 1,000
         are the same as 100. The random words are SplitMix64's.
@@ -223,29 +217,20 @@ class ArcDistribution(HtmlTable):
 
         References
         ----------
-        Wilson (1996), "Generating random spanning trees more quickly than the cover time"; Colbourn, Myrvold & Neufeld
-        (1996) for trees by determinants; Stanojević (2022), "Unbiased and Efficient Sampling of Dependency Trees".
+        Wilson (1996), "Generating random spanning trees more quickly than the cover time"; Propp & Wilson (1998),
+        theorem 6.1, for the independence; Stanojević (2022), "Unbiased and Efficient Sampling of Dependency Trees".
         """
         n_samples = _checks.n_samples(n_samples, 1)
         key = self._key(seed, doc_id, sentence)
-        inference = self._inference
-        heads = np.empty((n_samples, self.n), np.int32)
-        words = np.empty(n_samples, np.uint64)
-        head_sums, root_sums, by_walks = self._walks
-        _kernels.sample_trees(head_sums, root_sums, by_walks, key, words, heads)
-        if self.n > 1:
-            for s in np.flatnonzero(np.any(heads == _kernels.NOT_DRAWN, axis=1)).tolist():
-                root = int(np.flatnonzero(heads[s] == _kernels.ROOT)[0])
-                heads[s] = conditional_tree(inference, root, words[s])
+        log_weights, _, _ = shifted_scores(self.scores)
+        heads, words = np.empty((n_samples, self.n), np.int32), np.empty(n_samples, np.uint64)
+        head_sums, root_sums = np.cumsum(np.exp(log_weights), axis=1), np.cumsum(self.marginals()[:, 0])
+        most_steps = _MOST_STEPS + _MOST_STEPS_OF_PAIR * self.n**2
+        _tree_kernels.sample_trees(head_sums, root_sums, most_steps, key, words, heads)
+        slow = np.flatnonzero((heads == _tree_kernels.NOT_DRAWN).any(axis=1))
+        if slow.size:
+            _draw_by_marginals(self.scores, slow, words, heads)
         return heads
-
-    @cached_property
-    def _walks(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-        """Cumulative weights of heads and of roots, and for each root whether trees are drawn by walks."""
-        inference = self._inference
-        head_sums = np.cumsum(np.exp(inference.log_weights), axis=1)
-        root_sums = np.cumsum(inference.marginals[:, 0])
-        return head_sums, root_sums, inference.steps <= _LONGEST_WALK * self.n**2
 
     def _key(self, seed: int, doc_id: str, sentence: int) -> np.uint64:
         """Key of a sentence's stream: the first word of the stream seeded with that of the document, at `sentence`."""
@@ -266,68 +251,36 @@ def is_tree(heads: Ints) -> bool:
     return bool(np.all(above == -1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inference:
-    """Results of exact inference from the scores of arcs.
-
-    Attributes
-    ----------
-    log_partition
-        Logarithm of the sum of exp(score) over all trees.
-    marginals
-        float64 (n, n + 1): probability of each arc.
-    steps
-        float64 (n,): the most that a random walk along the arcs takes to reach token i, in expectation; not finite if
-        it cannot be computed.
-    log_weights, log_root_weights
-        float64 (n, n) and (n,): scores of heads and of the root, each row shifted; -inf on the diagonal.
-    """
-
-    log_partition: float
-    marginals: Floats
-    steps: Floats
-    log_weights: Floats
-    log_root_weights: Floats
+# Steps of the walks of a sample, together, before it is drawn in another way: some, and more for each pair of tokens.
+_MOST_STEPS, _MOST_STEPS_OF_PAIR = 1000, 20
 
 
-def inferred(scores: Floats) -> Inference:
-    """Exact inference for scores (n, n + 1) that allow a tree."""
+def _draw_by_marginals(scores: Floats, samples: Ints, words: Words, heads: Ints32) -> None:
+    """Draw the heads of some samples token by token, given their roots; samples with the same heads share the work."""
     n = len(scores)
-    log_weights, log_root_weights = np.empty((n, n)), np.empty(n)
-    shift, is_moderate = _kernels.shift_scores(scores, log_weights, log_root_weights)
-    marginals, steps = np.empty((n, n + 1)), np.empty(n)
-    levels, ranges = work_arrays(n)
-    for logs in (False, True) if is_moderate else (True,):
-        weights = log_weights if logs else np.exp(log_weights)
-        root_weights = log_root_weights if logs else np.exp(log_root_weights)
-        value = _kernels.tree_marginals(weights, root_weights, logs, levels, ranges, marginals, steps)
-        if not np.isnan(value):
-            break
-    marginals.flags.writeable = False
-    return Inference(value + shift, marginals, steps, log_weights, log_root_weights)
-
-
-def conditional_tree(inference: Inference, root: int, key: np.uint64) -> Ints32:
-    """Draw a tree with this root: int32 (n,) of heads, -1 for the root."""
-    n = len(inference.steps)
-    remaining = np.delete(np.arange(n), root)
-    log_weights = inference.log_weights[np.ix_(remaining, np.append(remaining, root))]
-    heads = np.empty(n - 1, np.int32)
-    levels, ranges = work_arrays(n - 1)
-    sums = np.empty(n)
-    for logs in (False, True):
-        weights = log_weights if logs else np.exp(log_weights)
-        if _kernels.tree_by_elimination(weights, key, logs, levels, ranges, sums, heads):
-            break
-    tree = np.full(n, -1, np.int32)
-    tree[remaining] = np.append(remaining, root)[heads]
-    return tree
-
-
-def work_arrays(n: int) -> tuple[Floats, Ints32]:
-    """The graphs and ranges of all levels for n tokens."""
-    n_levels = max(n - 1, 1).bit_length() + 2
-    return np.empty((n_levels, n, n + 2)), np.empty((n_levels, 3), np.int32)
+    uniforms = np.empty((len(heads), n))
+    for s in samples.tolist():
+        outputs = np.empty(n, np.uint64)
+        splitmix64(words[s], 0, outputs)
+        uniforms[s] = ((outputs >> np.uint64(11)) + 0.5) * 2.0**-53
+    roots = heads[samples].argmax(axis=1)  # -1, above NOT_DRAWN
+    work = []
+    for root in np.unique(roots).tolist():
+        of_root = scores.copy()
+        of_root[:, 0], of_root[root], of_root[root, 0] = -np.inf, -np.inf, 0.0
+        work.append((of_root, samples[roots == root], [i for i in range(n) if i != root]))
+    while work:
+        constrained, drawn, tokens = work.pop()
+        if not tokens:
+            continue
+        i = tokens[0]
+        sums = np.cumsum(log_partition_and_marginals(constrained)[1][i])
+        columns = np.searchsorted(sums, uniforms[drawn, i] * sums[-1], side="right")
+        heads[drawn, i] = columns - 1
+        for column in np.unique(columns).tolist():
+            with_head = constrained.copy()
+            with_head[i], with_head[i, column] = -np.inf, constrained[i, column]
+            work.append((with_head, drawn[columns == column], tokens[1:]))
 
 
 _FEW = 6  # heads of each token that the first search is limited to

@@ -27,8 +27,7 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from corefsample.metrics._bootstrap import ScoreDifference
-    from corefsample.metrics._scores import ClusteringScores, ScoreSamples
+    from corefsample.metrics._scores import ClusteringScores, ScoreDifference, ScoreSamples
 
 _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
@@ -95,9 +94,14 @@ def run_evaluate(
         If a file is missing, a document is invalid, its words differ from those of its gold document, or no document is
         both in the system and in gold.
     """
-    from corefsample.metrics._bootstrap import percentiles, resampled_f1, score_differences
-    from corefsample.metrics._counts import METRICS
-    from corefsample.metrics._scores import corpus_posterior, corpus_scores
+    from corefsample.metrics._metric_counts import METRICS
+    from corefsample.metrics._scores import (
+        corpus_posterior,
+        corpus_scores,
+        percentiles,
+        resampled_f1,
+        score_differences,
+    )
     from events.runs._document_inputs import DocumentInputs
     from events.runs._system_scores import gold_mentions, system_scores
 

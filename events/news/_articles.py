@@ -33,7 +33,8 @@ from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import Inputs, parquet_source, partition_values, total_size
 from corefsample.files._reading import FileSeries, LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
-from events.news._corpus_files import ARCHIVES, MARKUP, TEXTS, corpus_paths, news_suffix
+from corefsample.files._suffixes import ARCHIVES, MARKUP, SEPARATED, TEXTS, WORKBOOKS
+from events.news._corpus_files import corpus_paths
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
 from events.news._markup import archive_records, xml_records
 
@@ -392,18 +393,17 @@ class ArticleStream(FileSeries):
             self._on_rejected(Rejected.file(path, error))
 
     def _records(self, path: str, reader: LineReader) -> Iterator[Record]:
-        suffix = news_suffix(path)
-        if suffix in ARCHIVES:
+        if path.endswith(ARCHIVES):
             return archive_records(path, reader, by_name=self._columns.doc_id is None)
-        if suffix in MARKUP:
+        if path.endswith(MARKUP):
             return xml_records(path, reader, by_name=self._columns.doc_id is None)
-        if suffix in TEXTS:
+        if path.endswith(TEXTS):
             return text_records(path, self._rules, reader)
-        if suffix == ".xlsx":
+        if path.endswith(WORKBOOKS):
             return workbook_records(path, self._columns, reader)
-        if suffix == ".parquet":
+        if path.endswith(".parquet"):
             return parquet_records(path, self._columns, reader)
-        if suffix in (".csv", ".csv.gz"):
+        if path.endswith(SEPARATED):
             return csv_records(reader, self._columns)
         return json_records(reader, self._columns)
 

@@ -1,4 +1,4 @@
-"""Files of a news corpus: the endings of their names, and the files in folders."""
+"""Files of a news corpus, also of those in folders."""
 
 from __future__ import annotations
 
@@ -6,22 +6,8 @@ import os
 from typing import NoReturn
 
 from corefsample.errors import InputError
-from corefsample.files._paths import Inputs, input_paths, require_suffix, suffix_of
-
-TABLES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".xlsx")
-
-TEXTS = (".txt", ".txt.gz")
-
-MARKUP = (".xml", ".xml.gz")
-
-ARCHIVES = (".tgz", ".tar.gz", ".tar")
-
-_SUFFIXES = (*TABLES, *TEXTS, *MARKUP, *ARCHIVES)
-
-
-def news_suffix(name: str) -> str | None:
-    """Return the ending of a name if it is that of a format of news, otherwise None."""
-    return suffix_of(name, _SUFFIXES)
+from corefsample.files._paths import Inputs, input_paths, require_suffix
+from corefsample.files._suffixes import NEWS, TEXTS
 
 
 def corpus_paths(inputs: Inputs) -> list[str]:
@@ -43,7 +29,7 @@ def corpus_paths(inputs: Inputs) -> list[str]:
     for name in input_paths(inputs, folders=True):
         for path in _files_of(name) if name != "-" and os.path.isdir(name) else [name]:
             if path != "-":
-                require_suffix(path, _SUFFIXES, InputError)
+                require_suffix(path, NEWS, InputError)
             if path in paths:
                 raise InputError("input must be listed once, got it twice", place=path)
             paths[path] = None
@@ -57,10 +43,10 @@ def _files_of(folder: str) -> list[str]:
     paths: list[str] = []
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and news_suffix(name)]
-    other_formats = [path for path in paths if news_suffix(path) not in TEXTS]
+        paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and name.endswith(NEWS)]
+    other_formats = [path for path in paths if not path.endswith(TEXTS)]
     paths = other_formats or paths
     if not paths:
-        rule = f"folder must contain files that end in one of {', '.join(_SUFFIXES)}"
+        rule = f"folder must contain files that end in one of {', '.join(NEWS)}"
         raise InputError(f"{rule}, got none", place=folder)
     return sorted(paths)

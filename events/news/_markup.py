@@ -11,7 +11,7 @@ from typing import Any
 
 from corefsample.errors import DamagedFileError, InputError
 from corefsample.files._reading import ReadProgress, open_bytes
-from events.news._corpus_files import ARCHIVES, MARKUP, news_suffix
+from corefsample.files._suffixes import ARCHIVES, MARKUP
 from events.news._fields import ArticleFault, Record
 from events.news._nitf import NitfDocument, NitfError
 
@@ -48,12 +48,11 @@ def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[R
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
-                suffix = news_suffix(member.name)
                 if not member.isfile() or os.path.basename(member.name).startswith("."):
                     continue
-                if suffix in MARKUP:
+                if member.name.endswith(MARKUP):
                     yield _member(archive, member, outer, by_name=by_name)
-                elif suffix in ARCHIVES:
+                elif member.name.endswith(ARCHIVES):
                     yield from _inner_archive(archive, member, path, outer, by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -25,8 +25,8 @@ import numpy as np
 from corefsample._arrays import Bools
 from corefsample.documents._tokens import WRITTEN, Tokens
 from events.news._fields import Article
-from events.news._names import capital_cities, common_words, place_names, words_of, written_names
 from events.news._quality import TextTally
+from events.news._written_names import capital_cities, common_words, place_names, words_of, written_names
 
 LEFT_OUT = "left_out"  # metadata with the pieces of an article that are not parsed
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")

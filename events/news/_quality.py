@@ -14,7 +14,7 @@ from corefsample._extras import install_hint
 from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
 from events.news._fields import Article
-from events.news._names import has_lost_name
+from events.news._written_names import has_lost_name
 
 _FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 

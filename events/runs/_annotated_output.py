@@ -14,12 +14,12 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
+from corefsample.formats.annotated._annotated_stream import OnUnwritable, kept_mentions
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.formats.annotated._corefud import write_corefud
-from corefsample.formats.annotated._stream import OnUnwritable, kept_mentions
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.summaries import point_estimate
-from corefsample.summaries._losses import LOSSES, MARGINAL
+from corefsample.summaries._expected_losses import LOSSES, MARGINAL
 from events._options import Progress
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
 from events.runs._engines import Engine

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.files import _suffixes
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
@@ -33,11 +34,10 @@ Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # positio
 
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
 _KINDS: dict[str, Kind | None] = {  # by the ending of a name; tables have scored mentions or news
-    **dict.fromkeys((".jsonl", ".jsonl.gz", ".parquet")),
-    **dict.fromkeys((".conllu", ".conllu.gz"), "corefud"),
-    **dict.fromkeys((".conll", "_conll", ".conll.gz", "_conll.gz"), "conll2012"),
-    **dict.fromkeys((".csv", ".csv.gz", ".xlsx", ".txt", ".txt.gz", ".xml", ".xml.gz"), "news"),
-    **dict.fromkeys((".tgz", ".tar.gz", ".tar"), "news"),
+    **dict.fromkeys(_suffixes.SCORED),
+    **dict.fromkeys(_suffixes.COREFUD, "corefud"),
+    **dict.fromkeys(_suffixes.CONLL2012, "conll2012"),
+    **dict.fromkeys(_suffixes.NEWS_ALONE, "news"),
 }
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')

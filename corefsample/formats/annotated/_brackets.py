@@ -15,7 +15,6 @@ from corefsample._checks import shown
 from corefsample.errors import ParameterHint
 
 OnCrossing = Literal["skip", "keep"]
-ON_CROSSING = ("skip", "keep")
 
 
 class DocumentFaultError(Exception):

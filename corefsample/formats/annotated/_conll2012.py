@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import get_args
 
 import numpy as np
 
@@ -37,21 +38,20 @@ from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._brackets import (
-    ON_CROSSING,
-    Bracket,
-    BracketPosition,
-    DocumentFaultError,
-    MentionCollector,
-    OnCrossing,
-)
-from corefsample.formats.annotated._stream import (
+from corefsample.formats.annotated._annotated_stream import (
     AnnotatedStream,
     Lines,
     OnUnwritable,
     WriteCounts,
     layout,
     write_annotated,
+)
+from corefsample.formats.annotated._brackets import (
+    Bracket,
+    BracketPosition,
+    DocumentFaultError,
+    MentionCollector,
+    OnCrossing,
 )
 
 _MISSING = {"named_entity": "*"}
@@ -91,7 +91,7 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, ON_CROSSING)
+    choice("on_crossing_sentences", on_crossing_sentences, get_args(OnCrossing))
     return AnnotatedStream(inputs, partial(split_conll2012, on_crossing=on_crossing_sentences), on_rejected)
 
 
@@ -182,9 +182,9 @@ def _coreference(document: AnnotatedDocument, mentions: Sequence[int]) -> dict[i
         numbers: dict[str, int] = {}
         names = [str(numbers.setdefault(name, len(numbers))) for name in names]
     column = {}
-    for token, brackets in layout(document.mentions[list(mentions)]).items():
-        pieces = [f"({names[i]}" for i in brackets.opening] + [f"({names[i]})" for i in brackets.single]
-        column[token] = "|".join(pieces + [f"{names[i]})" for i in brackets.closing])
+    for token, (openings, closings, singles) in layout(document.mentions[list(mentions)]).items():
+        pieces = [f"({names[i]}" for i in openings] + [f"({names[i]})" for i in singles]
+        column[token] = "|".join(pieces + [f"{names[i]})" for i in closings])
     return column
 
 

@@ -15,8 +15,8 @@ from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER, STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
+from corefsample.formats.annotated._annotated_stream import Lines
 from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
-from corefsample.formats.annotated._stream import Lines
 
 META = "meta::"
 NEWDOC = re.compile(r"#\s*newdoc(?:\s+id\s*=\s?(.*))?\s*")

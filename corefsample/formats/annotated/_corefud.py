@@ -27,7 +27,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -37,10 +37,16 @@ from corefsample.documents._faults import Rejected
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated import _corefud_reading
-from corefsample.formats.annotated._brackets import ON_CROSSING, OnCrossing
+from corefsample.formats.annotated._annotated_stream import (
+    AnnotatedStream,
+    OnUnwritable,
+    WriteCounts,
+    layout,
+    write_annotated,
+)
+from corefsample.formats.annotated._brackets import OnCrossing
 from corefsample.formats.annotated._conllu import COMMENT, META, conllu_lines, metadata_name
-from corefsample.formats.annotated._corefud_reading import DATE_KEYS, CorefudOptions
-from corefsample.formats.annotated._stream import AnnotatedStream, OnUnwritable, WriteCounts, layout, write_annotated
+from corefsample.formats.annotated._corefud_reading import DATE_KEYS
 
 
 def read_corefud(
@@ -87,11 +93,11 @@ def read_corefud(
     >>> document.mention_text(0), document.entities[0]  # doctest: +SKIP
     ('Introduction', '1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, ON_CROSSING)
+    choice("on_crossing_sentences", on_crossing_sentences, get_args(OnCrossing))
     if entity_fields is not None:
         _corefud_reading.require_fields(entity_fields)
-    options = CorefudOptions(entity_fields, on_crossing_sentences)
-    return AnnotatedStream(inputs, partial(_corefud_reading.split_corefud, options=options), on_rejected)
+    options: dict[str, Any] = {"entity_fields": entity_fields, "on_crossing": on_crossing_sentences}
+    return AnnotatedStream(inputs, partial(_corefud_reading.split_corefud, **options), on_rejected)
 
 
 def write_corefud(
@@ -187,11 +193,12 @@ class CorefudLines:
         pieces = _parts(document, mentions)
         bracket_texts = _opened(document, fields, ids, pieces)
         entities = [""] * len(document.tokens)
-        for token, brackets in layout(np.array([(*each.span, 0) for each in pieces]).reshape(-1, 3)).items():
-            closed = [pieces[i] for i in brackets.closing]
+        brackets = layout(np.array([(*each.span, 0) for each in pieces]).reshape(-1, 3))
+        for token, (openings, closings, singles) in brackets.items():
+            closed = [pieces[i] for i in closings]
             closing = "".join(f"{ids[document.entities[piece.mention]]}{piece.number})" for piece in closed)
-            opening = "".join(f"({bracket_texts[i]}" for i in brackets.opening)
-            single = "".join(f"({bracket_texts[i]})" for i in brackets.single)
+            opening = "".join(f"({bracket_texts[i]}" for i in openings)
+            single = "".join(f"({bracket_texts[i]})" for i in singles)
             # The order that validators require.
             entities[token] = closing + opening + single if opening else single + closing
         return conllu_lines(dated, self._fields, entities, header)

@@ -15,6 +15,7 @@ from corefsample._checks import iso_date, shown
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import SPEAKER
 from corefsample.errors import ParameterError, ParameterHint
+from corefsample.formats.annotated._annotated_stream import Lines
 from corefsample.formats.annotated._brackets import (
     Bracket,
     BracketPosition,
@@ -32,7 +33,6 @@ from corefsample.formats.annotated._conllu import (
     has_zeros,
     metadata_name,
 )
-from corefsample.formats.annotated._stream import Lines
 
 DEFAULT_FIELDS = "eid-etype-head-other"
 DATE_KEYS = ("meta::dateCreated", "meta::date", "date")  # keys of comments with the date; the first one counts
@@ -44,21 +44,14 @@ _PART = re.compile(r"(.+)\[([0-9]+)/([0-9]+)\]", re.DOTALL)
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
-@dataclass(frozen=True, slots=True)
-class CorefudOptions:
-    """Fields for files that do not declare them, and treatment of mentions that cross the end of a sentence."""
-
-    entity_fields: str | None
-    on_crossing: OnCrossing
-
-
 @dataclass
 class _CorefudLines:
-    """The blocks of one document, and the declaration of fields before them."""
+    """The blocks of one document, the declaration of fields before them, and the fields where there is none."""
 
     doc_id: str
     declared: str | None
-    options: CorefudOptions
+    entity_fields: str | None
+    on_crossing: OnCrossing
     blocks: list[Lines] = field(default_factory=list)
 
     @property
@@ -74,7 +67,7 @@ class _CorefudLines:
             name, sentence_comments = comments.of_sentence(k, block)
             rows.add(block, sentence_comments, name)
         fields = self._fields(comments, rows)
-        mentions, skipped = _mentions(rows, fields, self.options.on_crossing) if fields else ([], {})
+        mentions, skipped = _mentions(rows, fields, self.on_crossing) if fields else ([], {})
         tokens = rows.tokens(comments.speakers)
         heads = tokens.head.tolist()
         mention_heads = [_head(mention, fields, rows, heads) for mention in mentions]
@@ -107,7 +100,7 @@ class _CorefudLines:
 
     def _fields(self, comments: _Comments, rows: ConlluRows) -> tuple[str, ...]:
         """Return the fields of Entity= in order; none if the document has neither Entity= nor a declaration."""
-        declared = comments.declared or self.options.entity_fields
+        declared = comments.declared or self.entity_fields
         if declared is None and not rows.annotations:
             return ()
         if declared is None:
@@ -121,7 +114,9 @@ class _CorefudLines:
         return tuple(declared.split("-"))
 
 
-def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudOptions) -> Iterator[_CorefudLines]:
+def split_corefud(
+    path: str, lines: Iterable[tuple[int, str]], *, entity_fields: str | None, on_crossing: OnCrossing
+) -> Iterator[_CorefudLines]:
     """Yield the documents of a file: each begins at ``# newdoc``, the first one at the first sentence."""
     stem = os.path.basename(path).removesuffix(".gz").removesuffix(".conllu") if path != "-" else "stdin"
     raw: _CorefudLines | None = None
@@ -135,7 +130,7 @@ def split_corefud(path: str, lines: Iterable[tuple[int, str]], options: CorefudO
                 yield raw
             count += 1
             unnamed = stem if newdoc is None else f"{stem}-{count}"
-            raw = _CorefudLines((newdoc and newdoc[1]) or unnamed, declared, options)
+            raw = _CorefudLines((newdoc and newdoc[1]) or unnamed, declared, entity_fields, on_crossing)
         raw.blocks.append(block)
         for _, text in block:
             match = COMMENT.fullmatch(text) if text.startswith("#") and _DECLARATION in text else None

@@ -29,10 +29,11 @@ from corefsample.errors import DamagedFileError
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, ReadProgress, read_ahead
+from corefsample.files._suffixes import SCORED
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
-SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+SUFFIXES = SCORED
 
 
 class DocumentStream(FileSeries):

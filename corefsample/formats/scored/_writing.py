@@ -15,9 +15,10 @@ from corefsample.documents._scored import ScoredDocument, is_another_parse
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import PathLike, require_suffix
+from corefsample.files._suffixes import SCORED
 from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
-from corefsample.formats.scored._stream import SUFFIXES, DocumentStream
+from corefsample.formats.scored._stream import DocumentStream
 
 QUARANTINE = ".quarantine.jsonl"
 _BATCH = 64  # number of documents in memory
@@ -26,7 +27,7 @@ _BATCH = 64  # number of documents in memory
 @contextmanager
 def _new_documents(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[DocumentBatch], None]]:
     """Make a file of documents, as `new_file` does; yield the function that appends a batch."""
-    suffix = require_suffix(checked_path("path", path), SUFFIXES, ParameterError)
+    suffix = require_suffix(checked_path("path", path), SCORED, ParameterError)
     with new_file(path, overwrite=overwrite, suffix=suffix) as partial:
         if suffix == ".parquet":
             with ParquetWriter(partial) as writer:

@@ -22,8 +22,7 @@ from tolerance import plausible_means
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, read_documents, sample_clusterings
 from corefsample.coreference._clusterings import ClusteringSamples
-from corefsample.metrics._bootstrap import resampled_f1, score_differences
-from corefsample.metrics._counts import METRICS, PARTS, Metric, Part
+from corefsample.metrics._metric_counts import METRICS, PARTS, Metric, Part
 from corefsample.metrics._scores import (
     ClusteringScores,
     Scores,
@@ -31,6 +30,8 @@ from corefsample.metrics._scores import (
     corpus_posterior,
     corpus_scores,
     metric_posterior,
+    resampled_f1,
+    score_differences,
 )
 
 every_metric = pytest.mark.parametrize("metric", METRICS)

@@ -18,7 +18,7 @@ from spacy.training import Example
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, metrics, sample_clusterings
-from corefsample.metrics._counts import METRICS
+from corefsample.metrics._metric_counts import METRICS
 from corefsample.metrics._scores import metric_posterior
 from corefsample.spacy_bridge.component import CorefComponent, is_scored, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens

@@ -18,7 +18,7 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._losses import LOSSES, SCORES, ScoreName, loss_under, merged, starts, swept
+from corefsample.summaries._expected_losses import LOSSES, SCORES, ScoreName, loss_under, merged, starts, swept
 from corefsample.summaries._summary_input import posterior_from
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]

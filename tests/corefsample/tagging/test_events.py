@@ -7,12 +7,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from expected_errors import error
 from references.taggers import CountedHmm, probability
 from strategies.tagged import random_sentences
-from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from corefsample.tagging import (
@@ -20,9 +18,7 @@ from corefsample.tagging import (
     LinearChain,
     TaggedSentence,
     event_pairs,
-    followed_by,
     labelled_posteriors,
-    sampled_events,
 )
 from corefsample.tagging._sentences import LabelledChain
 
@@ -154,79 +150,3 @@ def test_a_marginal_is_never_above_one() -> None:
     chain = LinearChain.from_scores(scores, np.log([[0.1, 0.2, 0.7]] * 3))
     item = LabelledChain.from_tags(chain, ["A"] * 50, ["A", "B", "C"])
     assert event_pairs([item], ["A", "B", "C"], "pairs").q.max() <= 1.0
-
-
-# --- sampled events of sentences ------------------------------------------------------------------------------
-
-TRAINING = random_sentences(30)
-
-MORE = random_sentences(40, seed=5)
-AB = followed_by(MODEL.tags, "A", "B")
-
-
-def enumerated() -> list[float]:
-    """Probability of an A directly followed by a B, for each sentence."""
-    reference = CountedHmm([(s.words, s.tags) for s in TRAINING], 1.0)
-    return [
-        probability(reference.posterior(s.words), lambda tags: ("A", "B") in itertools.pairwise(tags)) for s in MORE
-    ]
-
-
-def test_shares_agree_with_enumeration() -> None:
-    found = sampled_events(labelled_posteriors(MODEL, MORE), AB, n_samples=2000, seed=1)
-    expected = enumerated()
-    for hits in (found.hits_a, found.hits_b):
-        assert plausible_counts(hits, 1000, expected).all()
-    # The tolerance is small enough to notice a neighbour in the wrong order.
-    reversed_pair = sampled_events(
-        labelled_posteriors(MODEL, MORE),
-        followed_by(MODEL.tags, "B", "A"),
-        n_samples=2000,
-        seed=1,
-    )
-    assert not plausible_counts(reversed_pair.hits_a, 1000, expected).all()
-
-
-def test_labels_are_those_of_the_gold_tags() -> None:
-    found = sampled_events(labelled_posteriors(MODEL, MORE), AB, n_samples=2)
-    expected = [float(("A", "B") in itertools.pairwise(sentence.tags)) for sentence in MORE]
-    assert 0 < sum(expected) < len(expected)
-    np.testing.assert_array_equal(found.y, expected)
-    assert found.to_frame()["doc_id"].tolist() == [sentence.doc_id for sentence in MORE]
-
-
-def test_equal_sentences_have_samples_of_their_own() -> None:
-    sentence = max(MORE, key=lambda each: len(each.words))
-    found = sampled_events(labelled_posteriors(MODEL, [sentence] * 30), AB, n_samples=100)
-    assert len(set(found.hits_a.tolist())) > 1
-
-
-def test_samples_do_not_depend_on_other_documents() -> None:
-    every = sampled_events(labelled_posteriors(MODEL, MORE), AB, n_samples=20, seed=3)
-    last = [sentence for sentence in MORE if sentence.doc_id == "doc9"]
-    alone = sampled_events(labelled_posteriors(MODEL, last), AB, n_samples=20, seed=3)
-    np.testing.assert_array_equal(every.hits_a[every.documents == every.doc_ids.index("doc9")], alone.hits_a)
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
-
-
-def test_a_query_must_answer_with_one_truth_value_per_sequence() -> None:
-    def counts(sequences: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        return (sequences == 0).sum(axis=1)
-
-    with pytest.raises(ParameterError, match=r"^query must return bool \(10,\), got int64 of shape \(10,\)$"):
-        sampled_events(labelled_posteriors(MODEL, MORE), counts, n_samples=10)
-
-
-@pytest.mark.parametrize("n_samples", [3, 0])
-def test_the_number_of_samples_must_be_even(n_samples: int) -> None:
-    with error(ParameterError, "n_samples"):
-        sampled_events(labelled_posteriors(MODEL, MORE), AB, n_samples=n_samples)
-
-
-def test_without_a_sentence_or_a_known_tag_there_is_an_error() -> None:
-    with error(ParameterError, "posteriors"):
-        sampled_events([], AB)
-    with error(ParameterError, "second"):
-        followed_by(MODEL.tags, "A", "X")

@@ -11,7 +11,7 @@ from expected_errors import error
 from references.chains import enumeration
 
 from corefsample import ParameterError
-from corefsample.tagging import LinearChain, tag_marginals, tag_pair_marginals
+from corefsample.tagging import LinearChain, tag_marginals
 
 Array = npt.NDArray[np.float64]
 INF = float("inf")
@@ -26,25 +26,17 @@ def sentences(lengths: list[int], n_tags: int, scale: float = 2.0) -> tuple[list
 
 
 def require_single(unaries: list[Array], pairwise: Array) -> None:
-    """Both functions give what a chain of each sentence gives."""
-    chains = [LinearChain.from_scores(unary, pairwise) for unary in unaries]
+    """The marginals are those of a chain of each sentence."""
     marginals = tag_marginals(unaries, pairwise)
-    pairs = tag_pair_marginals(unaries, pairwise)
-    assert len(marginals) == len(unaries)
-    for chain, probs, (same, pair_probs) in zip(chains, marginals, pairs, strict=True):
-        np.testing.assert_allclose(probs, chain.marginals(), atol=1e-12, rtol=0.0)
-        np.testing.assert_array_equal(same, probs)
-        np.testing.assert_allclose(pair_probs, chain.pair_marginals(), atol=1e-12, rtol=0.0)
+    for unary, probs in zip(unaries, marginals, strict=True):
+        np.testing.assert_allclose(probs, LinearChain.from_scores(unary, pairwise).marginals(), atol=1e-12, rtol=0.0)
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0, 400.0])
 def test_marginals_of_a_batch_are_those_of_the_enumeration(scale: float) -> None:
     unaries, pairwise = sentences([3, 1, 5, 4, 2, 5], 3, scale)
-    marginals = tag_marginals(unaries, pairwise)
-    for unary, probs, (_, pair_probs) in zip(unaries, marginals, tag_pair_marginals(unaries, pairwise), strict=True):
-        expected = enumeration(unary, pairwise)
-        np.testing.assert_allclose(probs, expected.marginals(), atol=1e-10, rtol=0.0)
-        np.testing.assert_allclose(pair_probs, expected.pair_marginals(), atol=1e-10, rtol=0.0)
+    for unary, probs in zip(unaries, tag_marginals(unaries, pairwise), strict=True):
+        np.testing.assert_allclose(probs, enumeration(unary, pairwise).marginals(), atol=1e-10, rtol=0.0)
 
 
 @pytest.mark.parametrize("n_tags", [1, 3, 4, 8, 9, 13])
@@ -57,9 +49,8 @@ def test_batches_join_in_the_order_of_sentences_and_marginals_stay_when_their_ar
     require_single(*sentences([500, 800, 2, 400, 130, 1, 1, 900, 770, 3], 4))  # a batch ends with 768 tokens
 
 
-def test_sentences_of_scores_far_apart_are_computed_with_logarithms() -> None:
+def test_sentences_of_scores_far_apart_have_the_marginals_of_single_chains() -> None:
     unaries, pairwise = sentences([30, 9, 7, 30, 3], 5, 1e4)
-    assert LinearChain.from_scores(unaries[0], pairwise)._messages.transitions is None
     require_single(unaries, pairwise)
 
 
@@ -67,8 +58,6 @@ def test_a_sentence_whose_forward_weights_vanish_leaves_its_neighbours_alone() -
     # Tag 0 leads by 1000 a token, so the weight of tag 1 is rounded to 0; the last token allows tag 1 only.
     unaries = [np.zeros((4, 2)), np.array([[0.0, -1000.0], [0.0, -1000.0], [-INF, 0.0]]), np.zeros((3, 2))]
     pairwise = np.array([[0.0, -INF], [-INF, 0.0]])
-    by_logs = [LinearChain.from_scores(unary, pairwise)._messages.transitions is None for unary in unaries]
-    assert by_logs == [False, True, False]
     require_single(unaries, pairwise)
     np.testing.assert_allclose(tag_marginals(unaries, pairwise)[1], np.tile([0.0, 1.0], (3, 1)), atol=1e-12)
 
@@ -78,35 +67,17 @@ def test_forbidden_tags_and_transitions_have_no_probability() -> None:
     unaries[2][1, 0] = pairwise[1, 2] = -INF
     require_single(unaries, pairwise)
     assert tag_marginals(unaries, pairwise)[2][1, 0] == 0.0
-    assert all((pair_probs[:, 1, 2] == 0.0).all() for _, pair_probs in tag_pair_marginals(unaries, pairwise))
-
-
-def test_pair_marginals_are_overwritten_by_the_next_sentence_and_marginals_are_not() -> None:
-    unaries, pairwise = sentences([4, 4], 3)
-    (first, pairs), (second, others) = list(tag_pair_marginals(unaries, pairwise))
-    assert np.shares_memory(pairs, others)
-    np.testing.assert_allclose(first, LinearChain.from_scores(unaries[0], pairwise).marginals(), atol=1e-12)
-    np.testing.assert_allclose(second, LinearChain.from_scores(unaries[1], pairwise).marginals(), atol=1e-12)
-
-
-def test_results_cannot_be_changed() -> None:
-    unaries, pairwise = sentences([3], 2)
-    (_, pair_probs) = next(tag_pair_marginals(unaries, pairwise))
-    for array in (tag_marginals(unaries, pairwise)[0], pair_probs):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 1.0
 
 
 def test_whole_numbers_single_precision_and_lists_are_scores() -> None:
     expected = LinearChain.from_scores([[0.0, 1.0], [2.0, 0.0]], ZERO).marginals()
-    given: list[Any] = [[[0, 1], [2, 0]], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [2, 0]], np.float32)]
-    for probs in tag_marginals(given, [[0, 0], [0, 0]]):
+    scores: list[Any] = [[[0, 1], [2, 0]], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [2, 0]], np.float32)]
+    for probs in tag_marginals(scores, [[0, 0], [0, 0]]):
         np.testing.assert_allclose(probs, expected, atol=1e-15)
 
 
 def test_no_sentence_gives_no_marginals() -> None:
     assert tag_marginals([], ZERO) == []
-    assert list(tag_pair_marginals([], ZERO)) == []
 
 
 @pytest.mark.parametrize(
@@ -123,6 +94,5 @@ def test_no_sentence_gives_no_marginals() -> None:
     ],
 )
 def test_a_sentence_that_breaks_a_rule_is_named(unaries: Any, pairwise: Any, parameter: str, place: str | None) -> None:
-    for work in (tag_marginals, tag_pair_marginals):
-        with error(ParameterError, parameter, place):
-            list(work(unaries, pairwise))  # type: ignore[operator]
+    with error(ParameterError, parameter, place):
+        tag_marginals(unaries, pairwise)

@@ -15,6 +15,7 @@ from tolerance import plausible_counts, plausible_table
 
 from corefsample.errors import ParameterError
 from corefsample.trees import ArcDistribution
+from corefsample.trees._inference import _by_elimination, _by_inverse, shifted_scores
 
 Array = npt.NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def test_inference_agrees_with_enumeration(scores: Array) -> None:
     assume(trees)
     dist = ArcDistribution.from_scores(scores)
     assert dist.log_partition == pytest.approx(log_sum(list(trees.values())), rel=1e-12, abs=1e-9)
-    np.testing.assert_allclose(dist.marginals(), arc_marginals(trees), rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(dist.marginals(), arc_marginals(trees), rtol=1e-9, atol=1e-11)
     probs = tree_probs(trees)
     assert dist.entropy() == pytest.approx(-math.fsum(p * math.log(p) for p in probs.values() if p), abs=1e-9)
     for heads, prob in probs.items():
@@ -149,12 +150,32 @@ def test_frequencies_of_sampled_trees_agree_with_enumeration(scale: float, seed:
     assert scale > 10 or plausible_table(table, probs)  # else a single tree has nearly all of it
 
 
-def test_both_ways_to_draw_a_tree_have_the_exact_frequencies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corefsample.trees._arcs._LONGEST_WALK", 0.0)  # no walks
-    for scale in (1.0, 200.0):  # 200: with logarithms
-        dist = random_distribution(4, scale, 5)
-        assert not dist._walks[2].any()
-        tree_frequencies(dist, 4000, 2)
+def test_elimination_gives_what_the_inverse_gives() -> None:
+    for n, seed in ((1, 0), (2, 1), (7, 2), (20, 3)):
+        log_weights, log_roots, _ = shifted_scores(random_distribution(n, 1.5, seed).scores)
+        log_total, marginals = _by_elimination(log_weights, log_roots)
+        inverse = _by_inverse(np.exp(log_weights), np.exp(log_roots))
+        assert inverse is not None
+        assert log_total == pytest.approx(inverse[0], abs=1e-10)
+        np.testing.assert_allclose(marginals, inverse[1], rtol=1e-9, atol=1e-11)
+
+
+def test_an_inverse_that_rounding_spoils_is_not_used() -> None:
+    # Tokens 0 and 1 prefer each other by e^30, so marginals would be differences of numbers near e^30.
+    scores = np.zeros((3, 4))
+    scores[0, 2] = scores[1, 1] = 30.0
+    log_weights, log_roots, _ = shifted_scores(without_self(scores))
+    assert _by_inverse(np.exp(log_weights), np.exp(log_roots)) is None
+    expected = arc_marginals(all_trees(without_self(scores)))
+    np.testing.assert_allclose(ArcDistribution.from_scores(scores).marginals(), expected, rtol=1e-9, atol=0)
+
+
+def test_samples_whose_walks_are_long_have_the_exact_frequencies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for steps in (0, 6):  # no walks at all, and those of some samples: the others must not be the rest of the trees
+        monkeypatch.setattr("corefsample.trees._arcs._MOST_STEPS", steps)
+        monkeypatch.setattr("corefsample.trees._arcs._MOST_STEPS_OF_PAIR", 0)
+        for scale in (1.0, 200.0):
+            tree_frequencies(random_distribution(4, scale, 5), 20_000, 2)
 
 
 def test_arcs_of_a_long_sentence_have_their_marginals() -> None:
@@ -189,7 +210,7 @@ def test_a_sample_depends_on_its_own_index_only() -> None:
     [
         (np.zeros((2, 2)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(2, 2\)"),
         (np.zeros((0, 1)), r"scores must be \(n, n \+ 1\) with n at least 1, got shape \(0, 1\)"),
-        ([[0.0], [0.0] * 3], "scores must be numbers in 2 dimensions, got rows of different lengths"),
+        ([[0.0], [0.0] * 3], "scores must be an array, got lists of different lengths"),
         ([[0.0, 0.0, -2e300], [0.0] * 3], r"scores\[0\]\[2\] must be from -1e\+300 to 1e\+300, or -inf, got -2e\+300"),
         ([[0.0, 0.0, math.nan], [0.0] * 3], r"scores\[0\]\[2\] must be finite or -inf, got nan"),
         ([[math.inf, 0.0, 0.0], [0.0] * 3], r"scores\[0\]\[0\] must be finite or -inf, got inf"),

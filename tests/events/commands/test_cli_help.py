@@ -19,7 +19,7 @@ from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
 from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._uncertain import UNCERTAINTIES
-from corefsample.summaries._losses import LOSSES
+from corefsample.summaries._expected_losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
 from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS

@@ -16,7 +16,7 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, map_clustering
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
-from corefsample.summaries import _kernels as kernels
+from corefsample.summaries import _search_kernels as kernels
 from corefsample.summaries._summary_input import Samples, SummaryInput, cell_sums, log_steps, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]

@@ -16,11 +16,11 @@ from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, suffix_of
 from corefsample.files._reading import FileSeries, LineReader
+from corefsample.files._suffixes import SCORED
 from corefsample.formats.annotated._brackets import DocumentFaultError
 
 Lines = list[tuple[int, str]]  # number from 1, and text
 OnUnwritable = Literal["refuse", "skip"]
-_SCORED = (".parquet", ".jsonl", ".jsonl.gz")
 
 
 class RawDocument(Protocol):
@@ -63,7 +63,7 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     ) -> None:
         paths = input_paths(inputs)
         for path in paths:
-            if suffix_of(path, _SCORED) is not None:
+            if suffix_of(path, SCORED) is not None:
                 rule = "must be an annotated corpus in CoNLL-U or CoNLL-2012, got a file of scored documents"
                 raise InputError(rule, place=path, hint="read_documents reads it")
         super().__init__(paths)
@@ -156,24 +156,18 @@ def write_annotated(
     return written
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBrackets:
-    """Mentions that open, close, or do both at one token, each in the order in which their brackets are written."""
+def layout(mentions: Ints32) -> dict[int, tuple[list[int], list[int], list[int]]]:
+    """Mentions that open, that close, or that do both at each token with brackets, each in the order of their brackets.
 
-    opening: list[int] = field(default_factory=list)
-    closing: list[int] = field(default_factory=list)
-    single: list[int] = field(default_factory=list)
-
-
-def layout(mentions: Ints32) -> dict[int, TokenBrackets]:
-    """Brackets of each token with brackets: longer mentions open first; the mention that opened last closes first."""
-    brackets: dict[int, TokenBrackets] = defaultdict(TokenBrackets)
+    Longer mentions open first; the mention that opened last closes first.
+    """
+    brackets: dict[int, tuple[list[int], list[int], list[int]]] = defaultdict(lambda: ([], [], []))
     for i, (start, end, _) in enumerate(mentions.tolist()):
         if end == start + 1:
-            brackets[start].single.append(i)
+            brackets[start][2].append(i)
         else:
-            brackets[start].opening.append(i)
-            brackets[end - 1].closing.insert(0, i)
+            brackets[start][0].append(i)
+            brackets[end - 1][1].insert(0, i)
     return brackets
 
 

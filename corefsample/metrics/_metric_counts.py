@@ -13,7 +13,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
 from corefsample.errors import ParameterError
-from corefsample.metrics import _kernels as kernels
+from corefsample.metrics import _overlap_kernels as kernels
 
 Labels = Sequence[int | str | None] | npt.NDArray[Any]
 
