@@ -40,7 +40,7 @@ from corefsample.recalibration._model import NoMinimumError, document_kinds
 from corefsample.recalibration._shipped import known_recalibration
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from corefsample.syntax._paths import follow
-from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._schemes import LISTED, SCHEMES, with_words
 from corefsample.syntax._views import ParseView
 from events.counts import count_pmf
 from events.counts._event_counts import hdi_interval, quantile_interval
@@ -145,7 +145,12 @@ def match_queries(
     language = Language.of_document(document.metadata)
     tokens = language.adapted(document.tokens)
     scheme_name = readable_schemes(tokens.dep, scheme)[0]
-    view, paths = ParseView(tokens, SCHEMES[scheme_name], language), SCHEMES[scheme_name].paths_in(language)[role]
+    view = ParseView(tokens, SCHEMES[scheme_name], language)
+    paths = [
+        with_words(path, language.words)
+        for path in SCHEMES[scheme_name].written[role]
+        if all(map(language.words.get, LISTED.findall(path)))  # a language may lack a list
+    ]
     entities, types = gold_codes(document, unannotated), mention_types(document, language)
     heads = document.mentions[:, 2].tolist()
     fillers = {

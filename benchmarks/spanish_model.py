@@ -29,8 +29,8 @@ from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._losses import Objective
 from corefsample.recalibration._shipped import SPANISH, recalibration_file
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "corefsample" / "scorers" / "log_linear" / "data"

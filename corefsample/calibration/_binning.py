@@ -407,39 +407,3 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
         within_bins=float((spread - 2.0 * covariance).sum()) / total,
         uncertainty=base_rate * (1.0 - base_rate),
     )
-
-
-def brier_score(q: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Mean squared distance of predictions from labels.
-
-    Parameters
-    ----------
-    q
-        Predictions in [0, 1], (n_pairs,).
-    y
-        Labels 0 or 1, (n_pairs,).
-
-    Returns
-    -------
-    float
-        Brier score, in [0, 1]; lower is better. The order of the rows cannot change the result, not even its last bit.
-
-    Raises
-    ------
-    ParameterError
-        If a prediction is outside [0, 1], a label is neither 0 nor 1, lengths differ, or there is no pair.
-
-    References
-    ----------
-    Brier (1950); Nguyen & O'Connor (2015), section 2.1.
-
-    Examples
-    --------
-    >>> brier_score([0.5, 1.0], [0, 1])
-    0.125
-    """
-    words = _packed(q, y)
-    words.sort()
-    predictions = _predictions(words)
-    predictions -= words & _ONE_BIT
-    return float(np.mean(np.square(predictions, out=predictions)))

@@ -14,7 +14,6 @@ from corefsample._log import logger
 from corefsample._results import Result, fields_of
 from corefsample.calibration._binning import (
     FEWEST_BINS,
-    BlockBins,
     ReliabilityBins,
     Strategy,
     bin_pairs,
@@ -200,64 +199,45 @@ def calibration_error(
     >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    measure = _Measure(norm, debiased, resolved_interval(interval, documents is not None), level, n_resamples, seed)
-    if documents is None and measure.kind == "bootstrap":
+    checked_norm(norm, squared_for="to be debiased" if debiased else None)
+    kind = _resolved_interval(interval, documents is not None)
+    _checks.whole("n_resamples", n_resamples, 2)
+    checked_level(level)
+    _checks.seed(seed)
+    if documents is None and kind == "bootstrap":
         raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
     options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
-    if documents is None:
-        return measure.of_sums(bin_pairs(q, y, **options))
-    return measure.of_sums(block_bin_pairs(q, y, documents, **options))
+    blocks = None if documents is None else block_bin_pairs(q, y, documents, **options)
+    bins = bin_pairs(q, y, **options) if blocks is None else blocks.bins
+    if bins.n_bins < FEWEST_BINS:
+        sizes = bins.n_bins, bins.n_pairs
+        _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
+    estimate = _error_of(bins, norm, debiased)
+    without_interval = CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
+    if kind is None:
+        return without_interval
+    if blocks is None or kind == "simulated":
+        draws = simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
+        method = "simulated inverted" if debiased else "simulated normal"
+    elif blocks.n_blocks < 2:
+        raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
+    else:
+        draws = bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
+        method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
+    if float(np.ptp(draws.errors)) <= _ROUNDING:
+        sizes = bins.n_pairs, bins.n_bins
+        _log.warning(
+            "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *sizes
+        )
+        return without_interval
+    ends = interval_of_draws(draws, method, level, norm)
+    return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)
 
 
-def resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
+def _resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
     """Return the kind of interval, with "auto" resolved; raise ParameterError if the kind is unknown."""
     if interval is not None:
         _checks.choice("interval", interval, get_args(IntervalKind))
     if interval == "auto":
         return "bootstrap" if has_documents else "simulated"
     return interval
-
-
-@dataclass(frozen=True, slots=True)
-class _Measure:
-    """Validated options of a calibration error."""
-
-    norm: Norm
-    debiased: bool
-    kind: IntervalKind | None
-    level: float
-    n_resamples: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        checked_norm(self.norm, squared_for="to be debiased" if self.debiased else None)
-        _checks.whole("n_resamples", self.n_resamples, 2)
-        checked_level(self.level)
-        _checks.seed(self.seed)
-
-    def of_sums(self, sums: ReliabilityBins | BlockBins) -> CalibrationError:
-        """Error of sums by bin, or by block and bin."""
-        norm, debiased, level = self.norm, self.debiased, self.level
-        bins = sums.bins if isinstance(sums, BlockBins) else sums
-        if bins.n_bins < FEWEST_BINS:
-            sizes = bins.n_bins, bins.n_pairs
-            _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
-        estimate = _error_of(bins, norm, debiased)
-        if self.kind is None:
-            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
-        if self.kind == "simulated":
-            draws = simulated_draws(bins, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
-            method = "simulated inverted" if debiased else "simulated normal"
-        elif isinstance(sums, BlockBins) and sums.n_blocks >= 2:
-            draws = bootstrap_draws(sums, norm=norm, n_resamples=self.n_resamples, seed=self.seed)
-            method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
-        else:
-            raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
-        if float(np.ptp(draws.errors)) <= _ROUNDING:
-            sizes = bins.n_pairs, bins.n_bins
-            _log.warning(
-                "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *sizes
-            )
-            return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
-        ends = interval_of_draws(draws, method, level, norm)
-        return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)

@@ -123,25 +123,18 @@ def quantile_calibration(
         pool = np.append(value, row)
         ranked = np.sort(pool)
         lower, upper = (np.searchsorted(ranked, pool, side) / n for side in ("left", "right"))
-        indices = np.append(0, null_samples[:, document])
-        total += uniform_cdfs(lower[indices], upper[indices], edges)
-    return calibration_of_cdfs(total, len(truth), edges)
-
-
-def calibration_of_cdfs(total: Floats, n: int, edges: Floats) -> QuantileCalibration:
-    """Result from summed distribution functions of PIT values, (1 + n_draws, n_edges); rows after row 0 are null draws.
-
-    The statistic of the test is the mean squared distance of the mean distribution function from the diagonal.
-    """
-    functions = total / n
-    distances = np.mean((functions - edges) ** 2, axis=1)
+        indices = np.append(0, null_samples[:, document])  # the truth, and the samples that take its place
+        total += _uniform_cdfs(lower[indices], upper[indices], edges)
+    functions = total / len(truth)
     shares = np.diff(functions, axis=1)
-    lower, upper = np.quantile(shares[1:], [0.025, 0.975], axis=0)
+    null_lower, null_upper = np.quantile(shares[1:], [0.025, 0.975], axis=0)
+    # The statistic is the mean squared distance of the mean distribution function from the diagonal.
+    distances = np.mean((functions - edges) ** 2, axis=1)
     p_value = (1 + int(np.count_nonzero(distances[1:] >= distances[0]))) / len(distances)
-    return QuantileCalibration(n, edges, shares[0], lower, upper, p_value)
+    return QuantileCalibration(len(truth), edges, shares[0], null_lower, null_upper, p_value)
 
 
-def uniform_cdfs(lower: Floats, upper: Floats, edges: Floats) -> Floats:
+def _uniform_cdfs(lower: Floats, upper: Floats, edges: Floats) -> Floats:
     """Distribution function, (n, n_edges), of a uniform number between `lower` and `upper`, which may be equal."""
     width = (upper - lower)[:, None]
     inside = (edges - lower[:, None]) / np.where(width > 0.0, width, 1.0)

@@ -10,8 +10,7 @@ from corefsample.errors import ParameterError
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from corefsample.scorers._names import data_file
-from corefsample.scorers.protocol import MentionSource
+from corefsample.scorers.protocol import MentionSource, data_file
 
 ENGLISH, SPANISH, NO_RECALIBRATION = "english", "spanish", "none"
 _OF_MODELS = {None: ENGLISH, "en": ENGLISH, "es": SPANISH}  # by the model's name; None: the default

@@ -12,11 +12,18 @@ from typing import Any, cast
 from corefsample import _checks
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
-from corefsample.scorers._names import DEFAULT, SHIPPED, data_file
 from corefsample.scorers.log_linear import _training
 from corefsample.scorers.log_linear._model import AntecedentModel, load_model
 from corefsample.scorers.log_linear.features._templates import TemplateSet
-from corefsample.scorers.protocol import MENTION_SOURCES, AntecedentScorer, MentionDocument, MentionSource
+from corefsample.scorers.protocol import (
+    DEFAULT,
+    MENTION_SOURCES,
+    SHIPPED,
+    AntecedentScorer,
+    MentionDocument,
+    MentionSource,
+    data_file,
+)
 
 
 def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:

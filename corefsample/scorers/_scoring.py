@@ -18,8 +18,14 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.scorers._names import other_scorer
-from corefsample.scorers.protocol import MENTION_SOURCES, MIN_PROB, AntecedentScorer, MentionDocument, MentionSource
+from corefsample.scorers.protocol import (
+    MENTION_SOURCES,
+    MIN_PROB,
+    AntecedentScorer,
+    MentionDocument,
+    MentionSource,
+    other_scorer,
+)
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 from corefsample.syntax._schemes import declared_scheme, scheme_metadata, universal_scheme
 

@@ -1,9 +1,10 @@
-"""What a scorer of antecedents is: words and mentions in, distributions over antecedents out; reports of training."""
+"""What a scorer of antecedents is: words and mentions in, distributions over antecedents out; and the shipped ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Literal, Protocol
 
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from corefsample.coreference._antecedents import Pruned
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
+from corefsample.errors import ParameterHint
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
 
@@ -20,6 +22,13 @@ MentionSource = Literal["annotated", "parse"]
 MENTION_SOURCES: tuple[MentionSource, ...] = ("annotated", "parse")
 MentionDocument = ScoredDocument | AnnotatedDocument
 MIN_PROB = 1e-4
+
+# Files of the shipped scorers by the code of their language and the mentions that they score.
+SHIPPED: dict[str, dict[MentionSource, str]] = {
+    "en": {"parse": "english.npz", "annotated": "english.npz"},
+    "es": {"parse": "spanish.npz", "annotated": "spanish-annotated.npz"},
+}
+DEFAULT = "en"
 
 
 class AntecedentScorer(Protocol):
@@ -150,3 +159,17 @@ class EpochReport:
     n_epochs: int
     loss: float
     held_out: HeldOutFigures | None
+
+
+def data_file(name: str) -> str:
+    """Path of a file that comes with the scorers: a model or the recalibration of its scores."""
+    return str(resources.files("corefsample.scorers.log_linear").joinpath("data", name))
+
+
+def other_scorer(language: str | None) -> ParameterHint:
+    """The next step where a scorer is of another language than the documents."""
+    if language == DEFAULT:
+        return ParameterHint("model", "is left out for the English one of the package")
+    if language in SHIPPED:
+        return ParameterHint("model", f"{language} takes that of the package")
+    return ParameterHint("model", f"names one of the language {language}, which `corefsample train` makes")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
-from corefsample.languages._language import ENGLISH, Language, load_language
+from corefsample.languages._language import ENGLISH, load_language
 
 if TYPE_CHECKING:
     from spacy.language import Language as Pipeline
@@ -60,14 +60,6 @@ class Scheme:
     def __post_init__(self) -> None:
         paths = {name: tuple(map(with_words, several)) for name, several in self.written.items()}
         object.__setattr__(self, "paths", paths)
-
-    def paths_in(self, language: Language) -> Mapping[str, tuple[str, ...]]:
-        """The paths with the words of a language; those of a list that it lacks are left out."""
-        words = language.words
-        return {
-            name: tuple(with_words(path, words) for path in several if all(map(words.get, LISTED.findall(path))))
-            for name, several in self.written.items()
-        }
 
     def reads(self, label: str) -> str | None:
         """Return the label as this scheme reads it, or None if the scheme has no such label."""

@@ -88,7 +88,6 @@ LEVELS: list[list[str]] = [
         "corefsample.scorers.protocol",
         "corefsample.scorers.log_linear.features",
     ],
-    ["corefsample.scorers._names"],
     ["corefsample.scorers._scoring"],
     ["corefsample.scorers.log_linear"],
     ["corefsample.scorers"],

@@ -23,7 +23,6 @@ from corefsample._arrays import Floats, Floats32, Ints, Words32
 from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.scorers._names import data_file
 from corefsample.scorers._scoring import document_checksum, document_scheme, gold_entities, required_tokens
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
@@ -33,7 +32,7 @@ from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument
+from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument, data_file
 from corefsample.syntax._words import WordTable
 
 Start = Literal["english", "none"]

@@ -19,9 +19,8 @@ from corefsample.languages._language import code_of, require_same
 from corefsample.parses._sampling import parse_temperature
 from corefsample.scorers import score_documents
 from corefsample.scorers._loading import load_scorers, scorer_record
-from corefsample.scorers._names import other_scorer
 from corefsample.scorers._scoring import ScoringTally, known_words, require_language, score_parses, scored_metadata
-from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
+from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource, other_scorer
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import SCHEME_FIELD, scheme_metadata
 from events.news._fields import Article

@@ -25,8 +25,8 @@ from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibr
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
-from corefsample.scorers._names import SHIPPED as SHIPPED_SCORERS
 from corefsample.scorers.protocol import MENTION_SOURCES
+from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
 from corefsample.spacy_bridge._settings import Settings
 from corefsample.syntax._words import MENTION_KINDS, WordTable
 

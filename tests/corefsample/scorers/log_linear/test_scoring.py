@@ -28,14 +28,13 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
-from corefsample.scorers._names import data_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions, score_parses
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
-from corefsample.scorers.protocol import MIN_PROB
+from corefsample.scorers.protocol import MIN_PROB, data_file
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 
 SMALL = TemplateSet(
