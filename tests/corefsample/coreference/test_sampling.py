@@ -353,22 +353,6 @@ def drawn(n_mentions: int, seed: int, shift: float = 0.0) -> Lists:
     return Lists([list(range(i)) for i in range(n_mentions)], scores)
 
 
-def conditioned(lists: Lists, pairs: list[tuple[int, int]]) -> references.ClusteringProbs:
-    """The clusterings in which no pair is together, and their probabilities, by enumeration."""
-    probs = references.clustering_probs(references.softmax_rows(*lists))
-    left = {labels: p for labels, p in probs.items() if all(labels[i] != labels[j] for i, j in pairs)}
-    total = sum(left.values())
-    return {labels: p / total for labels, p in left.items()}
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_samples_have_the_frequencies_of_the_conditioned_enumeration(seed: int) -> None:
-    lists = drawn(5, seed)
-    distribution = AntecedentDistribution.from_lists(*lists)
-    labels = sample_clusterings(distribution, n_samples=20_000, seed=seed, cannot_link=PAIRS).labels
-    assert clusterings_are_plausible(labels, conditioned(lists, PAIRS))
-
-
 def test_the_first_samples_of_many_are_the_few_and_consistent_draws_stay() -> None:
     distribution = AntecedentDistribution.from_lists(*drawn(6, 1))
     many = sample_clusterings(distribution, n_samples=1000, cannot_link=PAIRS, doc_id="a").labels
@@ -442,11 +426,3 @@ def test_samples_are_those_of_single_calls(
     found, _ = sample_rescored(distribution, scores, np.array(sizes), **options)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, one_by_one(distribution, scores, sizes, **options))
-
-
-def test_a_document_with_more_mentions_than_16_bits() -> None:
-    n = 66_000  # each mention has the one before as its candidate
-    distribution = AntecedentDistribution.from_csr(np.append(0, np.arange(n)), np.arange(n - 1), np.zeros(n - 1))
-    scores = np.array([[0.5], [-1.0]]) * np.ones(distribution.n_candidates)
-    found, _ = sample_rescored(distribution, scores, np.array([2, 1]), seed=0, doc_id="", first_sample=0)
-    np.testing.assert_array_equal(found, one_by_one(distribution, scores, [2, 1]))
