@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import shutil
 from collections import defaultdict
 from functools import cache, partial
 from pathlib import Path
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 from command_line import Calls
 from expected_errors import error
-from page_documents import changed_table
 from run_cases import CountOptions, count_events
 
 from corefsample import (
@@ -32,10 +30,10 @@ from corefsample.recalibration._shipped import chosen_recalibration, read_recali
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.syntax._words import WordTable
-from events import EventCounter, count_posterior, count_samples, load_lexicon, load_rules, simulate_documents
+from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.commands.explain import ExplainOptions, run_explain
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
-from events.counts import read_count_posterior, read_count_samples
+from events.counts import read_count_samples
 from events.evidence._evaluation import evaluate_clustering
 from events.evidence._periods import Calendar
 from events.matching._matching import match_document
@@ -154,25 +152,6 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
 
 
-def test_the_counter_has_the_counts_and_samples_of_the_run(run: Path) -> None:
-    counter = EventCounter(n_samples=N_SAMPLES, period="year")
-    counter.update(recalibrated())
-    counts = counter.counts()
-    table = pd.read_parquet(run / "counts.parquet")
-    expected = counts.to_frame()
-    assert table["uncertainty"].tolist() == expected["uncertainty"].tolist()
-    for name in ("mean", "sd", "lower", "upper", "mean_mc_se"):
-        assert table[name].tolist() == expected[name].tolist()
-    ours, read = count_samples(counts), read_count_samples(run)
-    assert (read.actors, read.periods) == (ours.actors, ours.periods)
-    for name in ("counts", "period_starts", "n_docs", "one_best"):
-        np.testing.assert_array_equal(getattr(read, name), getattr(ours, name))
-    row = table.loc[table["sd"].idxmax()]
-    cell = str(row["actor"]), str(row["period"])
-    np.testing.assert_array_equal(read_count_posterior(run, *cell).pmf, count_posterior(counts, *cell).pmf)
-    assert read_count_posterior(run, str(table.loc[table["mean"].idxmin(), "actor"]), cell[1]).pmf.sum() == 1.0
-
-
 def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
     compared = pd.read_csv(run / "comparisons.csv", dtype={"period": str}).set_index("period")
     samples = read_count_samples(run, ["YUG", "RUS"])
@@ -193,20 +172,6 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
     (both / "count_samples.parquet").unlink()
     with pytest.raises(InputError, match=r"count_samples\.parquet is missing in the run's folder \(repeat the run"):
         read_count_samples(both, event="attack")
-
-
-def test_damaged_samples_of_a_run_are_one_line(run: Path, tmp_path: Path, call: Calls) -> None:
-    """They are needed by posteriors and reports."""
-    broken = shutil.copytree(run, tmp_path / "broken")
-    cell = pd.read_parquet(run / "count_samples.parquet").iloc[0]
-    path = broken / "count_samples.parquet"
-    changed_table(
-        path, lambda table: table.assign(counts=[np.append(each[1:], np.int32(-1)) for each in table["counts"]])
-    )
-    with error(InputError, place="count_samples.parquet"):
-        read_count_posterior(broken, str(cell["actor"]), str(cell["period"]))
-    line = call.refused("report", broken, "--out", tmp_path / "page.html")
-    assert "count_samples.parquet" in line
 
 
 def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, call: Calls) -> None:

@@ -137,20 +137,6 @@ def reference(parsed_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return out
 
 
-def test_a_run_has_the_numbers_of_the_counter(parsed_corpus: Path, reference: Path) -> None:
-    counter = EventCounter(n_samples=OPTIONS.n_samples)
-    counter.update(read_documents(parsed_corpus))
-    evidence = pd.read_parquet(reference / "evidence.parquet", filters=[("probability", ">", 0)])
-    expected = counter.evidence()
-    order = ["date", "doc_id", "actor"]
-    expected = expected.sort_values(order).reset_index(drop=True)
-    found = evidence.sort_values(order).reset_index(drop=True)
-    for name in ("doc_id", "actor", "probability", "parses"):
-        assert found[name].tolist() == expected[name].tolist()
-    counts = pd.read_parquet(reference / "counts.parquet")
-    assert counts["mean"].tolist() == counter.counts().to_frame()["mean"].tolist()
-
-
 def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, reference: Path) -> None:
     given = {document.doc_id: document for document in read_documents(parsed_corpus) if not document.parse}
     for document in read_documents(reference / "documents.parquet"):
