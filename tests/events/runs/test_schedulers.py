@@ -123,4 +123,6 @@ def test_a_quiet_command_prints_its_warnings_alone(call: Calls, tmp_path: Path) 
     command = ["events", path, "--out", tmp_path / "run", "--no-pictures", "--samples", 20]
     aside = f"corefsample: 1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}\n"
     assert call(*command, *quiet) == (0, "", aside)
-    assert call("convert", path, tmp_path / "out.jsonl", *quiet) == (0, "", "corefsample: 1 bad document set aside\n")
+    out = tmp_path / "out.jsonl"
+    aside = f"corefsample: 1 bad document set aside in {out}.quarantine.jsonl\n"
+    assert call("convert", path, out, *quiet) == (0, "", aside)
