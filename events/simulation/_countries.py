@@ -58,8 +58,8 @@ class SimulatedCountry:
         return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
 
 
-class AttackRates:
-    """Rates of attacks of each country, day by day.
+def attack_rates(countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> Floats:
+    """Rate of attacks of each country on each day, 0 while it does not exist: float64 (n_days, n_countries).
 
     Parameters
     ----------
@@ -67,47 +67,25 @@ class AttackRates:
         Countries with distinct codes, of which at least three (an attacker, an opponent, an ally) exist on every day.
     start, end
         First and last day of the news.
-
-    Attributes
-    ----------
-    rates
-        float64 (n_days, n_countries): rate of attacks; 0 on days on which the country does not exist.
     """
+    rates = np.zeros(((end - start).days + 1, len(countries)))
 
-    def __init__(self, countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> None:
-        self.countries = tuple(countries)
-        self.start = start
-        self.n_days = (end - start).days + 1
-        self.rates = np.zeros((self.n_days, len(self.countries)))
-        for c, country in enumerate(self.countries):
-            country_rates = np.full(self.n_days, country.rate)
-            for first_day, last_day, rate in country.episodes:
-                country_rates[self._days(first_day, last_day)] += rate
-            exists = self._days(country.since, country.until)
-            self.rates[exists, c] = country_rates[exists]
-        self._cumulative = np.cumsum(self.rates.sum(axis=1))
+    def days(first_day: datetime.date | None, last_day: datetime.date | None) -> slice:
+        begin = 0 if first_day is None else max((first_day - start).days, 0)
+        return slice(begin, len(rates) if last_day is None else max((last_day - start).days + 1, 0))
 
-    def _days(self, first_day: datetime.date | None, last_day: datetime.date | None) -> slice:
-        begin = 0 if first_day is None else max((first_day - self.start).days, 0)
-        end = self.n_days if last_day is None else max((last_day - self.start).days + 1, 0)
-        return slice(begin, end)
-
-    def date(self, day: int) -> datetime.date:
-        """Date of a day; the first day has the number 0."""
-        return self.start + datetime.timedelta(days=day)
-
-    def existing(self, date: datetime.date) -> list[SimulatedCountry]:
-        """Countries that exist on a date."""
-        return [country for country in self.countries if country.exists(date)]
-
-    def attack(self, day_share: float, country_share: float) -> tuple[datetime.date, SimulatedCountry]:
-        """Return date and country of an attack at two uniform quantiles in [0, 1) of the rates."""
-        day = _quantile(self._cumulative, day_share)
-        return self.date(day), self.countries[_quantile(np.cumsum(self.rates[day]), country_share)]
+    for c, country in enumerate(countries):
+        country_rates = np.full(len(rates), country.rate)
+        for first_day, last_day, rate in country.episodes:
+            country_rates[days(first_day, last_day)] += rate
+        exists = days(country.since, country.until)
+        rates[exists, c] = country_rates[exists]
+    return rates
 
 
-def _quantile(cumulative: Floats, share: float) -> int:
+def quantile_index(weights: Floats, share: float) -> int:
     """Index at which cumulative weights exceed a share in [0, 1) of their total; its weight is positive."""
+    cumulative = np.cumsum(weights)
     index = int(np.searchsorted(cumulative, share * cumulative[-1], side="right"))
     # share * total may round up to the total, which lies after the last index of positive weight
     return min(index, int(np.searchsorted(cumulative, cumulative[-1], side="left")))

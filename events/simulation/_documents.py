@@ -7,8 +7,9 @@ scores as they are is calibrated by construction; a temperature makes the scores
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,9 @@ from corefsample.coreference._clusterings import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from events.simulation._countries import AttackRates, SimulatedCountry, default_countries
+from events.simulation._countries import SimulatedCountry, attack_rates, default_countries, quantile_index
 from events.simulation._notation import NO_COUNTRY, Traits
-from events.simulation._story import Story, Uniform, news_texts, pick, written
+from events.simulation._story import Uniform, news_texts, pick, written
 
 NEW = -1
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
@@ -117,77 +118,84 @@ def simulate_documents(
     n_documents = _checks.whole("n_documents", n_documents, 0)
     if start > end:
         raise ParameterError(f"must not be before start, {start}, got {end}", parameter="end")
-    attack_rates = AttackRates(default_countries() if countries is None else countries, start, end)
     if not 0.01 <= temperature <= 100.0:
         raise ParameterError(f"must lie in [0.01, 100], got {temperature!r}", parameter="temperature")
     if not 10.0 <= median_mentions <= 500.0:
         raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
     _checks.probability("event_share", event_share)
-    simulation = _Simulation(attack_rates, _checks.seed(seed), temperature, event_share, median_mentions, apart)
-    return map(simulation.document, range(n_documents))
+    all_countries = default_countries() if countries is None else tuple(countries)
+    simulated = partial(
+        _document,
+        countries=all_countries,
+        rates=attack_rates(all_countries, start, end),
+        start=start,
+        seed=_checks.seed(seed),
+        temperature=temperature,
+        event_share=event_share,
+        median_mentions=median_mentions,
+        apart=apart,
+    )
+    return map(simulated, range(n_documents))
 
 
-@dataclass(frozen=True, slots=True)
-class _Simulation:
-    """The parameters of `simulate_documents`."""
-
-    attack_rates: AttackRates
-    seed: int
-    temperature: float
-    event_share: float
-    median_mentions: float
-    apart: Callable[[ScoredDocument], npt.ArrayLike] | None = None
-
-    def document(self, number: int) -> SimulatedDocument:
-        """Simulate the document of a number with a random generator of its own."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(number,)))
-        uniform = _uniforms(rng).__next__
-        n_mentions = self.median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
-        n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
-        date, story = _article(uniform, self.attack_rates, self.event_share, n_mentions)
-        words = story.words
-        marks = sorted(words.marks, key=lambda mark: (mark[0], -mark[1]))
-        mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
-        tokens = Tokens(words.text, words.lemma, words.upos, words.dep, np.array(words.head), np.array(story.sent))
-        subjects = np.array([words.dep[mark[2]].startswith("nsubj") for mark in marks])
-        calibrated = candidate_scores([mark[3] for mark in marks], mentions, tokens.sent, subjects, rng)
-        scores = np.round(calibrated.scores * self.temperature, 3)
-        true_antecedents = _drawn(calibrated, scores / self.temperature, rng)
-        document = ScoredDocument(
-            doc_id=f"sim-{number:06d}",
-            mentions=mentions,
-            antecedents=AntecedentDistribution.from_csr(calibrated.indptr, calibrated.antecedents, scores),
-            date=date,
-            tokens=tokens,
-            gold=_entities(true_antecedents),
-            metadata={"simulated": True},
-        )
-        pairs = np.zeros((0, 2)) if self.apart is None else np.asarray(self.apart(document))
-        if len(pairs):
-            true_antecedents = _drawn_apart(calibrated, scores / self.temperature, pairs, rng)
-            document = replace(document, gold=_entities(true_antecedents))
-        return SimulatedDocument(document, true_antecedents)
-
-
-def _article(
-    uniform: Uniform, attack_rates: AttackRates, event_share: float, n_mentions: int
-) -> tuple[datetime.date, Story]:
-    """Draw the date, topic and countries of an article (the main country, an opponent, an ally), and write it."""
-    attacks: list[str] = []
-    if uniform() < event_share:
-        date, main = attack_rates.attack(uniform(), uniform())
-        countries = attack_rates.existing(date)
+def _document(
+    number: int,
+    *,
+    countries: Sequence[SimulatedCountry],
+    rates: Floats,
+    start: datetime.date,
+    seed: int,
+    temperature: float,
+    event_share: float,
+    median_mentions: float,
+    apart: Callable[[ScoredDocument], npt.ArrayLike] | None,
+) -> SimulatedDocument:
+    """Simulate the document of a number with a random generator of its own."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    uniform = _uniforms(rng).__next__
+    n_mentions = median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
+    n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
+    # The topic and the countries of the article: the main country, an opponent, an ally.
+    has_attack = uniform() < event_share
+    if has_attack:
+        day = quantile_index(rates.sum(axis=1), uniform())
+        main = countries[quantile_index(rates[day], uniform())]
+    else:
+        day = int(uniform() * len(rates))
+    date = start + datetime.timedelta(days=day)
+    existing = [country for country in countries if country.exists(date)]
+    if has_attack:
         topic, attacks = "conflict", _attacks(uniform)
     else:
-        date = attack_rates.date(int(uniform() * attack_rates.n_days))
-        countries = attack_rates.existing(date)
-        main = pick(uniform, countries)
+        main = pick(uniform, existing)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
-    other_countries = [country for country in countries if country is not main]
-    opponents = [country for country in other_countries if country.code in main.opponents]
-    opponent = pick(uniform, opponents or other_countries)
-    ally = pick(uniform, [country for country in other_countries if country is not opponent])
-    return date, written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
+        attacks = []
+    others = [country for country in existing if country is not main]
+    opponent = pick(uniform, [country for country in others if country.code in main.opponents] or others)
+    ally = pick(uniform, [country for country in others if country is not opponent])
+    story, sentences = written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
+    marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
+    mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
+    text, lemma, upos, dep, head = zip(*story.words, strict=True)
+    tokens = Tokens(text, lemma, upos, dep, np.array(head), np.array(sentences))
+    subjects = np.array([dep[mark[2]].startswith("nsubj") for mark in marks])
+    *candidates, calibrated = candidate_scores([mark[3] for mark in marks], mentions, tokens.sent, subjects, rng)
+    scores = np.round(calibrated * temperature, 3)
+    true_antecedents = _drawn(*candidates, scores / temperature, rng)
+    document = ScoredDocument(
+        doc_id=f"sim-{number:06d}",
+        mentions=mentions,
+        antecedents=AntecedentDistribution.from_csr(*candidates, scores),
+        date=date,
+        tokens=tokens,
+        gold=_entities(true_antecedents),
+        metadata={"simulated": True},
+    )
+    pairs = np.zeros((0, 2)) if apart is None else np.asarray(apart(document))
+    if len(pairs):
+        true_antecedents = _drawn_apart(*candidates, scores / temperature, pairs, rng)
+        document = replace(document, gold=_entities(true_antecedents))
+    return SimulatedDocument(document, true_antecedents)
 
 
 def _uniforms(rng: np.random.Generator) -> Iterator[float]:
@@ -204,26 +212,29 @@ def _attacks(uniform: Uniform) -> list[str]:
     return sentences
 
 
-def _drawn_apart(candidates: CandidateScores, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator) -> Ints32:
+def _drawn_apart(
+    indptr: Ints, antecedents: Ints32, scores: Floats, pairs: npt.ArrayLike, rng: np.random.Generator
+) -> Ints32:
     """Draw antecedents from the scores' distribution, given that `pairs` of mentions are in different entities."""
-    antecedents = AntecedentDistribution.from_csr(candidates.indptr, candidates.antecedents, scores)
-    labels = sample_clusterings(antecedents, n_samples=1, seed=int(rng.integers(2**63)), cannot_link=pairs).labels[0]
+    distribution = AntecedentDistribution.from_csr(indptr, antecedents, scores)
+    labels = sample_clusterings(distribution, n_samples=1, seed=int(rng.integers(2**63)), cannot_link=pairs).labels[0]
     # Given the entities, antecedents are independent: a candidate in the mention's entity, or NEW for a first mention.
-    rows = np.repeat(np.arange(len(labels)), np.diff(candidates.indptr))
-    is_possible = labels[candidates.antecedents] == labels[rows]
-    return _drawn(candidates, np.where(is_possible, scores, -np.inf), rng, new=labels == np.arange(len(labels)))
+    is_possible = labels[antecedents] == np.repeat(labels, np.diff(indptr))
+    new = labels == np.arange(len(labels))
+    return _drawn(indptr, antecedents, np.where(is_possible, scores, -np.inf), rng, new=new)
 
 
-def _drawn(candidates: CandidateScores, scores: Floats, rng: np.random.Generator, new: Bools | float = 1.0) -> Ints32:
+def _drawn(
+    indptr: Ints, antecedents: Ints32, scores: Floats, rng: np.random.Generator, new: Bools | float = 1.0
+) -> Ints32:
     """Draw the antecedent of each mention from softmax(scores); `new` is the weight of NEW, 0 if it is impossible."""
-    indptr, n_mentions = candidates.indptr, candidates.indptr.size - 1
     cumulative = np.concatenate(([0.0], np.cumsum(np.exp(scores))))
     begin, end = cumulative[indptr[:-1]], cumulative[indptr[1:]]
-    target = begin + rng.random(n_mentions) * (end - begin + new)
+    target = begin + rng.random(len(begin)) * (end - begin + new)
     candidate_indices = np.searchsorted(cumulative, target, side="right") - 1
     is_linked = target < end
-    drawn = np.full(n_mentions, NEW, np.int32)
-    drawn[is_linked] = candidates.antecedents[candidate_indices[is_linked]]
+    drawn = np.full(len(begin), NEW, np.int32)
+    drawn[is_linked] = antecedents[candidate_indices[is_linked]]
     drawn.flags.writeable = False
     return drawn
 
@@ -242,32 +253,13 @@ _NOISE_OF_PAIR = 0.8
 _NOISE_OF_MENTION = 1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CandidateScores:
-    """Candidates of each mention, as compressed sparse rows.
-
-    Attributes
-    ----------
-    indptr
-        int64 (n_mentions + 1,): the candidates of mention i are the elements indptr[i] to indptr[i + 1] - 1.
-    antecedents
-        int32 (n_candidates,): indices of the candidates, ascending for each mention.
-    scores
-        float64 (n_candidates,): natural logarithms of the candidates' weights; NEW has 0.
-    """
-
-    indptr: Ints
-    antecedents: Ints32
-    scores: Floats
-
-
 def candidate_scores(
     traits: Sequence[Traits],
     mentions: Ints32,
     sentences: Ints32,
     subjects: Bools,
     rng: np.random.Generator,
-) -> CandidateScores:
+) -> tuple[Ints, Ints32, Floats]:
     """Score earlier mentions as antecedents of each mention, and leave out those of probability below `MIN_PROB`.
 
     Scores of nouns and names depend on their words, and scores of pronouns on agreement and distance, so that the
@@ -286,14 +278,41 @@ def candidate_scores(
         bool (n_mentions,): whether the mention is a subject.
     rng
         Generator of the noise in the scores.
+
+    Returns
+    -------
+    tuple
+        As compressed sparse rows: int64 (n_mentions + 1,), bounds of each mention's candidates; int32 (n_candidates,),
+        the candidates, ascending for each mention; and their scores, where NEW has 0.
     """
     n_mentions = len(traits)
-    pronouns = np.array([mention_traits.pronoun for mention_traits in traits], np.bool_)
-    features = _Features(traits, sentences[mentions[:, 2]].astype(np.float64), subjects, pronouns)
+    is_pronoun = np.array([each.pronoun for each in traits], np.bool_)
+    nouns, pronouns = np.flatnonzero(~is_pronoun), np.flatnonzero(is_pronoun)
+
+    def same(name: str, rows: Ints) -> Bools:
+        """Whether mentions in rows have the same trait as others: (n_rows, n_mentions)."""
+        codes = np.unique([getattr(each, name) for each in traits], return_inverse=True)[1]
+        return np.asarray(codes[rows][:, None] == codes)
+
+    # Nouns and names: same words, country and entity raise the score, "a" lowers it.
+    sentence = sentences[mentions[:, 2]].astype(np.float64)
+    of_nouns = np.full((nouns.size, n_mentions), -10.3)
+    of_nouns += 3.2 * same("agreement", nouns)
+    of_nouns += 3.8 * same("lemma", nouns) + 0.8 * (same("text", nouns) & ~is_pronoun)
+    of_nouns += 3.8 * same("entity", nouns)
+    has_country = np.array([each.country != NO_COUNTRY for each in traits])
+    both = has_country[nouns][:, None] & has_country
+    of_nouns += np.where(both, np.where(same("country", nouns), 1.2, -2.5), 0.0)
+    of_nouns -= 0.08 * (sentence[nouns][:, None] - sentence)
+    of_nouns += 1.2 * np.array([each.definiteness for each in traits], np.float64)[nouns][:, None]
+    # Pronouns: by agreement, distance, true entity, and whether a candidate is subject or pronoun.
+    of_pronouns = np.full((pronouns.size, n_mentions), -8.0)
+    of_pronouns += 9.8 * same("agreement", pronouns)
+    of_pronouns += 1.3 * same("entity", pronouns)
+    of_pronouns -= 0.9 * (sentence[pronouns][:, None] - sentence)
+    of_pronouns += 0.8 * subjects + 0.7 * is_pronoun
     scores = np.empty((n_mentions, n_mentions))
-    noun_rows, pronoun_rows = np.flatnonzero(~pronouns), np.flatnonzero(pronouns)
-    scores[noun_rows] = features.scores_of_nouns(noun_rows)
-    scores[pronoun_rows] = features.scores_of_pronouns(pronoun_rows)
+    scores[nouns], scores[pronouns] = of_nouns, of_pronouns
     # An antecedent ends before its mention begins: a phrase is not an antecedent of the mentions inside it.
     scores[mentions[:, 1][None, :] > mentions[:, 0][:, None]] = -np.inf
     scores += rng.normal(0.0, _NOISE_OF_MENTION, n_mentions)[:, None]
@@ -302,55 +321,5 @@ def candidate_scores(
     weights = np.exp(kept_scores)
     totals = 1.0 + np.bincount(rows, weights, n_mentions)
     is_likely = weights >= MIN_PROB * totals[rows]
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[is_likely], minlength=n_mentions))))
-    return CandidateScores(indptr.astype(np.int64), columns[is_likely].astype(np.int32), kept_scores[is_likely])
-
-
-class _Features:
-    """Features of all mentions; scores are float64 (n_rows, n_mentions), a row for each mention in `rows`."""
-
-    def __init__(self, traits: Sequence[Traits], sentence: Floats, subjects: Bools, pronouns: Bools) -> None:
-        self.entity = _numbered(each.entity for each in traits)
-        self.agreement = _numbered(each.agreement for each in traits)
-        self.lemma = _numbered(each.lemma for each in traits)
-        self.text = _numbered(each.text for each in traits)
-        countries = _numbered(each.country for each in traits)
-        self.country = np.where([each.country != NO_COUNTRY for each in traits], countries, -1)
-        self.definiteness = np.array([each.definiteness for each in traits], np.float64)
-        self.sentence = sentence
-        self.subjects = subjects
-        self.pronouns = pronouns
-
-    def scores_of_nouns(self, rows: Ints) -> Floats:
-        """Scores of nouns and names: same words, country and entity raise them; "a" lowers them."""
-        scores = np.full((rows.size, self.pronouns.size), -10.3)
-        scores += 3.2 * _same(self.agreement, rows)
-        same_text = _same(self.text, rows) & ~self.pronouns
-        scores += 3.8 * _same(self.lemma, rows) + 0.8 * same_text
-        scores += 3.8 * _same(self.entity, rows)
-        country = self.country[rows][:, None]
-        both = (country >= 0) & (self.country >= 0)
-        scores += np.where(both, np.where(country == self.country, 1.2, -2.5), 0.0)
-        scores -= 0.08 * (self.sentence[rows][:, None] - self.sentence)
-        scores += 1.2 * self.definiteness[rows][:, None]
-        return scores
-
-    def scores_of_pronouns(self, rows: Ints) -> Floats:
-        """Scores of pronouns, by agreement, distance, true entity, and whether a candidate is subject or pronoun."""
-        scores = np.full((rows.size, self.pronouns.size), -8.0)
-        scores += 9.8 * _same(self.agreement, rows)
-        scores += 1.3 * _same(self.entity, rows)
-        scores -= 0.9 * (self.sentence[rows][:, None] - self.sentence)
-        scores += 0.8 * self.subjects + 0.7 * self.pronouns
-        return scores
-
-
-def _same(feature: Ints, rows: Ints) -> Bools:
-    same: Bools = feature[rows][:, None] == feature
-    return same
-
-
-def _numbered(values: Iterable[Hashable]) -> Ints:
-    """Number distinct values in the order of their first occurrence."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
+    indptr = np.append(0, np.cumsum(np.bincount(rows[is_likely], minlength=n_mentions))).astype(np.int64)
+    return indptr, columns[is_likely].astype(np.int32), kept_scores[is_likely]

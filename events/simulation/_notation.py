@@ -47,6 +47,7 @@ _INFINITIVE = ("to", "PART", "mark", "verb")
 _NOMINAL = frozenset({"NOUN", "PROPN", ""})  # a slot has no part of speech
 _BEFORE_NOUNS = frozenset({"amod", "compound", "nummod", "nmod:poss"})
 _ITEM = re.compile(r"(\[*)(.+?)(\]*)")
+_SLOT = re.compile(r"\{(\w+)('s|!|\?)?\}")
 
 
 class Traits(NamedTuple):
@@ -68,21 +69,25 @@ class Traits(NamedTuple):
 Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a mention
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A word of a template, or a slot if `slot` is not empty. `head` is the index of an item, or -1 for the root."""
+class Word(NamedTuple):
+    """A word of a phrase with its parse; `head` is the index of a word of the phrase, or -1 for the root."""
 
     text: str
     lemma: str
     upos: str
     dep: str
     head: int
-    slot: str = ""
-    manner: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Item(NamedTuple):
+    """A word of a template, or a slot if `slot` is not empty; heads are indices of items."""
+
+    word: Word
+    slot: str
+    manner: str
+
+
+class Template(NamedTuple):
     """Items of a phrase, and the first, last and head item of each mention without a slot."""
 
     items: tuple[Item, ...]
@@ -91,39 +96,24 @@ class Template:
 
 @dataclass(slots=True)
 class ParsedPhrase:
-    """Words with their parse and mentions; heads are word offsets in the phrase, -1 for the root."""
+    """Words with their parse, mentions, and the index of the root."""
 
-    text: list[str] = field(default_factory=list)
-    lemma: list[str] = field(default_factory=list)
-    upos: list[str] = field(default_factory=list)
-    dep: list[str] = field(default_factory=list)
-    head: list[int] = field(default_factory=list)
+    words: list[Word] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     root: int = 0
 
-    def add(self, text: str, lemma: str, upos: str, dep: str, head: int) -> None:
-        """Append a word."""
-        self.text.append(text)
-        self.lemma.append(lemma)
-        self.upos.append(upos)
-        self.dep.append(dep)
-        self.head.append(head)
-
     def append(self, phrase: ParsedPhrase) -> None:
         """Append all words and mentions of another phrase, which stays unchanged."""
-        start = len(self.text)
-        self.text += phrase.text
-        self.lemma += phrase.lemma
-        self.upos += phrase.upos
-        self.dep += phrase.dep
-        self.head += [start + head if head >= 0 else -1 for head in phrase.head]
+        start = len(self.words)
+        self.words += [word if word.head < 0 else word._replace(head=start + word.head) for word in phrase.words]
         self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in phrase.marks]
 
-    def definiteness(self, start: int = 0) -> int:
-        """Definiteness of the noun phrase that begins at a word: see `Traits`."""
-        if self.lemma[start] == "a":
-            return -1
-        return int(self.upos[start] in ("PROPN", "PRON") or self.text[start] in ("the", "these"))
+    def description(self, start: int, end: int) -> tuple[str, int]:
+        """Text of a noun phrase in lower case, and its definiteness: see `Traits`."""
+        first = self.words[start]
+        is_definite = first.upos in ("PROPN", "PRON") or first.text in ("the", "these")
+        text = " ".join(word.text for word in self.words[start:end]).lower()
+        return text, -1 if first.lemma == "a" else int(is_definite)
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -131,13 +121,7 @@ class ParsedPhrase:
 
 @cache
 def parsed(notation: str) -> Template:
-    """Read a template.
-
-    Raises
-    ------
-    ValueError
-        If a head is missing or ambiguous, or there is not exactly one root.
-    """
+    """Read a template, which has exactly one root."""
     pieces, open_positions, brackets = [], [], []
     for position, piece in enumerate(notation.split()):
         left, body, right = _ITEM.fullmatch(piece).groups()  # type: ignore[union-attr]
@@ -145,16 +129,27 @@ def parsed(notation: str) -> Template:
         open_positions += [position] * len(left)
         brackets += [(open_positions.pop(), position) for _ in right]
     raw = [_fields(pieces, position) for position in range(len(pieces))]
-    roots = [position for position, (_, _, _, dep, _) in enumerate(raw) if dep == "root"]
-    names = [re.sub(r"[{}!?]", "", text) for text, *_ in raw]
+    (root,) = (position for position, (*_, dep, _) in enumerate(raw) if dep == "root")
     items = []
     for position, (text, lemma, upos, dep, towards) in enumerate(raw):
-        head = _head(raw, names, position, towards, roots[0])
-        slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", text)
-        items.append(Item(text, lemma, upos, dep, head, *((slot[1], slot[2] or "") if slot else ())))
+        later = range(position + 1, len(raw))
+        if dep == "root":
+            head = -1
+        elif towards == "root":
+            head = root
+        elif towards == "noun":
+            head = next(p for p in later if raw[p][2] in _NOMINAL and raw[p][3] not in _BEFORE_NOUNS)
+        elif towards == "verb":
+            head = next(p for p in later if raw[p][2] == "VERB")
+        elif towards == "conjunct":
+            head = next(p for p in later if raw[p][3] == "conj")
+        else:
+            head = next(p for p, other in enumerate(raw) if re.sub(r"[{}!?]", "", other[0]) == towards)
+        slot, manner = _SLOT.fullmatch(text).groups("") if text.startswith("{") else ("", "")  # type: ignore[union-attr]
+        items.append(Item(Word(text, lemma, upos, dep, head), slot, manner))
     mentions = []
     for first, last in brackets:
-        inside = [p for p in range(first, last + 1) if not first <= items[p].head <= last]
+        inside = [p for p in range(first, last + 1) if not first <= items[p].word.head <= last]
         mentions.append((first, last, inside[0]))
     return Template(tuple(items), tuple(mentions))
 
@@ -169,42 +164,19 @@ def _function_words() -> dict[str, tuple[str, str, str, str]]:
     return words
 
 
-_Raw = tuple[str, str, str, str, str]  # text, lemma, part of speech, label, kind of the head
-
-
-def _fields(pieces: Sequence[str], position: int) -> _Raw:
+def _fields(pieces: Sequence[str], position: int) -> tuple[str, str, str, str, str]:
+    """Text, lemma, part of speech, label and kind of the head of an item."""
     word, *annotation = pieces[position].split("/")
     if word.startswith("{"):
-        return word, "", "", *_label(annotation)
-    if annotation:
-        upos, *label = annotation
+        text, lemma, upos = word, "", ""
+    elif annotation:
         text, _, lemma = word.partition("=")
-        return text, lemma or text, _UPOS[upos], *_label(label)
-    infinitive = word == "to" and "/V" in pieces[position + 1]
-    return word, *(_INFINITIVE if infinitive else _function_words()[word])
-
-
-def _label(annotation: Sequence[str]) -> tuple[str, str]:
-    dep, towards = (*annotation, *("root", "root")[len(annotation) :])
-    return dep, towards
-
-
-def _head(raw: Sequence[_Raw], names: Sequence[str], position: int, towards: str, root: int) -> int:
-    _, _, _, dep, _ = raw[position]
-    if dep == "root":
-        return -1
-    if towards == "root":
-        return root
-    later_items = range(position + 1, len(raw))
-    if towards == "noun":
-        heads = [p for p in later_items if raw[p][2] in _NOMINAL and raw[p][3] not in _BEFORE_NOUNS][:1]
-    elif towards == "verb":
-        heads = [p for p in later_items if raw[p][2] == "VERB"][:1]
-    elif towards == "conjunct":
-        heads = [p for p in later_items if raw[p][3] == "conj"][:1]
+        upos = _UPOS[annotation.pop(0)]
     else:
-        heads = [p for p, name in enumerate(names) if name == towards]
-    return heads[0]
+        infinitive = word == "to" and "/V" in pieces[position + 1]
+        return word, *(_INFINITIVE if infinitive else _function_words()[word])
+    dep, towards = (*annotation, *("root", "root")[len(annotation) :])
+    return text, lemma or text, upos, dep, towards
 
 
 # --- filling --------------------------------------------------------------------------------------
@@ -223,35 +195,26 @@ def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str =
         Name of the scene, because "the bridge" of one scene is not the bridge of another scene.
     """
     phrase = ParsedPhrase()
-    starts, positions = [], []
+    words, starts, positions = phrase.words, [], []
     for i, item in enumerate(template.items):
-        start = len(phrase.text)
-        starts.append(start)
+        starts.append(len(words))
+        positions.append(len(words) + (fillers[i].root if item.slot else 0))
         if item.slot:
-            filler = fillers[i]
-            positions.append(start + filler.root)
-            phrase.append(filler)
+            phrase.append(fillers[i])
         else:
-            positions.append(start)
-            phrase.add(item.text, item.lemma, item.upos, item.dep, -1)
-    starts.append(len(phrase.text))
+            words.append(item.word)
+    starts.append(len(words))
     for item, position in zip(template.items, positions, strict=True):
-        if item.head < 0:
+        word, (text, _, _, dep, head) = words[position], item.word
+        if item.slot and dep == "amod" and word.upos == "PROPN":
+            dep = "compound"  # a name instead of an adjective
+        text = "an" if text == "a" and words[position + 1].text[0] in "AEIOaeio" else word.text
+        if head < 0:
             phrase.root = position
-        else:
-            phrase.head[position] = positions[item.head]
-        if item.slot:
-            # A name instead of an adjective is a compound.
-            phrase.dep[position] = "compound" if item.dep == "amod" and phrase.upos[position] == "PROPN" else item.dep
-        elif item.text == "a" and phrase.text[position + 1][0] in "AEIOaeio":
-            phrase.text[position] = "an"
-    for first, last, head in template.mentions:
-        phrase.marks.append(_own_mention(phrase, starts[first], starts[last + 1], positions[head], scene))
+        words[position] = word._replace(text=text, dep=dep, head=positions[head] if head >= 0 else -1)
+    for first, last, head_item in template.mentions:
+        start, end, head = starts[first], starts[last + 1], positions[head_item]
+        (text, definiteness), lemma = phrase.description(start, end), words[head].lemma
+        agreement = "it" if words[head].text == lemma else "they"
+        phrase.marks.append((start, end, head, Traits(f"{lemma}#{scene}", agreement, lemma, text, definiteness)))
     return phrase
-
-
-def _own_mention(phrase: ParsedPhrase, start: int, end: int, head: int, scene: str) -> Mark:
-    lemma = phrase.lemma[head]
-    agreement = "it" if phrase.text[head] == lemma else "they"
-    words = " ".join(phrase.text[start:end]).lower()
-    return start, end, head, Traits(f"{lemma}#{scene}", agreement, lemma, words, phrase.definiteness(start))

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from events.simulation._countries import SimulatedCountry
-from events.simulation._notation import NO_COUNTRY, Item, ParsedPhrase, Template, Traits, joined, parsed
+from events.simulation._notation import NO_COUNTRY, Item, ParsedPhrase, Template, Traits, Word, joined, parsed
 
 Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
@@ -59,26 +59,22 @@ class EntityKind(msgspec.Struct, frozen=True):
     later: tuple[str, ...]
 
 
-class Topic(msgspec.Struct, frozen=True):
-    """A topic of articles.
+class NewsTexts(msgspec.Struct, frozen=True):
+    """Texts of simulated news.
 
     Attributes
     ----------
-    roles
-        Letters of slots, each with the kinds of its entity; digits are the numbers of the article's countries.
-    sentences
-        Sentences of the topic in the notation, one per line.
+    kinds
+        Kinds of entities by name.
+    topics
+        For each topic its "roles": letters of slots, each with the kinds of its entity, where digits are the numbers of
+        the article's countries; and its "sentences" in the notation, one per line.
+    attacks, other_attacks
+        Sentences with an attack by the main country, and with other attacks, one per line.
     """
 
-    roles: str
-    sentences: str
-
-
-class NewsTexts(msgspec.Struct, frozen=True):
-    """Kinds and topics by name; sentences with an attack by the main country, and with other attacks, one per line."""
-
     kinds: dict[str, EntityKind]
-    topics: dict[str, Topic]
+    topics: dict[str, dict[str, str]]
     attacks: str
     other_attacks: str
 
@@ -107,24 +103,26 @@ def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
     words = {"adj": country.adjective, "people": country.people, "abbr": country.abbreviation}.get(slot, country.name)
     is_name = slot in ("name", "abbr") or not words
     tokens = (words or country.name).split()
-    if item.dep in ("amod", "compound", "conj"):  # before a noun, the country's own article is dropped
+    if item.word.dep in ("amod", "compound", "conj"):  # before a noun, the country's own article is dropped
         tokens = [token for token in tokens if token != "the"]
     phrase = ParsedPhrase(root=len(tokens) - 1)
     for token in tokens[:-1]:
-        phrase.add(token, token, *(("DET", "det") if token == "the" else ("PROPN", "compound")), phrase.root)
+        phrase.words.append(
+            Word(token, token, *(("DET", "det") if token == "the" else ("PROPN", "compound")), phrase.root)
+        )
     lemma = tokens[-1].removesuffix("s") if slot == "people" and not is_name else tokens[-1]
-    phrase.add(tokens[-1], lemma, "ADJ" if slot == "adj" and not is_name else "PROPN", "root", -1)
-    text = " ".join(tokens).lower()
+    phrase.words.append(Word(tokens[-1], lemma, "ADJ" if slot == "adj" and not is_name else "PROPN", "root", -1))
     if item.manner == "'s":
         _make_possessive(phrase)
     if is_name:
-        traits = Traits(country.code, "it", lemma, text, 1, country.code)
-        phrase.marks.append((0, len(phrase.text), phrase.root, traits))
+        traits = Traits(country.code, "it", lemma, " ".join(tokens).lower(), 1, country.code)
+        phrase.marks.append((0, len(phrase.words), phrase.root, traits))
     return phrase
 
 
 def _make_possessive(phrase: ParsedPhrase) -> None:
-    phrase.add("'" if phrase.text[phrase.root].endswith("s") else "'s", "'s", "PART", "case", phrase.root)
+    text = "'" if phrase.words[phrase.root].text.endswith("s") else "'s"
+    phrase.words.append(Word(text, "'s", "PART", "case", phrase.root))
 
 
 # --- entities ----------------------------------------------------------------------------------------------
@@ -139,23 +137,6 @@ class _Entity:
     later: list[str]
     last_sentence: int | None = None
     phrases: dict[tuple[str, str], ParsedPhrase] = field(default_factory=dict)  # by notation and manner
-
-
-@dataclass(slots=True)
-class Story:
-    """The text of an article, and the sentence of each word; its mentions are in `words.marks`, in any order."""
-
-    words: ParsedPhrase = field(default_factory=ParsedPhrase)
-    sent: list[int] = field(default_factory=list)
-
-    def add(self, sentence: ParsedPhrase) -> None:
-        """Add a sentence."""
-        number = self.sent[-1] + 1 if self.sent else 0
-        start = len(self.words.text)
-        self.words.append(sentence)
-        self.sent += [number] * len(sentence.text)
-        opening = self.words.text[start]
-        self.words.text[start] = opening[0].upper() + opening[1:]
 
 
 class _Cast:
@@ -185,8 +166,13 @@ class _Cast:
             return self._by_country[countries[0].code]
         noun = pick(self._uniform, kind.nouns.split())
         agreement = pick(self._uniform, ("he", "she")) if kind.pronoun == "person" else kind.pronoun
+        # The entity must have words for all slots of a noun phrase.
         first, later = (
-            [template.replace("@", noun) for template in phrases if _is_usable(template, len(countries))]
+            [
+                template.replace("@", noun)
+                for template in phrases
+                if (len(countries) > 1 if "2" in template else countries or "{" not in template)
+            ]
             for phrases in (kind.first, kind.later)
         )
         self._n_entities += 1
@@ -221,11 +207,12 @@ class _Cast:
         return entity.phrases[key]
 
     def _is_pronoun(self, item: Item, agreement: str, age: int) -> bool:
-        if item.manner == "!" or (item.dep not in _CAN_BE_PRONOUNS and item.manner != "'s"):
+        dep, is_possessive = item.word.dep, item.manner == "'s"
+        if item.manner == "!" or (dep not in _CAN_BE_PRONOUNS and not is_possessive):
             return False
         if age == 0:
-            return item.manner == "'s"
-        likely = _PRONOUN_OF_SUBJECT if item.dep.startswith("nsubj") or item.manner == "'s" else _PRONOUN_OF_OTHERS
+            return is_possessive
+        likely = _PRONOUN_OF_SUBJECT if dep.startswith("nsubj") or is_possessive else _PRONOUN_OF_OTHERS
         if agreement == "it":
             likely /= 3.0
         if item.manner == "?":
@@ -235,48 +222,34 @@ class _Cast:
 
 def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedPhrase:
     """Noun phrase for an entity, with its mention."""
-    bare = _country_phrase(notation, entity.countries if "2" in notation else entity.countries[:1])
+    countries = entity.countries
+    bare = _country_phrase(notation, countries if "2" in notation else countries[:1])
     phrase = ParsedPhrase(root=bare.root)
     phrase.append(bare)
-    end = len(phrase.text)
+    end = len(phrase.words)
     if possessive:
         _make_possessive(phrase)
     if phrase.marks and phrase.marks[0][:2] == (0, end):
         # The name of the country itself is already a mention.
         start, _, head, traits = phrase.marks[0]
-        phrase.marks[0] = (start, len(phrase.text), head, traits)
+        phrase.marks[0] = (start, len(phrase.words), head, traits)
         return phrase
-    traits = Traits(
-        entity.key,
-        entity.agreement,
-        phrase.lemma[phrase.root],
-        " ".join(phrase.text[:end]).lower(),
-        phrase.definiteness(),
-        _country_of(notation, entity.countries),
-    )
-    phrase.marks.append((0, len(phrase.text), phrase.root, traits))
+    text, definiteness = phrase.description(0, end)
+    # Codes of the countries that describe the entity; the country of its location (name2) does not count.
+    country = countries[0].code if _FIRST_COUNTRY.search(notation) else NO_COUNTRY
+    country += f"+{countries[1].code}" if "{adj2}" in notation else ""
+    lemma = phrase.words[phrase.root].lemma
+    traits = Traits(entity.key, entity.agreement, lemma, text, definiteness, country)
+    phrase.marks.append((0, len(phrase.words), phrase.root, traits))
     return phrase
-
-
-def _is_usable(notation: str, n_countries: int) -> bool:
-    """Whether an entity of `n_countries` countries has words for all slots of a noun phrase."""
-    return n_countries > 1 if "2" in notation else n_countries > 0 or "{" not in notation
-
-
-def _country_of(notation: str, countries: tuple[SimulatedCountry, ...]) -> str:
-    """Codes of the countries that describe an entity; the country of its location (name2) does not count."""
-    first = countries[0].code if _FIRST_COUNTRY.search(notation) else NO_COUNTRY
-    return f"{first}+{countries[1].code}" if "{adj2}" in notation else first
 
 
 def _pronoun(entity: _Entity, item: Item) -> ParsedPhrase:
     subject, object_form, possessive = _PRONOUNS[entity.agreement]
-    text = possessive if item.manner == "'s" else subject if item.dep.startswith("nsubj") else object_form
-    phrase = ParsedPhrase()
-    phrase.add(text, possessive if item.manner == "'s" else subject, "PRON", "root", -1)
+    text = possessive if item.manner == "'s" else subject if item.word.dep.startswith("nsubj") else object_form
+    word = Word(text, possessive if item.manner == "'s" else subject, "PRON", "root", -1)
     traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
-    phrase.marks.append((0, 1, 0, traits))
-    return phrase
+    return ParsedPhrase([word], [(0, 1, 0, traits)])
 
 
 # --- articles ----------------------------------------------------------------------------------------------
@@ -288,8 +261,8 @@ def written(
     attacks: Sequence[str],
     n_mentions: int,
     uniform: Uniform,
-) -> Story:
-    """Write an article.
+) -> tuple[ParsedPhrase, list[int]]:
+    """Write an article: its words with their mentions, in any order, and the sentence of each word.
 
     Parameters
     ----------
@@ -304,21 +277,25 @@ def written(
     uniform
         Function that returns a uniform draw from [0, 1), for all random choices.
     """
-    cast = _Cast(news_texts().topics[topic].roles, countries, uniform)
-    sentences = news_texts().topics[topic].sentences.splitlines()
+    cast = _Cast(news_texts().topics[topic]["roles"], countries, uniform)
+    sentences = news_texts().topics[topic]["sentences"].splitlines()
     # In reverse order: the number of mentions before each attack, and the attacks.
     thresholds = sorted((0.9 * n_mentions * uniform() for _ in attacks), reverse=True)
     waiting = list(reversed(attacks))
-    story = Story()
+    story, numbers = ParsedPhrase(), list[int]()
     deck: list[str] = []
-    while waiting or len(story.words.marks) < n_mentions - 1:
+    while waiting or len(story.marks) < n_mentions - 1:
         if cast.sentence and cast.sentence % _SCENE == 0:
             cast.change()
-        if waiting and len(story.words.marks) >= thresholds[-1] and cast.recent("A"):
+        if waiting and len(story.marks) >= thresholds[-1] and cast.recent("A"):
             thresholds.pop()
-            sentence = waiting.pop()
+            template = waiting.pop()
         else:
             deck = deck or list(sentences)
-            sentence = deck.pop(int(uniform() * len(deck)))
-        story.add(cast.sentence_from(parsed(sentence)))
-    return story
+            template = deck.pop(int(uniform() * len(deck)))
+        start, number = len(story.words), cast.sentence
+        story.append(cast.sentence_from(parsed(template)))
+        numbers += [number] * (len(story.words) - start)
+        opening = story.words[start]
+        story.words[start] = opening._replace(text=opening.text[0].upper() + opening.text[1:])
+    return story, numbers

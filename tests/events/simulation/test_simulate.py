@@ -21,7 +21,7 @@ from events import TrueEvents, load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
 from events.simulation._countries import SimulatedCountry
-from events.simulation._documents import NEW, CandidateScores, SimulatedDocument, _drawn_apart, simulate_documents
+from events.simulation._documents import NEW, SimulatedDocument, _drawn_apart, simulate_documents
 
 SHARE = 0.3
 DAY = datetime.date(1995, 5, 5)
@@ -247,10 +247,10 @@ def test_true_antecedents_have_the_conditioned_distribution() -> None:
         if labels[0] != labels[1] and labels[2] != labels[3]:
             expected[links] = float(np.prod([row[link] for row, link in zip(weights, links, strict=True)]))
     flat = [each for row in scores for each in row]
-    candidates = CandidateScores(np.array([0, 0, 1, 3, 5]), np.array([0, 0, 1, 1, 2], np.int32), np.array(flat))
+    candidates = np.array([0, 0, 1, 3, 5]), np.array([0, 0, 1, 1, 2], np.int32), np.array(flat)
     rng, found = np.random.default_rng(3), dict.fromkeys(expected, 0)
     for _ in range(4000):
-        drawn = _drawn_apart(candidates, candidates.scores, [(0, 1), (3, 2)], rng)
+        drawn = _drawn_apart(*candidates, [(0, 1), (3, 2)], rng)
         found[tuple(drawn.tolist())] += 1  # another is a KeyError
     shares = np.array([*expected.values()]) / sum(expected.values())
     assert plausible_counts([*found.values()], 4000, shares.tolist()).all()
