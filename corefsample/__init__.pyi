@@ -35,7 +35,6 @@ from .links._pairs import link_pairs as link_pairs
 from .links._pairs import link_tables as link_tables
 from .metrics._scores import clustering_scores as clustering_scores
 from .metrics._scores import metric_posterior as metric_posterior
-from .recalibration._fitter import fit_recalibration as fit_recalibration
 from .recalibration._model import Recalibration as Recalibration
 
 __version__: str

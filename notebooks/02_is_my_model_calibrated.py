@@ -26,10 +26,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from corefsample import fit_recalibration, link_tables, read_documents
+from corefsample import link_tables, read_documents
 from corefsample.calibration import reliability_curve
 from corefsample.links import calibrate_links
 from corefsample.plots import calibration_error_dots, reliability_figure
+from corefsample.recalibration import RecalibrationFitter
 from events import simulate_documents
 
 # %% [markdown]
@@ -126,8 +127,8 @@ calibration_error_dots(calibration.to_frame(), title="Calibration error of link 
 # %%
 fitted_on, held_out = documents[0::2], documents[1::2]
 fits = {
-    "likelihood": fit_recalibration(fitted_on, objective="likelihood"),
-    "links-log": fit_recalibration(fitted_on, objective="links-log"),
+    "likelihood": RecalibrationFitter(fitted_on, objective="likelihood").fit(),
+    "links-log": RecalibrationFitter(fitted_on, objective="links-log").fit(),
 }
 for name, fit in fits.items():
     recalibration = fit.recalibration

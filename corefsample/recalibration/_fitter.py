@@ -89,6 +89,10 @@ class RecalibrationFitter:
     ParameterError
         If no document has gold, a doc_id is repeated, an option is unknown, or a document lacks a domain, or tokens for
         the form "kinds".
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 7, which leaves recalibration of structures as future work.
     """
 
     def __init__(
@@ -376,39 +380,3 @@ def _prior_precision(sd: float | None) -> Floats:
     if sd is not None:
         precision[N_GLOBAL:] = sd**-2.0
     return precision
-
-
-def fit_recalibration(
-    documents: Iterable[ScoredDocument],
-    *,
-    objective: Objective = "likelihood",
-    missing: str = "skip",
-    unannotated: Unannotated = "skip",
-    form: Form = "global",
-    domains: Mapping[str, str] | None = None,
-) -> RecalibrationFit:
-    """Fit a recalibration to documents with gold.
-
-    Parameters
-    ----------
-    documents, objective, missing, unannotated, form, domains
-        Documents with gold, and options of the fit: see `RecalibrationFitter`.
-
-    Returns
-    -------
-    RecalibrationFit
-        The recalibration, the mean loss before and after, and counts of the gold annotation.
-
-    Raises
-    ------
-    ParameterError
-        If no document has gold, or gold does not determine a temperature and a bias.
-
-    References
-    ----------
-    Nguyen & O'Connor (2015), section 7, which leaves recalibration of structures as future work.
-    """
-    fitter = RecalibrationFitter(
-        documents, objective=objective, missing=missing, unannotated=unannotated, form=form, domains=domains
-    )
-    return fitter.fit()

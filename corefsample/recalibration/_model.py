@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,69 +27,6 @@ N_KINDS = len(MENTION_KINDS)
 # offset for each kind of mention with each kind of antecedent.
 LOG_TEMPERATURE, NEW_BIAS, NEW_OFFSETS, LINK_OFFSETS = 0, 1, 2, 2 + N_KINDS
 N_GLOBAL, N_PARAMETERS = 2, 2 + N_KINDS + N_KINDS * N_KINDS
-
-
-@dataclass(frozen=True, slots=True)
-class KindOffsets:
-    """What is added to a score by the kinds of a mention and of its candidate antecedent, in natural-log units.
-
-    The offset of mention kind a and antecedent kind k is links[a][k] - new[a]. Kinds are those of `MENTION_KINDS`, in
-    that order.
-
-    Attributes
-    ----------
-    new
-        By kind of mention: a positive offset makes NEW more likely.
-    links
-        By kind of mention, then by kind of antecedent.
-
-    Raises
-    ------
-    ParameterError
-        On construction, if there is not one finite number for each kind.
-    """
-
-    new: tuple[float, ...]
-    links: tuple[tuple[float, ...], ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "new", _row("new", self.new, _checks.finite))
-        object.__setattr__(self, "links", _row("links", self.links, lambda name, row: _row(name, row, _checks.finite)))
-
-    def table(self) -> Floats:
-        """Offsets of candidates: float64 (n_kinds, n_kinds), by kind of mention and of antecedent."""
-        return np.asarray(np.array(self.links) - np.array(self.new)[:, None])
-
-    def vector(self) -> Floats:
-        """Offsets of NEW, then those of links, row-major."""
-        return np.append(self.new, self.links)
-
-    @classmethod
-    def from_vector(cls, vector: Floats) -> Self:
-        """Build from the result of `vector`."""
-        return cls(tuple(vector[:N_KINDS]), tuple(map(tuple, vector[N_KINDS:].reshape(N_KINDS, N_KINDS))))
-
-    def to_json(self) -> dict[str, Any]:
-        """Offsets by the names of the kinds."""
-        return {"new": _by_kind(self.new), "links": _by_kind(map(_by_kind, self.links))}
-
-    @classmethod
-    def from_json(cls, record: Any) -> Self:
-        """Build from the result of `to_json`; raise ParameterError if a kind is missing or unknown."""
-        new, links = json_fields("offsets", record, ("new", "links"))
-        rows = json_fields("links", links, MENTION_KINDS)
-        return cls(json_fields("new", new, MENTION_KINDS), tuple(json_fields("links", r, MENTION_KINDS) for r in rows))
-
-
-def _row(name: str, values: Iterable[Any], checked: Callable[[str, Any], Any]) -> tuple[Any, ...]:
-    row = tuple(checked(name, value) for value in values)
-    if len(row) != N_KINDS:
-        raise ParameterError(f"must be one for each kind of mention ({N_KINDS}), got {len(row)}", parameter=name)
-    return row
-
-
-def _by_kind(values: Iterable[Any]) -> dict[str, Any]:
-    return dict(zip(MENTION_KINDS, values, strict=True))
 
 
 def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
@@ -166,9 +103,11 @@ class Recalibration(HtmlTable):
     new_bias
         Number that is subtracted from the scores, finite, in natural-log units. 0 by default.
     offsets
-        Offsets that are added to a score by the kind of the mention and the kind of the antecedent. There are eight
-        kinds, such as names, singular nouns and the pronoun "it", which follow from the tokens of a document or are
-        passed to `apply`. Fits of the form "kinds" have offsets. By default, there are none.
+        Offsets by kind, in natural-log units: one of NEW for each kind of mention, which makes NEW more likely if it is
+        positive, and one for each kind of mention with each kind of antecedent, row-major. The second minus the first
+        is added to a score. There are nine kinds, such as names, singular nouns and the pronoun "it", which follow from
+        the tokens of a document or are passed to `apply`. Fits of the form "kinds" have offsets. By default, there are
+        none.
 
     Raises
     ------
@@ -184,11 +123,16 @@ class Recalibration(HtmlTable):
 
     temperature: float = 1.0
     new_bias: float = 0.0
-    offsets: KindOffsets | None = None
+    offsets: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "temperature", _checks.above_zero("temperature", self.temperature))
         object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", tuple(_checks.finite("offsets", value) for value in self.offsets))
+            if len(self.offsets) != N_PARAMETERS - N_GLOBAL:
+                rule = f"must be one for each kind and pair of kinds ({N_PARAMETERS - N_GLOBAL})"
+                raise ParameterError(f"{rule}, got {len(self.offsets)}", parameter="offsets")
 
     def __repr__(self) -> str:
         by_kind = "" if self.offsets is None else ", offsets by kind"
@@ -221,10 +165,15 @@ class Recalibration(HtmlTable):
             If a score would overflow, or kinds are missing or not one per mention.
         """
         AntecedentDistribution.require(antecedents)
-        offsets = None if self.offsets is None else self.offsets.table().ravel()[places_of(antecedents, kinds)]
+        offsets = None if self.offsets is None else self.offset_table().ravel()[places_of(antecedents, kinds)]
         return antecedents.with_scores(
             recalibrated_scores(antecedents.scores, self.temperature, self.new_bias, offsets)
         )
+
+    def offset_table(self) -> Floats:
+        """Offsets of scores by kind of mention and of antecedent: float64 (n_kinds, n_kinds)."""
+        new, links = np.split(self.vector()[N_GLOBAL:], [N_KINDS])
+        return np.asarray(links.reshape(N_KINDS, N_KINDS) - new[:, None])
 
     @staticmethod
     def applied_to(metadata: Mapping[str, Any]) -> str:
@@ -287,19 +236,24 @@ class Recalibration(HtmlTable):
 
     def vector(self) -> Floats:
         """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""
-        offsets = np.zeros(N_PARAMETERS - N_GLOBAL) if self.offsets is None else self.offsets.vector()
+        offsets = np.zeros(N_PARAMETERS - N_GLOBAL) if self.offsets is None else self.offsets
         return np.append([np.log(self.temperature), self.new_bias], offsets)
 
     @classmethod
     def from_vector(cls, vector: Floats) -> Self:
         """Build from a `vector` of log temperature and NEW bias, or of these and all offsets."""
-        offsets = None if len(vector) == N_GLOBAL else KindOffsets.from_vector(vector[N_GLOBAL:])
+        offsets = None if len(vector) == N_GLOBAL else tuple(vector[N_GLOBAL:].tolist())
         return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
 
     def to_json(self) -> dict[str, Any]:
         """Temperature and NEW bias by name, and the offsets by kind if there are any."""
         fields: dict[str, Any] = {"temperature": self.temperature, "new_bias": self.new_bias}
-        return fields if self.offsets is None else {**fields, "offsets": self.offsets.to_json()}
+        if self.offsets is not None:
+            new, *links = (
+                dict(zip(MENTION_KINDS, row, strict=True)) for row in np.reshape(self.offsets, (-1, N_KINDS)).tolist()
+            )
+            fields["offsets"] = {"new": new, "links": dict(zip(MENTION_KINDS, links, strict=True))}
+        return fields
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
@@ -311,8 +265,12 @@ class Recalibration(HtmlTable):
             If a number is missing or outside its range, or there is another field.
         """
         temperature, new_bias = json_fields("recalibration", record, ("temperature", "new_bias"), ("offsets",))
-        offsets = KindOffsets.from_json(record["offsets"]) if "offsets" in record else None
-        return cls(temperature, new_bias, offsets)
+        if "offsets" not in record:
+            return cls(temperature, new_bias)
+        new, links = json_fields("offsets", record["offsets"], ("new", "links"))
+        rows = [json_fields("new", new, MENTION_KINDS)]
+        rows += [json_fields("links", row, MENTION_KINDS) for row in json_fields("links", links, MENTION_KINDS)]
+        return cls(temperature, new_bias, tuple(value for row in rows for value in row))
 
 
 def recalibrated_scores(

@@ -86,8 +86,8 @@ class RecalibrationDraws(Result):
         return int(self.temperature.shape[0])
 
     def __getitem__(self, draw: int) -> Recalibration:
-        temperature, new_bias = float(self.temperature[draw]), float(self.new_bias[draw])
-        return Recalibration(temperature, new_bias, Recalibration.from_vector(self.vectors()[draw]).offsets)
+        offsets = None if self.offsets is None else tuple(self.offsets[draw].tolist())
+        return Recalibration(float(self.temperature[draw]), float(self.new_bias[draw]), offsets)
 
     def __iter__(self) -> Iterator[Recalibration]:
         return (self[draw] for draw in range(len(self)))

@@ -224,10 +224,10 @@ class MixedRecalibrations:
     def __init__(self, recalibrations: Sequence[Recalibration]) -> None:
         self.temperatures = np.array([each.temperature for each in recalibrations])
         self.biases = np.array([each.new_bias for each in recalibrations])
-        none = np.zeros(_model.N_KINDS**2)
-        tables = [none if each.offsets is None else each.offsets.table().ravel() for each in recalibrations]
         by_kind = any(each.offsets is not None for each in recalibrations)
-        self.tables: Floats | None = np.stack(tables) if by_kind else None
+        self.tables: Floats | None = (
+            np.stack([each.offset_table().ravel() for each in recalibrations]) if by_kind else None
+        )
 
     def __len__(self) -> int:
         return len(self.temperatures)

@@ -21,7 +21,7 @@ from corefsample.recalibration import RecalibrationFitter, read_recalibration
 from corefsample.recalibration._domains import DomainEffect, _em
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood, LinkLosses, Losses, newton_step
-from corefsample.recalibration._model import N_PARAMETERS, KindOffsets, Recalibration
+from corefsample.recalibration._model import N_PARAMETERS, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
@@ -149,12 +149,12 @@ def test_a_recalibration_by_kind_can_be_stored_as_json() -> None:
 
 
 def test_offsets_of_too_few_kinds_raise() -> None:
+    with error(ParameterError, "offsets"):
+        Recalibration(1.0, 0.0, (0.0,) * 89)
+    record = Recalibration(1.0, 0.0, (0.0,) * 90).to_json()
+    del record["offsets"]["new"]["they"]
     with error(ParameterError, "new"):
-        KindOffsets((0.0,), ((0.0,),))
-    content = KindOffsets((0.0,) * 9, ((0.0,) * 9,) * 9).to_json()
-    del content["new"]["they"]
-    with error(ParameterError, "new"):
-        KindOffsets.from_json(content)
+        Recalibration.from_json(record)
 
 
 # --- derivatives --------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_a_fit_finds_the_offsets_that_made_gold() -> None:
     assert fit.prior_sd is not None
     assert fit.prior_sd >= 0.1
     assert fit.recalibration.offsets is not None
-    table = fit.recalibration.offsets.table()
+    table = fit.recalibration.offset_table()
     # Differences within a row do not depend on how offsets of links share with those of NEW. Some 300 mentions decide
     # the first: a standard error of about 0.2. Links that are hardly ever true say less, and the prior shrinks both.
     assert 0.75 < table[0, 0] - table[0, 1:].mean() < 2.25
@@ -480,7 +480,7 @@ def record() -> dict[str, Any]:
     [
         ("recalibration temperature", math.nan, "temperature"),
         ("recalibration temperature", -1.0, "temperature"),
-        ("recalibration offsets new name", math.nan, "new"),
+        ("recalibration offsets new name", math.nan, "offsets"),
         ("recalibration offsets links it", {}, "links"),
         ("recalibration offsets links", [], "links"),
         ("recalibration", {"temperature": 1.0, "bias": 0.0}, "recalibration"),

@@ -20,13 +20,16 @@ from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._fitter import fit_recalibration
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import Likelihood, LinkLosses, Losses
 from corefsample.recalibration._model import NoMinimumError, Recalibration
-from corefsample.recalibration._refits import CrossFit, RecalibrationDraws
+from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
 
 SKIP = {"missing": "skip", "unannotated": "skip"}
+
+
+def fit_recalibration(documents: list[ScoredDocument], **options: Any) -> RecalibrationFit:
+    return RecalibrationFitter(documents, **options).fit()
 
 
 def cross_fit(
@@ -302,7 +305,7 @@ BAD: list[tuple[Callable[..., Any], str]] = [
     *[(lambda _, c=c: Recalibration.from_json(c), "recalibration") for c in BAD_CONTENT],  # type: ignore[misc]
     (lambda _: Recalibration(1e-10).apply(LARGE), "temperature"),  # a score would overflow
     (lambda documents: fit_recalibration(documents, missing="drop"), "missing"),
-    (lambda documents: fit_recalibration(documents, unannotated="guess"), "unannotated"),  # type: ignore[arg-type]
+    (lambda documents: fit_recalibration(documents, unannotated="guess"), "unannotated"),
     *[(lambda documents, n=n: cross_fit(documents, n), "n_folds") for n in (1, 2.5, 4)],  # type: ignore[misc]
     (lambda documents: cross_fit(documents, 2).recalibration_of("nobody"), "doc_id"),
     *[(lambda documents, n=n: RecalibrationFitter(documents).bootstrap(n), "n_resamples") for n in (0, 1.5)],  # type: ignore[misc]

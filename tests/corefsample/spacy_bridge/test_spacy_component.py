@@ -32,7 +32,7 @@ import corefsample as cs
 from corefsample import AntecedentDistribution, InputError, ParameterError, Tokens, scorers
 from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._model import N_KINDS, KindOffsets, Recalibration
+from corefsample.recalibration._model import N_KINDS, Recalibration
 from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.scorers import load_scorer
@@ -632,9 +632,8 @@ def test_a_saved_pipeline_carries_its_model(pipeline: Any, tmp_path: Path, reloa
 
 def recalibration_by_kind(path: Path, seed: int = 0) -> Recalibration:
     """Write a record with offsets by kind of mention and antecedent."""
-    offsets = np.random.default_rng(seed).normal(0.0, 1.0, (N_KINDS + 1, N_KINDS)).round(3).tolist()
-    kinds = KindOffsets(tuple(offsets[0]), tuple(map(tuple, offsets[1:])))
-    recalibration = Recalibration(1.5, 0.25, kinds)
+    offsets = np.random.default_rng(seed).normal(0.0, 1.0, (N_KINDS + 1) * N_KINDS).round(3).tolist()
+    recalibration = Recalibration(1.5, 0.25, tuple(offsets))
     path.write_text(json.dumps(UncertainRecalibration(recalibration).to_json()), encoding="utf-8")
     return recalibration
 

@@ -19,7 +19,7 @@ from places import PROJECT
 from references import events as er
 from references import recalibration as rr
 
-from corefsample import InputError, OutputError, Recalibration, ScoredDocument, fit_recalibration, read_documents
+from corefsample import InputError, OutputError, Recalibration, ScoredDocument, read_documents
 from corefsample.recalibration import RecalibrationFitter
 from events._summary import Summary
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, run_recalibrate
@@ -80,7 +80,7 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
 @pytest.mark.parametrize("objective", ["likelihood", "links-log"])
 def test_the_fit_is_that_of_the_objective(run: Run, objective: Any) -> None:
     done = run(objective=objective, seed=3)
-    expected = fit_recalibration(scored_lines(), objective=objective)
+    expected = RecalibrationFitter(scored_lines(), objective=objective).fit()
     assert done.result.fit.recalibration == expected.recalibration
     assert done.result.fit.objective == expected.objective == objective
 

@@ -14,7 +14,6 @@ from references import recalibration as rr
 from corefsample import (
     Recalibration,
     ScoredDocument,
-    fit_recalibration,
     link_marginals,
     read_documents,
     sample_clusterings,
@@ -39,7 +38,7 @@ def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[S
 
 def test_a_real_fit_improves_on_none_and_floored_mentions_reduce_confidence(gum: list[ScoredDocument]) -> None:
     some = gum[:40]
-    fit, floored = fit_recalibration(some), fit_recalibration(some, missing="floor")
+    fit, floored = RecalibrationFitter(some).fit(), RecalibrationFitter(some, missing="floor").fit()
     assert fit.score_after < fit.score_before
     assert floored.n_terms - fit.n_terms == floored.gold.n_floored > 0
     assert floored.recalibration.temperature > fit.recalibration.temperature
@@ -59,7 +58,7 @@ def link_error(documents: list[ScoredDocument]) -> float:
 def test_multiplied_scores_are_restored_with_their_calibration(gum: list[ScoredDocument], factor: float) -> None:
     documents = sorted(gum, key=lambda document: document.n_mentions)[:60]
     scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
-    plain, found = fit_recalibration(documents).recalibration, fit_recalibration(scaled).recalibration
+    plain, found = (RecalibrationFitter(each).fit().recalibration for each in (documents, scaled))
     assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
     assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
     recalibrated = link_error([plain.apply_document(document) for document in documents])
