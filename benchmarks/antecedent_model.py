@@ -22,7 +22,7 @@ from english_texts import ENGLISH_GENRES
 from link_kinds import links_by_kind
 from tagger_studies.recalibrators import HistogramBinning, ScalingBinning
 
-from corefsample import ScoredDocument, link_pairs, link_tables, map_clustering, sample_clusterings
+from corefsample import ScoredDocument, link_tables, map_clustering, sample_clusterings
 from corefsample.calibration import IsotonicRecalibration, PlattScaling, calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._tokens import SPEAKER, Tokens
@@ -132,11 +132,10 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
     return pd.DataFrame(rows)
 
 
-def pairs(documents: Scored) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+def pairs(documents: Scored) -> tuple[Floats, npt.NDArray[np.uint8], npt.NDArray[np.int32]]:
     """Link marginals of all pairs of mentions, whether gold links them, and their documents."""
-    each = [link_pairs(document) for document in documents]
-    numbers = np.repeat(np.arange(len(each)), [len(found.q) for found in each])
-    return np.concatenate([found.q for found in each]), np.concatenate([found.y for found in each]), numbers
+    tables = link_tables(documents)
+    return tables.q, tables.y, tables.documents
 
 
 def by_genre(model: AntecedentModel, documents: Iterable[AnnotatedDocument]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from tagger_studies.results import Output, difference_of_shares, holds, ratio, s
 from corefsample import ScoredDocument, read_documents
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.links._pairs import gold_codes
+from corefsample.documents._scored import gold_codes
 from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer, score_documents
 

@@ -22,8 +22,8 @@ from tagger_studies.results import Output, ends_of, holds, resamples, shown
 
 from corefsample import ScoredDocument, map_clustering, read_documents, sample_clusterings
 from corefsample._arrays import Floats
+from corefsample.documents._scored import gold_codes
 from corefsample.formats.annotated._corefud import read_corefud
-from corefsample.links._pairs import gold_codes
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, metric_posterior
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._model import Recalibration

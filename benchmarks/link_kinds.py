@@ -11,7 +11,7 @@ import pandas as pd
 from corefsample import Recalibration, ScoredDocument, link_marginals
 from corefsample._arrays import Floats
 from corefsample._machine import processors
-from corefsample.links._pairs import Unannotated, gold_codes
+from corefsample.documents._scored import Unannotated, gold_codes
 from corefsample.recalibration._model import document_kinds
 from corefsample.syntax._words import MENTION_KINDS
 

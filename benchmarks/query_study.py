@@ -31,8 +31,8 @@ from corefsample import Recalibration, ScoredDocument, calibration, read_documen
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._machine import processors
 from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._scored import Unannotated, gold_codes
 from corefsample.languages._language import Language
-from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration import RecalibrationFitter, UncertainRecalibration, read_recalibration
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._losses import OBJECTIVES

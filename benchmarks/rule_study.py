@@ -26,9 +26,9 @@ from studies import markdown
 
 from corefsample import CorefsampleError, ScoredDocument, read_documents
 from corefsample._arrays import Ints
+from corefsample.documents._scored import gold_codes
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.links._pairs import gold_codes
 from corefsample.syntax._codes import UPOS
 from events.evidence._evaluation import evaluate_clustering
 from events.lexicon._lexicon import Lexicon, load_lexicon

@@ -48,7 +48,7 @@ from corefsample.calibration._binning import block_bin_pairs
 from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
-from corefsample.links._pairs import link_tables
+from corefsample.links._calibration import link_tables
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._shipped import read_recalibration
 from corefsample.recalibration._uncertain import Uncertainty

@@ -20,7 +20,7 @@ import numpy as np
 
 from corefsample import ScoredDocument, map_clustering, read_documents, sample_clusterings
 from corefsample.coreference._clusterings import ClusteringSamples
-from corefsample.links._pairs import gold_codes
+from corefsample.documents._scored import gold_codes
 from corefsample.metrics._scores import ClusteringScores, clustering_scores, corpus_scores, metric_posterior
 from corefsample.summaries import credible_ball, point_estimate
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from corefsample import link_pairs
+from corefsample import link_tables
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.recalibration._shipped import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
@@ -60,10 +60,9 @@ def main() -> None:
         if arguments.model is None:
             name = chosen_recalibration("english", mentions=mentions) or ""
             scored = map(read_recalibration(name).recalibration.apply_document, scored)
-        pairs = [link_pairs(each) for each in scored]
-        probs, truth = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
-        table = compared(probs, truth).round(4).to_string(index=False)
-        print(f"{len(pairs):,} windows, mentions {mentions}\n{table}\n", flush=True)
+        pairs = link_tables(scored)
+        table = compared(pairs.q, pairs.y).round(4).to_string(index=False)
+        print(f"{pairs.n_documents:,} windows, mentions {mentions}\n{table}\n", flush=True)
 
 
 if __name__ == "__main__":

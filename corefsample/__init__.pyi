@@ -31,8 +31,7 @@ from .formats.annotated._corefud import read_corefud as read_corefud
 from .formats.annotated._corefud import write_corefud as write_corefud
 from .formats.scored._stream import read_documents as read_documents
 from .formats.scored._writing import write_documents as write_documents
-from .links._pairs import link_pairs as link_pairs
-from .links._pairs import link_tables as link_tables
+from .links._calibration import link_tables as link_tables
 from .metrics._scores import clustering_scores as clustering_scores
 from .metrics._scores import metric_posterior as metric_posterior
 from .recalibration._model import Recalibration as Recalibration

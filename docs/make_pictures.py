@@ -16,7 +16,7 @@ from corefsample import ScoredDocument, plots
 from corefsample.calibration import ReliabilityCurve, calibration_error, reliability_curve
 from corefsample.calibration._error import CalibrationError
 from corefsample.links import calibrate_links
-from corefsample.links._pairs import link_tables
+from corefsample.links._calibration import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events import plots as event_plots

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 import spacy
 
-from corefsample import clustering_scores, link_marginals, link_pairs, map_clustering, metric_posterior, read_corefud
+from corefsample import clustering_scores, link_marginals, link_tables, map_clustering, metric_posterior, read_corefud
 from corefsample.plots import link_heat_map, link_network, plot
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.spacy_bridge.component import set_posterior
@@ -191,7 +191,8 @@ pd.DataFrame(
 # calibrated model, the two columns agree. (One article is little evidence; notebook 02 uses many.)
 
 # %%
-pairs = link_pairs(document).to_frame()
+tables = link_tables([document])
+pairs = pd.DataFrame({"q": tables.q, "y": tables.y})
 pairs["P"] = pd.cut(pairs["q"], [0, 0.01, 0.1, 0.3, 0.7, 0.9, 1.0], include_lowest=True)
 pairs.groupby("P", observed=False).agg(n=("y", "size"), predicted=("q", "mean"), true=("y", "mean")).round(3)
 

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from corefsample._arrays import Floats
-from corefsample.documents._scored import ScoredDocument
-from corefsample.links._pairs import gold_codes
+from corefsample.documents._scored import ScoredDocument, gold_codes
 from corefsample.plots.style import COLOURS, MARKERS
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.evidence._true_events import TrueEvents

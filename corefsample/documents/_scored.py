@@ -9,12 +9,13 @@ import datetime
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Ints32
+from corefsample import _checks
+from corefsample._arrays import Ints, Ints32
 from corefsample._lazy import pd
 from corefsample._results import ByValue
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -27,6 +28,8 @@ from corefsample.errors import ParameterError
 FIELDS = ("version", "doc_id", "date", "parse", "samples", "mentions", "antecedents", "scores", "tokens", "gold")
 # Field of the metadata that records the recalibrations of a document's scores.
 RECALIBRATION_FIELD = "recalibration"
+Unannotated = Literal["skip", "single"]
+UNANNOTATED: tuple[Unannotated, ...] = ("skip", "single")
 
 
 def require_one_each(name: str, length: int, noun: str, expected: int, item: str = "entry") -> None:
@@ -207,3 +210,40 @@ class ScoredDocument(BaseDocument):
 def is_another_parse(document: ScoredDocument, previous: ScoredDocument) -> bool:
     """True if a document is another parse of the text of the document before it."""
     return document.samples is not None and previous.samples is not None and document.doc_id == previous.doc_id
+
+
+def gold_codes(document: ScoredDocument, unannotated: Unannotated = "skip") -> Ints:
+    """Number the annotated entities of a document's mentions.
+
+    Parameters
+    ----------
+    document
+        Document with gold.
+    unannotated
+        Treatment of a mention without an annotated entity (null): "skip" (the default) treats it as unknown and leaves
+        out every pair with it; "single" treats it as a separate entity, for corpora that do not annotate singletons.
+
+    Returns
+    -------
+    array of shape (n_mentions,), int64
+        Code of each mention's entity, numbered from 0 by first mention; -1 for skipped mentions.
+
+    Raises
+    ------
+    ParameterError
+        If the document has no gold, or `unannotated` is neither "skip" nor "single".
+    """
+    _checks.choice("unannotated", unannotated, UNANNOTATED)
+    if document.gold is None:
+        raise ParameterError("gold is missing", place=f"doc_id {document.doc_id!r}")
+    numbers: dict[object, int] = {}
+    codes = np.empty(document.n_mentions, np.int64)
+    for i, entity in enumerate(document.gold):
+        if entity is not None:
+            # 1 and "1" are two entities, as in the file.
+            codes[i] = numbers.setdefault((type(entity), entity), len(numbers))
+        elif unannotated == "skip":
+            codes[i] = -1
+        else:
+            codes[i] = numbers.setdefault((None, i), len(numbers))
+    return codes

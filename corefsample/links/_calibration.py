@@ -1,16 +1,19 @@
-"""Calibration of link marginals (overall, by distance, by kind of mention), and the comparison of two scorers by it."""
+"""Link marginals against annotated entities: tables of pairs, their calibration, and two scorers compared by it."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools
+from corefsample._arrays import Bools, Bytes, Floats, Ints8, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
-from corefsample._results import HtmlTable, fields_of
+from corefsample._results import HtmlTable, Result, fields_of
 from corefsample.calibration._binning import (
     BlockBins,
     BrierDecomposition,
@@ -24,8 +27,111 @@ from corefsample.calibration._intervals import bootstrap_interval, calibration_t
 from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.calibration._validation import Norm, checked_norm
+from corefsample.coreference._clusterings import link_marginals
+from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
 from corefsample.errors import InputError
-from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables
+
+# Kind of a mention by the part of speech of its head: name, noun (all others), pronoun ("this", "those" are DET).
+_NAME, _NOUN, _PRONOUN = 0, 1, 2
+_KIND_OF_UPOS = {"PROPN": _NAME, "PRON": _PRONOUN, "DET": _PRONOUN}
+# Pairs of kinds, in either order.
+PAIR_KINDS = ("name-name", "name-noun", "name-pronoun", "noun-noun", "noun-pronoun", "pronoun-pronoun")
+_PAIR_CODE = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]], np.int8)  # by kind of the earlier and of the later mention
+# Distance in mentions between the two of a pair.
+DISTANCES = ("1", "2-3", "4-7", "8-15", "16-31", "32-63", "64-127", "128+")
+_DISTANCE_CODE = np.array([0, *(d.bit_length() - 1 for d in range(1, 2 ** (len(DISTANCES) - 1) + 1))], np.int8)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LinkTables(Result):
+    """Pairs of annotated mentions of many documents, from which calibration is computed; arrays read-only.
+
+    Attributes
+    ----------
+    q
+        float64 (n_pairs,) in [0, 1]: exact link marginal.
+    y
+        uint8 (n_pairs,): 1 if both mentions belong to one annotated entity, else 0.
+    documents
+        int32 (n_pairs,): document of each pair, as an index into `doc_ids`.
+    distances
+        int8 (n_pairs,): group of the distance between the two mentions, as an index into DISTANCES.
+    pair_kinds
+        int8 (n_pairs,): kind of each pair, as an index into PAIR_KINDS; -1 if the document has no tokens.
+    doc_ids
+        Ids of the documents with gold, in ascending order.
+    digests
+        Checksum of mentions and gold, by doc_id: documents with the same checksum have the same pairs.
+    n_documents
+        Number of documents with gold.
+    n_without_gold
+        Number of documents without gold, which are left out.
+    n_unannotated
+        Number of mentions whose entity is not annotated, in the documents with gold.
+    """
+
+    q: Floats
+    y: Bytes
+    documents: Ints32
+    distances: Ints8
+    pair_kinds: Ints8
+    doc_ids: tuple[str, ...]
+    digests: dict[str, bytes]
+    n_documents: int
+    n_without_gold: int
+    n_unannotated: int
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.q.shape[0])
+
+
+def link_tables(documents: Iterable[ScoredDocument], *, unannotated: Unannotated = "skip") -> LinkTables:
+    """List the link pairs of documents, one document at a time.
+
+    Memory grows with the number of pairs: 15 bytes each.
+
+    Parameters
+    ----------
+    documents
+        Scored documents; those without gold are counted and left out.
+    unannotated
+        Treatment of mentions without an annotated entity: "skip" (the default) leaves out every pair with such a
+        mention; "single" treats each as a separate entity.
+    """
+    columns: list[tuple[Floats, Bytes, Ints8, Ints8]] = []
+    doc_ids: list[str] = []
+    digests: dict[str, bytes] = {}
+    n_without_gold = n_unannotated = 0
+    for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
+        if document.gold is None:
+            n_without_gold += 1
+            continue
+        entities = gold_codes(document, unannotated)
+        annotated = np.flatnonzero(entities >= 0).astype(np.int32)
+        later, earlier = (annotated[places] for places in np.tril_indices(annotated.size, -1))
+        q = link_marginals(document.antecedents)[later, earlier]
+        y = (entities[earlier] == entities[later]).astype(np.uint8)
+        distances = _DISTANCE_CODE[np.minimum(later - earlier, len(_DISTANCE_CODE) - 1)]
+        pair_kinds = np.full(len(q), -1, np.int8)
+        if document.tokens is not None:
+            upos = document.tokens.upos
+            kinds = np.array(
+                [_KIND_OF_UPOS.get(upos[head], _NOUN) for head in document.mentions[:, 2].tolist()], np.intp
+            )
+            pair_kinds = _PAIR_CODE[kinds[earlier], kinds[later]]
+        columns.append((q, y, distances, pair_kinds))
+        doc_ids.append(document.doc_id)
+        spans = np.ascontiguousarray(document.mentions[:, :2], np.int64)
+        digests[document.doc_id] = hashlib.blake2b(spans.tobytes() + entities.tobytes(), digest_size=16).digest()
+        n_unannotated += sum(entity is None for entity in document.gold)
+    names = tuple(sorted(digests))
+    rank = {doc_id: code for code, doc_id in enumerate(names)}
+    codes = np.repeat(np.array([rank[doc_id] for doc_id in doc_ids], np.int32), [len(q) for q, *_ in columns])
+    empty = np.empty(0), np.empty(0, np.uint8), np.empty(0, np.int8), np.empty(0, np.int8)
+    q, y, group, kind = (np.concatenate(column) for column in zip(*(columns or [empty]), strict=True))
+    return LinkTables(q, y, codes, group, kind, names, digests, len(columns), n_without_gold, n_unannotated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,7 +300,22 @@ def calibrate_links(
     groups = []
     for number, (partition, name, is_member) in enumerate(parts, start=1):
         blocks = _blocks(tables, bin_size, is_member)
-        groups.append(_calibrated(partition, name, blocks, norm, level, n_resamples, seed))
+        bins, has_blocks = blocks.bins, blocks.n_blocks > 1
+        settings: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
+        groups.append(
+            GroupCalibration(
+                partition,
+                name,
+                blocks.n_blocks,
+                binned_error(bins, norm=norm),
+                bootstrap_interval(blocks, level=level, **settings) if has_blocks else None,
+                simulated_interval(bins, level=level, **settings),
+                binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
+                calibration_test(blocks, **settings).p_value if has_blocks else None,
+                brier_decomposition(bins),
+                ReliabilityCurve.of_bins(blocks if has_blocks else bins, level=level),
+            )
+        )
         log_step("measured the calibration of %s, group %d of %d", name, number, len(parts))
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
@@ -203,24 +324,6 @@ def _blocks(tables: LinkTables, bin_size: int, is_member: Bools | slice = slice(
     """Pairs, or some of them, summed by document and bin; documents without a pair are left out."""
     q, y, documents = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
     return block_bin_pairs(q, y, documents, bin_size=bin_size)
-
-
-def _calibrated(
-    partition: str, name: str, blocks: BlockBins, norm: Norm, level: float, n_resamples: int, seed: int
-) -> GroupCalibration:
-    bins, by_block = blocks.bins, blocks.n_blocks > 1
-    return GroupCalibration(
-        partition,
-        name,
-        blocks.n_blocks,
-        binned_error(bins, norm=norm),
-        bootstrap_interval(blocks, norm=norm, level=level, n_resamples=n_resamples, seed=seed) if by_block else None,
-        simulated_interval(bins, norm=norm, level=level, n_resamples=n_resamples, seed=seed),
-        binned_error(bins, norm=norm, debiased=True) if norm in ("rms", "mse") else None,
-        calibration_test(blocks, norm=norm, n_resamples=n_resamples, seed=seed).p_value if by_block else None,
-        brier_decomposition(bins),
-        ReliabilityCurve.of_bins(blocks if by_block else bins, level=level),
-    )
 
 
 def compare_links(

@@ -12,9 +12,8 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
 from corefsample._log import log_step
 from corefsample._random import document_key
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, Unannotated
 from corefsample.errors import ParameterError
-from corefsample.links._pairs import Unannotated
 from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect, estimated_domains
 from corefsample.recalibration._gold import GoldSet
 from corefsample.recalibration._losses import (

@@ -10,9 +10,8 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
 from corefsample.errors import ParameterError
-from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
 from corefsample.recalibration._model import Recalibration, described
 

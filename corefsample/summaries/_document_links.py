@@ -15,9 +15,8 @@ from corefsample._lazy import pd
 from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
 from corefsample.errors import ParameterError
-from corefsample.links._pairs import Unannotated, gold_codes
 from corefsample.summaries._expected_losses import point_estimate
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]

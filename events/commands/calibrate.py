@@ -86,7 +86,7 @@ def run_calibrate(
         If the folder cannot be written. After any error the folder is removed.
     """
     from corefsample.formats import DocumentStream
-    from corefsample.links._pairs import link_tables
+    from corefsample.links._calibration import link_tables
     from events._document_batches import streamed
     from events.runs._outputs import checksums, quarantine_lines, run_record
 

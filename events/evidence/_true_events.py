@@ -14,9 +14,8 @@ from corefsample._arrays import Ints32
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._scored import ScoredDocument, gold_codes
 from corefsample.errors import InputError, ParameterError
-from corefsample.links._pairs import gold_codes
 from corefsample.syntax._schemes import scheme_names
 from events.evidence._acceptance import Acceptance, require_document, require_none
 from events.evidence._columns import EventKey

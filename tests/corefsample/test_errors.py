@@ -22,7 +22,6 @@ from corefsample import (
     ScoredDocument,
     clustering_scores,
     link_marginals,
-    link_pairs,
     links,
     metric_posterior,
     plots,
@@ -100,8 +99,6 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "scores of a document": (lambda: clustering_scores(DOC, [0, 0, 2]), "pass document.gold"),  # type: ignore[arg-type]
     "scores without gold": (lambda: clustering_scores(BARE.gold, [0, 0, 2]), "has no gold entities"),
     "a posterior of scores without gold": (lambda: metric_posterior(BARE.gold, DRAWN), "has no gold entities"),
-    "links without gold": (lambda: link_pairs(BARE), "gold is missing"),
-    "links of several documents": (lambda: link_pairs([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
     "calibration of documents": (lambda: links.calibrate_links([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
     "a corpus of documents": (lambda: corpus_posterior([DOC]), r"metric_posterior\("),  # type: ignore[list-item]
     "one mention": (lambda: summaries.cluster_probability(DIST, 1), "must be a list of mentions"),  # type: ignore[arg-type]

@@ -17,7 +17,6 @@ from corefsample import (
     Recalibration,
     ScoredDocument,
     clustering_scores,
-    link_pairs,
     metric_posterior,
     sample_clusterings,
 )
@@ -87,7 +86,7 @@ def results() -> list[object]:
     posterior, scores = metric_posterior([1, 1], samples), clustering_scores([1, 1], [1, 1])
     recalibrations = [Recalibration(2.0), RecalibrationDraws(np.ones(2), np.zeros(2))]
     scored = [scores, corpus_scores([scores]), posterior, corpus_posterior([posterior]), error, error.bins]
-    summaries = [document_links(made), entity_count_posterior(made), link_pairs(made)]
+    summaries = [document_links(made), entity_count_posterior(made)]
     documents = [made, made.tokens, AnnotatedDocument.from_scored(made), DocumentBatch.of([made])]
     chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
     distributions = [made.antecedents, made.antecedents.pruned(0.9), samples, chain]

@@ -25,18 +25,16 @@ from corefsample import (
 )
 from corefsample.calibration._binning import bin_pairs
 from corefsample.calibration._error import binned_error
-from corefsample.links import _pairs as links
+from corefsample.documents._scored import Unannotated, gold_codes
 from corefsample.links import calibrate_links, compare_links
-from corefsample.links._calibration import LinkCalibration
-from corefsample.links._pairs import DISTANCES, PAIR_KINDS, LinkTables, gold_codes, link_pairs, link_tables
+from corefsample.links._calibration import DISTANCES, PAIR_KINDS, LinkCalibration, LinkTables, link_tables
 
 THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 
 
 def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
-    pairs = link_pairs(document(THREE, ["a", None, "a"]))
-    assert (pairs.y.tolist(), pairs.distances.tolist(), pairs.n_unannotated) == ([1], [2], 1)
-    assert pairs.pair_kinds is None
+    pairs = link_tables([document(THREE, ["a", None, "a"])])
+    assert (pairs.y.tolist(), [DISTANCES[d] for d in pairs.distances], pairs.n_unannotated) == ([1], ["2-3"], 1)
 
 
 def test_a_number_and_its_text_are_two_entities() -> None:
@@ -48,14 +46,12 @@ def test_a_number_and_its_text_are_two_entities() -> None:
     st.data(),
     st.sampled_from(["skip", "single"]),
 )
-def test_pairs_are_those_of_a_loop(
-    lists: strategies.Lists, data: st.DataObject, unannotated: links.Unannotated
-) -> None:
+def test_pairs_are_those_of_a_loop(lists: strategies.Lists, data: st.DataObject, unannotated: Unannotated) -> None:
     n = len(lists[0])
     gold = data.draw(st.lists(st.sampled_from([None, 1, 2, "x"]), min_size=n, max_size=n))
     upos = data.draw(st.lists(st.sampled_from(["PROPN", "NOUN", "PRON", "DET", "X"]), min_size=n, max_size=n))
     one = document(lists, gold, upos=upos)
-    pairs = link_pairs(one, unannotated=unannotated)
+    pairs = link_tables([one], unannotated=unannotated)
     marginals = link_marginals(one.antecedents)
     kind = {"PROPN": "name", "PRON": "pronoun", "DET": "pronoun"}
     expected = []
@@ -64,8 +60,7 @@ def test_pairs_are_those_of_a_loop(
             continue
         linked = gold[i] is not None and gold[i] == gold[j]
         kinds = "-".join(sorted((kind.get(upos[i], "noun"), kind.get(upos[j], "noun"))))
-        expected.append((marginals[j, i], int(linked), j - i, kinds))
-    assert pairs.pair_kinds is not None
+        expected.append((marginals[j, i], int(linked), min((j - i).bit_length() - 1, 7), kinds))
     found = zip(
         pairs.q.tolist(),
         pairs.y.tolist(),
@@ -76,17 +71,11 @@ def test_pairs_are_those_of_a_loop(
     assert list(found) == expected
 
 
-def test_a_frame_has_a_row_a_pair() -> None:
-    frame = link_pairs(document(THREE, ["a", "b", "a"], upos=["PROPN", "NOUN", "PRON"])).to_frame()
-    assert frame.columns.tolist() == ["doc_id", "q", "y", "distance", "pair_kind"]
-    assert len(frame) == 3
-
-
 def test_documents_without_gold_and_unknown_options_raise() -> None:
     with error(ParameterError, place="doc_id 'd'"):
-        link_pairs(document(THREE))
+        gold_codes(document(THREE))
     with error(ParameterError, "unannotated"):
-        link_pairs(document(THREE, [1, 1, 1]), unannotated="new")  # type: ignore[arg-type]
+        link_tables([document(THREE, [1, 1, 1])], unannotated="new")  # type: ignore[arg-type]
 
 
 # --- tables ------------------------------------------------------------------------------------------------
@@ -152,10 +141,9 @@ def measured(sharpness: float = 1.0) -> LinkCalibration:
 
 
 def test_the_overall_error_is_that_of_all_pairs() -> None:
-    pairs = [link_pairs(document) for document in documents()]
-    q, y = (np.concatenate([getattr(each, name) for each in pairs]) for name in ("q", "y"))
+    tables = link_tables(documents())
     overall = measured().overall
-    assert overall.error == pytest.approx(binned_error(bin_pairs(q, y, bin_size=200)), rel=1e-12)
+    assert overall.error == pytest.approx(binned_error(bin_pairs(tables.q, tables.y, bin_size=200)), rel=1e-12)
     assert overall.curve.bins.n_pairs == N_DOCUMENTS * N_MENTIONS * (N_MENTIONS - 1) // 2
     assert overall.n_documents == N_DOCUMENTS
 
@@ -216,11 +204,9 @@ def few_documents(sharpness: float = 1.0, n_documents: int = 12) -> Iterator[Sco
 
 def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents() -> None:
     second = list(few_documents(3.0))
-    both = [[link_pairs(each) for each in each_documents] for each_documents in (few_documents(), second)]
-    q = [np.concatenate([pairs.q for pairs in each]) for each in both]
-    y = np.concatenate([pairs.y for pairs in both[0]])
-    names = np.concatenate([[pairs.doc_id] * pairs.n_pairs for pairs in both[0]])
-    expected = paired_comparison(*q, y, names, bin_size=1, n_resamples=200)
+    both = [link_tables(few_documents()), link_tables(second)]
+    q, names = [tables.q for tables in both], np.array(both[0].doc_ids)[both[0].documents]
+    expected = paired_comparison(*q, both[0].y, names, bin_size=1, n_resamples=200)
     found = compare_links(link_tables(few_documents()), link_tables(reversed(second)), bin_size=1, n_resamples=200)
     for one, other in zip(found.differences, expected.differences, strict=True):
         assert dataclasses.astuple(one)[1:] == pytest.approx(dataclasses.astuple(other)[1:], rel=1e-9)

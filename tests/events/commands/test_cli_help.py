@@ -14,7 +14,7 @@ import pytest
 from command_line import LEAVES, Calls
 
 from corefsample.calibration._validation import NORMS
-from corefsample.links._pairs import UNANNOTATED
+from corefsample.documents._scored import UNANNOTATED
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._gold import MISSING
 from corefsample.recalibration._losses import OBJECTIVES
