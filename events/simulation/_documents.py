@@ -179,13 +179,14 @@ def _document(
     text, lemma, upos, dep, head = zip(*story.words, strict=True)
     tokens = Tokens(text, lemma, upos, dep, np.array(head), np.array(sentences))
     subjects = np.array([dep[mark[2]].startswith("nsubj") for mark in marks])
-    *candidates, calibrated = candidate_scores([mark[3] for mark in marks], mentions, tokens.sent, subjects, rng)
+    traits = [mark[3] for mark in marks]
+    indptr, candidates, calibrated = candidate_scores(traits, mentions, tokens.sent, subjects, rng)
     scores = np.round(calibrated * temperature, 3)
-    true_antecedents = _drawn(*candidates, scores / temperature, rng)
+    true_antecedents = _drawn(indptr, candidates, scores / temperature, rng)
     document = ScoredDocument(
         doc_id=f"sim-{number:06d}",
         mentions=mentions,
-        antecedents=AntecedentDistribution.from_csr(*candidates, scores),
+        antecedents=AntecedentDistribution.from_csr(indptr, candidates, scores),
         date=date,
         tokens=tokens,
         gold=_entities(true_antecedents),
@@ -193,7 +194,7 @@ def _document(
     )
     pairs = np.zeros((0, 2)) if apart is None else np.asarray(apart(document))
     if len(pairs):
-        true_antecedents = _drawn_apart(*candidates, scores / temperature, pairs, rng)
+        true_antecedents = _drawn_apart(indptr, candidates, scores / temperature, pairs, rng)
         document = replace(document, gold=_entities(true_antecedents))
     return SimulatedDocument(document, true_antecedents)
 
