@@ -24,7 +24,7 @@ from corefsample.files._paths import PathLike
 from events.counts._run_tables import run_table, verified_record
 from events.evidence._periods import NO_PERIOD, Calendar
 from events.news._articles import separator_of
-from events.rules._outcomes import ANYBODY
+from events.rules._format import ANYBODY
 
 TOTAL = "total"  # in place of a period
 _MOST_EXAMPLES = 10  # names of actors in an error

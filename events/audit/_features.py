@@ -19,7 +19,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import PathLike
 from events.audit._documents import RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
 from events.counts._evidence import read_evidence
-from events.rules._outcomes import ANYBODY
+from events.rules._format import ANYBODY
 
 NOBODY = "-"
 _LEAST_DOCUMENTS = 5  # in which a feature is not 0

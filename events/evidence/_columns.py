@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from corefsample import _checks
 from corefsample._lazy import pd
-from events.rules._outcomes import ANYBODY, CLASS
+from events.rules._format import ANYBODY, CLASS
 
 _NO_ACTOR = "-"  # in names, in place of the empty code
 

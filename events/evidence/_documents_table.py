@@ -17,7 +17,7 @@ from events.evidence._document_events import DocumentEvents
 from events.evidence._merged_actors import MERGED_ACTORS, merged_actors
 from events.evidence._periods import Period
 from events.matching._screening import DocumentMatches
-from events.rules._outcomes import ANYBODY
+from events.rules._format import ANYBODY
 
 ALL_DOCUMENTS_SCHEMA = pa.schema(
     [

@@ -24,7 +24,7 @@ from events.evidence._event_kernels import NAMED, STANDS_FOR
 from events.evidence._reasons import Reasons
 from events.matching._matches import MentionMatches
 from events.matching._screening import DocumentMatches, RuleMatcher
-from events.rules._outcomes import Outcome
+from events.rules._format import Outcome
 
 
 def evaluate_document(

@@ -18,7 +18,7 @@ from events.evidence._columns import ACTOR, EventKey
 from events.evidence._examples import check_examples
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.rules._outcomes import ANYBODY, CLASS, NOBODY, Outcome
+from events.rules._format import ANYBODY, CLASS, NOBODY, Outcome
 from events.rules._rules import Filled, Rule, load_rules, rules_and_outcomes
 
 

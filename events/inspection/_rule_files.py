@@ -14,7 +14,7 @@ from events._yaml_file import file_bytes, read_yaml
 from events.evidence._examples import ExampleResult, example_results
 from events.evidence._rule_set import RuleSet, check_classes
 from events.inspection._reports import Report
-from events.lexicon._content import LexiconContent
+from events.lexicon._entries import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.rules._rules import Rule, is_outcome_file, is_shipped_rule, load_presets, rule_file

@@ -11,7 +11,7 @@ from events._options import Progress
 from events._summary import counted, listed
 from events.inspection._reports import Report
 from events.inspection._trigger_traces import traced
-from events.lexicon._content import OF
+from events.lexicon._entries import OF
 from events.lexicon._file import lexicon_content
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._screening import RuleMatcher

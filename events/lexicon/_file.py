@@ -15,7 +15,7 @@ from corefsample._checks import shown
 from corefsample.errors import InputError
 from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.lexicon._content import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, without
+from events.lexicon._entries import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, without
 
 SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")

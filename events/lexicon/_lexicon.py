@@ -16,7 +16,7 @@ import numpy.typing as npt
 from corefsample._checks import shown
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH
-from events.lexicon._content import (
+from events.lexicon._entries import (
     COMPOSITE,
     INNER,
     OF,

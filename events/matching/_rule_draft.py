@@ -13,9 +13,9 @@ from corefsample.syntax._paths import connecting_path, follow, leading_to
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon
-from events.matching._triggers import LemmaIndex
+from events.matching._matching import LemmaIndex
 from events.rules._conditions import shipped_conditions
-from events.rules._outcomes import NOBODY
+from events.rules._format import NOBODY
 from events.rules._rules import Frame, Phrase, load_rules
 
 DESCRIBED = ("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier")

@@ -16,8 +16,7 @@ from events.evidence._examples import example_tokens
 from events.evidence._rule_set import RuleSet
 from events.lexicon._file import lexicon_content
 from events.pages._document_texts import spaced
-from events.rules._format import Example
-from events.rules._outcomes import ANYBODY, CLASS, Outcome
+from events.rules._format import ANYBODY, CLASS, Example, Outcome
 from events.rules._rules import Rule
 
 _NOBODY = "-"  # in the name of a target: no actor of the lexicon fills the role

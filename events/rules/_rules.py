@@ -19,6 +19,7 @@ from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
     Example,
     FrameEntry,
+    Outcome,
     OutcomeFile,
     Preset,
     QuestionClauses,
@@ -26,7 +27,6 @@ from events.rules._format import (
     check_rule_file,
     outcomes_of,
 )
-from events.rules._outcomes import Outcome
 
 _FOLDER = "data/rules"
 _SHARED = ("senses",)  # shipped files of conditions and words that are no rules

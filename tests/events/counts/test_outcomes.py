@@ -29,7 +29,7 @@ from events.evidence._rule_set import RuleSet
 from events.pages._document_texts import run_definitions
 from events.pages._questions import rule_question
 from events.pages._report_content import read_report
-from events.rules._outcomes import Outcome
+from events.rules._format import Outcome
 
 DAY = datetime.date(2000, 1, 1)
 CODES = ("AAA", "BBB", "CCC")
