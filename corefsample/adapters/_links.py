@@ -30,13 +30,12 @@ def host_array(name: str, value: Any) -> npt.NDArray[Any]:
     return _checks.regular_array(name, value)
 
 
-def _array(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any]:
+def _matrix(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any]:
     try:
         array = host_array(name, value)
     except (TypeError, ValueError):
         raise ParameterError(f"must be an array of {elements}, got {_checks.shown(value)}", parameter=name) from None
-    if array.ndim == 3 and array.shape[0] == 1:  # a batch of one document
-        array = array[0]
+    array = array[0] if array.ndim == 3 and array.shape[0] == 1 else array  # a batch of one document
     if array.ndim != 2 or (array.dtype.kind not in kinds and array.size):
         rule = f"must be {elements} of one document in 2 dimensions"
         raise ParameterError(f"{rule}, got {array.dtype} of shape {array.shape}", parameter=name)
@@ -45,7 +44,7 @@ def _array(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any]
 
 def float_matrix(name: str, value: Any) -> Floats:
     """Scores of one document as float64 in two dimensions; masks are allowed, NaN and +inf raise ParameterError."""
-    scores = _array(name, value, "fiu", "numbers").astype(np.float64)
+    scores = _matrix(name, value, "fiu", "numbers").astype(np.float64)
     _checks.require_all(name, scores, scores < np.inf, "be finite or a mask")
     return scores
 
@@ -54,7 +53,7 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
     """Indices of one document as int64, two dimensions."""
     if isinstance(value, Sequence) and not len(value):
         return np.zeros((0, n_columns or 0), np.int64)
-    indices = _array(name, value, "iu", "whole numbers").astype(np.int64)
+    indices = _matrix(name, value, "iu", "whole numbers").astype(np.int64)
     if n_columns is not None and indices.shape[1] != n_columns:
         raise ParameterError(f"must have {n_columns} columns, got shape {indices.shape}", parameter=name)
     return indices

@@ -64,7 +64,11 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
             document = nlp(text)
         scored = from_stanza(document, records[0], doc_id="a")
     """
-    model = _model(source)
+    processor = getattr(source, "processors", {}).get("coref", source)
+    model = getattr(processor, "_model", processor)
+    if not hasattr(model, "rough_scorer"):
+        rule = "must be a Stanza pipeline with the processor coref, that processor or its model"
+        raise ParameterError(f"{rule}, got {type(source).__name__}", parameter="source")
     records: list[StanzaScores] = []
     antecedents: list[Any] = []
     has_own_run, original = "run" in vars(model), model.run
@@ -75,7 +79,14 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
     def run(*args: Any, **options: Any) -> Any:
         antecedents.clear()
         result = original(*args, **options)
-        records.append(_record(result, antecedents))
+        spans = {
+            int(head): (int(span[0]), int(span[1]))
+            for heads, cluster in zip(result.word_clusters or (), result.span_clusters or (), strict=False)
+            for head, span in zip(heads, cluster, strict=True)
+        }
+        # Copied off the model's device, so that its graph can be freed.
+        scores, indices = float_matrix("scores", result.coref_scores), int_matrix("antecedents", antecedents[0])
+        records.append(StanzaScores(scores, indices, spans))
         return result
 
     handle = model.rough_scorer.register_forward_hook(keep_antecedents)
@@ -87,25 +98,6 @@ def recorded_stanza_scores(source: Any) -> Iterator[list[StanzaScores]]:
         del model.run
         if has_own_run:
             model.run = original
-
-
-def _model(source: Any) -> Any:
-    processor = getattr(source, "processors", {}).get("coref", source)
-    model = getattr(processor, "_model", processor)
-    if not hasattr(model, "rough_scorer"):
-        rule = "must be a Stanza pipeline with the processor coref, that processor or its model"
-        raise ParameterError(f"{rule}, got {type(source).__name__}", parameter="source")
-    return model
-
-
-def _record(result: Any, antecedents: list[Any]) -> StanzaScores:
-    """Copy the scores off the model's device, so that its graph can be freed."""
-    spans = {
-        int(head): (int(span[0]), int(span[1]))
-        for heads, cluster in zip(result.word_clusters or (), result.span_clusters or (), strict=False)
-        for head, span in zip(heads, cluster, strict=True)
-    }
-    return StanzaScores(float_matrix("scores", result.coref_scores), int_matrix("antecedents", antecedents[0]), spans)
 
 
 def from_stanza(

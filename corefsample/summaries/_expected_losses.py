@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,10 @@ from corefsample.summaries import _search_kernels as kernels
 from corefsample.summaries._summary_input import Samples, SummaryInput, cell_sums, log_steps, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
-LOSSES: tuple[Loss, ...] = ("binder", "vi", "vi-bound", "b3", "lea", "conll")
+LOSSES: tuple[Loss, ...] = get_args(Loss)
 MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link marginals
 ScoreName = Literal["b3", "lea", "conll"]
-SCORES: tuple[ScoreName, ...] = ("b3", "lea", "conll")
+SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
 
 

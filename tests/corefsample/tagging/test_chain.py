@@ -23,7 +23,7 @@ from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from corefsample._random import document_key
-from corefsample.tagging import LinearChain, fit_chain_recalibration, tag_marginals
+from corefsample.tagging import LinearChain, fit_chain_recalibration
 from corefsample.tagging._chain import fill_by_logs
 from corefsample.tagging._recalibration import ChainRecalibration
 
@@ -190,18 +190,6 @@ def test_entropy_is_that_of_the_enumeration(given_scores: tuple[Array, Array]) -
 
 
 # --- batches and results -----------------------------------------------------------------------------------
-
-
-def test_a_batch_gives_what_single_chains_give() -> None:
-    # Chains are computed together until they have 768 tokens.
-    _, pairwise = drawn_scores(1, 6, 1.0)
-    unaries = [
-        drawn_scores(n, 6, scale, seed=n)[0] for n, scale in ((300, 1.0), (1, 1.0), (500, 1e4), (400, 2.0), (5, 1.0))
-    ]
-    singles = [LinearChain.from_scores(unary, pairwise) for unary in unaries]
-    for probs, single in zip(tag_marginals(unaries, pairwise), singles, strict=True):
-        np.testing.assert_array_equal(probs, single.marginals())
-    assert tag_marginals([], pairwise) == []
 
 
 def test_results_have_tables() -> None:

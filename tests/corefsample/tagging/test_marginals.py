@@ -39,9 +39,9 @@ def test_marginals_of_a_batch_are_those_of_the_enumeration(scale: float) -> None
         np.testing.assert_allclose(probs, enumeration(unary, pairwise).marginals(), atol=1e-10, rtol=0.0)
 
 
-@pytest.mark.parametrize("n_tags", [1, 3, 4, 8, 9, 13])
-@pytest.mark.parametrize("lengths", [[1], [6], [2, 2], [1, 7, 3], [4, 1, 4, 9], [5, 2, 8, 1, 1, 3, 20, 2, 11]])
-def test_groups_of_any_lengths_give_what_single_chains_give(lengths: list[int], n_tags: int) -> None:
+@pytest.mark.parametrize("n_tags", [1, 3, 4, 9])
+@pytest.mark.parametrize("lengths", [[1], [2, 2], [5, 2, 8, 1, 1, 3, 20, 2, 11]])
+def test_sentences_of_any_lengths_have_the_marginals_of_single_chains(lengths: list[int], n_tags: int) -> None:
     require_single(*sentences(lengths, n_tags))
 
 
@@ -74,6 +74,11 @@ def test_whole_numbers_single_precision_and_lists_are_scores() -> None:
     scores: list[Any] = [[[0, 1], [2, 0]], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [2, 0]], np.float32)]
     for probs in tag_marginals(scores, [[0, 0], [0, 0]]):
         np.testing.assert_allclose(probs, expected, atol=1e-15)
+
+
+def test_marginals_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        tag_marginals([ZERO], ZERO)[0][0] = 1.0
 
 
 def test_no_sentence_gives_no_marginals() -> None:
