@@ -21,6 +21,7 @@ from corefsample.errors import ParameterError
 from corefsample.tagging import _chain_kernels as kernels
 
 _LARGEST_SCORE = 1e300  # 10**8 such scores have a finite sum
+_NEGLIGIBLE = 40.0  # log of how much more a weight must be, so that another one is lost in rounding
 _BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
 _BLOCK_CELLS = 2**18  # of pair marginals that are computed at a time
 
@@ -84,14 +85,19 @@ class Passes(NamedTuple):
             shifts = _exponentials(unary, emissions)
             weights = np.empty((1, pairwise.size))
             shift = _exponentials(pairwise.reshape(1, -1), weights)
-            if ((weights >= kernels.LEAST_EXPONENTIAL) | (pairwise.reshape(1, -1) == -np.inf)).all():
-                matrix = weights.reshape(pairwise[0].shape)
-                kernels.scaled_passes(indptr, unary, emissions, matrix, forward, norms, backward, probs, is_exact)
-                with np.errstate(divide="ignore"):
-                    for weight in (forward, backward, norms):
-                        np.log(weight, out=weight)
-                norms += shifts + shift
-                norms[indptr[:-1]] -= shift
+            is_far = weights < kernels.LEAST_EXPONENTIAL
+            largest_far = float((pairwise.reshape(1, -1) - shift)[is_far].max(initial=-np.inf))
+            weights[is_far] = 0.0
+            matrix = weights.reshape(pairwise[0].shape)
+            kernels.scaled_passes(indptr, unary, emissions, matrix, forward, norms, backward, probs, is_exact)
+            with np.errstate(divide="ignore"):
+                for weight in (forward, backward, norms):
+                    np.log(weight, out=weight)
+            # Sequences with a transition that was left out have at most this weight together.
+            left_out = largest_far + np.diff(indptr) * math.log(unary.shape[1])
+            is_exact &= np.add.reduceat(norms, indptr[:-1]) > left_out + _NEGLIGIBLE
+            norms += shifts + shift
+            norms[indptr[:-1]] -= shift
         for c in np.flatnonzero(~is_exact).tolist():
             rows = slice(indptr[c], indptr[c + 1])
             fill_by_logs(unary[rows], pairwise, forward[rows], norms[rows], backward[rows], probs[rows])

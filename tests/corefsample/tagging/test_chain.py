@@ -97,9 +97,20 @@ def test_a_tag_that_underflows_and_wins_at_the_end_keeps_its_weight() -> None:
     assert (chain.sample(5) == 1).all()
 
 
-def test_masks_of_minus_ten_thousand_give_exact_marginals() -> None:
+def test_masks_of_minus_ten_thousand_need_no_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
     unary, pairwise = drawn_scores(5, 3, 2.0)
-    pairwise[0, 2] = pairwise[1, 0] = unary[2, 1] = -10_000.0
+    pairwise[0, 2] = pairwise[1, 0] = -10_000.0
+    with monkeypatch.context() as patch:
+        patch.setattr("corefsample.tagging._chain.fill_by_logs", None)
+        chain = LinearChain.from_scores(unary, pairwise)
+    require_equal(chain, enumeration(unary, pairwise))
+
+
+def test_masks_count_where_no_other_sequence_is_allowed() -> None:
+    # Tag 0 is all that the first token allows, and tag 1 all that the last does, so one masked transition is needed.
+    unary, pairwise = drawn_scores(4, 2, 2.0)
+    unary[0, 1] = unary[3, 0] = -INF
+    pairwise[0, 1] = -10_000.0
     require_equal(LinearChain.from_scores(unary, pairwise), enumeration(unary, pairwise))
 
 
