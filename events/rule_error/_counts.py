@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -101,8 +101,8 @@ def _probability(logit: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunTables:
-    """Tables of a run: of its counts, with or without the error of its rules.
+class CountTables:
+    """Tables of counts, with or without the error of rules.
 
     Attributes
     ----------
@@ -126,14 +126,13 @@ class RunTables:
     compared: pd.DataFrame | None
     samples: pa.Table
     schema: pa.Schema
-    reference: dict[str, Any] | None
-    readers: Mapping[tuple[str, ...], Floats]
+    reference: dict[str, Any] | None = None
+    readers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
 
     @classmethod
-    def without_error(cls, counts: CountsOfRules, compared: Sequence[str]) -> Self:
+    def of(cls, counts: CountsOfRules, compared: Sequence[str]) -> Self:
         """The tables of counts as they are."""
-        tables = counts.to_frame(), counts.totals(), counts.compare(compared)
-        return cls(*tables, counts.samples(), counts.schema(), None, {})
+        return cls(counts.to_frame(), counts.totals(), counts.compare(compared), counts.samples(), counts.schema())
 
     def with_readers(self, evidence: pa.Table) -> pa.Table:
         """The evidence with the columns `READER`, if the tables have the error of rules."""
@@ -142,21 +141,20 @@ class RunTables:
         roles = Columns.of_roles(self.table.columns)
         p = evidence["probability"].to_numpy()
         values = np.full((len(READER), len(p)), np.nan)
-        names = zip(*(evidence[name].to_pylist() for name in ("event", *roles)), strict=True)
-        rows: dict[tuple[str, ...], list[int]] = {}
-        for row, name in enumerate(names):
-            rows.setdefault(name, []).append(row)
-        for name, numbers in rows.items():
-            if name not in self.readers:  # without any evidence in the corpus
-                continue
-            for value, curve in zip(values, self.readers[name], strict=True):
-                value[numbers] = np.interp(p[numbers], _GRID, curve)
+        keys = pd.MultiIndex.from_arrays([evidence[name].to_pylist() for name in ("event", *roles)])
+        codes, names = keys.factorize()
+        for number, name in enumerate(names):
+            if name in self.readers:  # not without any evidence in the corpus
+                rows = codes == number
+                values[:, rows] = [np.interp(p[rows], _GRID, curve) for curve in self.readers[name]]
         for column, value in zip(READER, values, strict=True):
             evidence = evidence.append_column(column, pa.array(value, from_pandas=True))
         return evidence
 
 
-def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int) -> RunTables:
+def tables_with_error(
+    tables: CountTables, model: RuleErrorModel, kinds: Mapping[str, str], *, seed: int
+) -> CountTables:
     """Add intervals of what readers would count to the tables of a run.
 
     Parameters
@@ -180,7 +178,7 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
     comparisons = tables.compared
     compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
     by_cell = _by_cell(tables.samples, roles)
-    table, ends_of_totals = _without_ends(tables.table), []
+    table, ends_of_totals = tables.table.assign(**dict.fromkeys(RULE_ENDS, 0.0)), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, str], pd.DataFrame] = {}
     largest, expected = 0.0, dict[str, Any]()
@@ -208,12 +206,10 @@ def tables_with_error(tables: RunTables, model: RuleErrorModel, kinds: Mapping[s
             drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
         readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
-    schema = Columns.of_counts(
-        roles, recalibrated="uncertainty" in table, defaults="mean_named" in table, rule_error=True
-    ).arrow
+    schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_ENDS)], tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
     compared, reference = _compared(comparisons, drawn), {**model.summary(), **expected}
-    return RunTables(table, totals, compared, tables.samples, schema, reference, readers)
+    return CountTables(table, totals, compared, tables.samples, schema, reference, readers)
 
 
 def _by_cell(samples: pa.Table, roles: Sequence[str]) -> dict[tuple[str, ...], Ints32]:
@@ -229,10 +225,6 @@ def _actor_name(codes: Sequence[str]) -> str:
     return ">".join(code or "-" for code in codes[: last + 1])
 
 
-def _without_ends(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(**dict.fromkeys(RULE_ENDS, 0.0))
-
-
 def _interval(draws: Floats | Ints, level: float) -> Floats:
     """Ends of the central interval of the draws in each column: float64 (2, ...)."""
     tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
@@ -243,7 +235,7 @@ def _compared(comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, str], 
     """The comparisons with intervals of the difference that readers would count."""
     if comparisons is None:
         return None
-    table = _without_ends(comparisons)
+    table = comparisons.assign(**dict.fromkeys(RULE_ENDS, 0.0))
     for row, (event, period, *actors, level) in enumerate(
         table[["event", "period", "first", "second", "level"]].itertuples(index=False, name=None)
     ):

@@ -16,7 +16,6 @@ Rasmussen & Williams (2006), Algorithms 3.1 and 3.2, for the Laplace approximati
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -317,7 +316,9 @@ def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> Ru
     return fit_rule_error(read_reference(path, audits))
 
 
-def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats, prior: Prior) -> _Posterior:
+def _fitted(
+    table: pd.DataFrame, family: type[Binomial] | type[Poisson], column: str, size: Floats, prior: Prior
+) -> _Posterior:
     """Posterior given the rows of a table: points from normal distributions that follow the weights of the last."""
     used = size > 0
     table, size = table[used], size[used]
@@ -343,7 +344,7 @@ def _fitted(table: pd.DataFrame, family: type[_Rows], column: str, size: Floats,
 
 
 def _laplace(
-    rows: _Rows, covariance: Floats, period_variance: Floats, mean: float
+    rows: Binomial | Poisson, covariance: Floats, period_variance: Floats, mean: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Laplace approximation for each point of standard deviations, effects of periods included, by Newton's method.
 
@@ -402,7 +403,7 @@ def _quasi_normal(n: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows(ABC):
+class _Rows:
     """Numbers of documents in the rows of a table, and their distribution given the effects.
 
     Attributes
@@ -427,36 +428,23 @@ class _Rows(ABC):
         """Counts and sizes of the cells of the rows, with one half more, so that neither is zero."""
         return self.sums(self.count)[self.cell] + 0.5, self.sums(self.size)[self.cell] + 0.5
 
-    @property
-    @abstractmethod
-    def start(self) -> Floats:
-        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
-
-    @abstractmethod
-    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
-        """Information and score at effects that include the mean, (n_points, n_rows)."""
-
-    @abstractmethod
-    def log_likelihood(self, effects: Floats) -> Floats:
-        """Log likelihood of each point, up to a constant."""
-
 
 class Binomial(_Rows):
     """Effects are logits of a probability."""
 
     @property
     def start(self) -> Floats:
-        """See `_Rows`."""
+        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
         count, size = self.cell_totals()
         return np.asarray(np.log(count / (size - count + 0.5)))
 
     def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
-        """See `_Rows`."""
+        """Information and score at effects that include the mean, (n_points, n_rows)."""
         share = 1.0 / (1.0 + np.exp(-effects))
         return self.size * share * (1.0 - share), self.count - self.size * share
 
     def log_likelihood(self, effects: Floats) -> Floats:
-        """See `_Rows`."""
+        """Log likelihood of each point, up to a constant."""
         return np.asarray((self.count * effects - self.size * np.logaddexp(0.0, effects)).sum(axis=1))
 
 
@@ -465,15 +453,15 @@ class Poisson(_Rows):
 
     @property
     def start(self) -> Floats:
-        """See `_Rows`."""
+        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
         count, size = self.cell_totals()
         return np.asarray(np.log(count / size))
 
     def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
-        """See `_Rows`."""
+        """Information and score at effects that include the mean, (n_points, n_rows)."""
         mean = self.size * np.exp(effects)
         return mean, self.count - mean
 
     def log_likelihood(self, effects: Floats) -> Floats:
-        """See `_Rows`."""
+        """Log likelihood of each point, up to a constant."""
         return np.asarray((self.count * effects - self.size * np.exp(effects)).sum(axis=1))

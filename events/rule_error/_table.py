@@ -75,19 +75,16 @@ def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
         raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=source)
     numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
     integers = numbers.drop(columns="sum_p")
+    are_whole = (integers % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1)
+    n_documents, n_yes, n_above, yes_above, yes_below = (integers[name] for name in integers)
+    n_below, of_below = n_documents - n_above, ["yes_below", "n_documents", "n_above"]
     rules = {
         f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
-        "numbers must be whole and not negative": (
-            (integers % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1),
-            list(NUMBERS),
-        ),
-        "n_yes must be yes_above + yes_below": (
-            integers["n_yes"] == integers["yes_above"] + integers["yes_below"],
-            ["n_yes", "yes_above", "yes_below"],
-        ),
-        "yes_above must be at most n_above": (integers["yes_above"] <= integers["n_above"], ["yes_above", "n_above"]),
+        "numbers must be whole and not negative": (are_whole, list(NUMBERS)),
+        "n_yes must be yes_above + yes_below": (n_yes == yes_above + yes_below, ["n_yes", "yes_above", "yes_below"]),
+        "yes_above must be at most n_above": (yes_above <= n_above, ["yes_above", "n_above"]),
         "yes_below must be at most n_documents - n_above": (
-            integers["yes_below"] <= integers["n_documents"] - integers["n_above"],
+            yes_below <= n_below,
             ["yes_below", "n_documents", "n_above"],
         ),
     }

@@ -36,7 +36,7 @@ from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._periods import UNDATED
-from events.rule_error._counts import RunTables, tables_with_error
+from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
 from events.runs._engines import Engine
@@ -328,10 +328,10 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
     return result
 
 
-def _tables(run: CountRun, counts: CountsOfRules) -> RunTables:
+def _tables(run: CountRun, counts: CountsOfRules) -> CountTables:
     """Make the tables of counts, with the error of rules unless the option `rule_error` is "none"."""
     options, lexicon = run.counting.options, run.counting.definitions().lexicon
-    tables = RunTables.without_error(counts, options.compare or ())
+    tables = CountTables.of(counts, options.compare or ())
     if options.rule_error == NO_RULE_ERROR:
         return tables
     model = reference_model(options.rule_error, options.reference)

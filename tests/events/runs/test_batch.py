@@ -39,7 +39,7 @@ from events.audit._documents import read_run_documents
 from events.audit._features import _RunEvidence
 from events.evidence._columns import Columns
 from events.evidence._document_evidence import evidence_schema
-from events.rule_error._counts import RunTables
+from events.rule_error._counts import CountTables
 from events.runs._outputs import RunFolder
 from events.runs.counting._count_options import EventsResult
 from events.runs.counting._parts import LoadedCountOptions
@@ -435,7 +435,7 @@ def written(rows: list[dict[str, Any]], out: Path, at_once: int = 30) -> None:
         counter.documents.add(pa.RecordBatch.from_pylist([{name: each[name] for name in columns} for each in part]))
     with RunFolder(out) as folder:
         counts = counter.counts_of_all()
-        tables = RunTables.without_error(counts, ())
+        tables = CountTables.of(counts, ())
         with written_rows(folder.file, counter, tables.with_readers):
             write_counts(folder.file, tables.table, tables.schema, tables.totals, counts.samples(), None)
         folder.finish_record({"corefsample": "0"})
