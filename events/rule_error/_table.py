@@ -83,10 +83,7 @@ def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
         "numbers must be whole and not negative": (are_whole, list(NUMBERS)),
         "n_yes must be yes_above + yes_below": (n_yes == yes_above + yes_below, ["n_yes", "yes_above", "yes_below"]),
         "yes_above must be at most n_above": (yes_above <= n_above, ["yes_above", "n_above"]),
-        "yes_below must be at most n_documents - n_above": (
-            yes_below <= n_below,
-            ["yes_below", "n_documents", "n_above"],
-        ),
+        "yes_below must be at most n_documents - n_above": (yes_below <= n_below, of_below),
     }
     for rule, (holds, names) in rules.items():
         if not holds.all():
