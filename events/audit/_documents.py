@@ -22,6 +22,7 @@ from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import run_table, verified_record
+from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._periods import NO_PERIOD, Calendar
 from events.news._articles import separator_of
 from events.rules._format import ANYBODY
@@ -58,7 +59,8 @@ class AuditFrame:
     source
         Source of the documents: "kind" ("run", "table" or "arrays"), "path" and "sha256".
     properties
-        Further columns of the documents by name, (n_documents,), from which strata can be made.
+        Further columns of the documents by name, (n_documents,), from which strata and units can be made: of a run,
+        the simple columns of its articles, as texts.
     """
 
     doc_ids: Names
@@ -246,7 +248,8 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         If no document of the run has an actor.
     """
     record = run_record(Path(run))
-    documents = run_table(run, "all_documents", ["doc_id", "date", *_LISTS])
+    documents = run_table(run, "all_documents")
+    properties = documents.columns.difference([*ALL_DOCUMENTS_SCHEMA.names, "event"], sort=False)
     event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna()
     rules, is_total = event.split(RULES), rows["actors"] == ANYBODY
     if actors is None:
@@ -275,6 +278,7 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
         event,
         str(record["arguments"]["period"]),
         source,
+        {name: documents[name].fillna("").to_numpy(object) for name in properties},
     )
 
 

@@ -56,11 +56,11 @@ def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) ->
 
 
 def document_column(name: str, frame: AuditFrame, table: PathLike | None, *, parameter: str = "column") -> list[str]:
-    """Text of a column of a table with a row for each document, or of the CSV file with P if there is no table."""
+    """Text of a column of a table with a row for each document; without a table, of the run or the CSV file with P."""
     if table is not None:
         return [str(value) for value in read_document_table(table, frame, (name,))[name]]
     if name not in frame.properties:
-        rule = f"must be a further column of the CSV file ({', '.join(frame.properties) or 'none'}), got {name!r}"
+        rule = f"must be a further column of the documents ({', '.join(frame.properties) or 'none'}), got {name!r}"
         raise ParameterError(rule, parameter=parameter, hint=ParameterHint("table", "reads it from another file"))
     return [str(value) for value in frame.properties[name]]
 

@@ -44,12 +44,12 @@ def corpus_texts(frame: AuditFrame, wanted: Collection[str] | None = None) -> It
     wanted
         doc_ids of the documents to yield; by default, all documents.
     """
-    if "text" in frame.properties:
+    if frame.source["kind"] == "run":
+        yield from run_texts(_run_record(frame), wanted)
+    elif "text" in frame.properties:
         for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
             if wanted is None or doc_id in wanted:
                 yield doc_id, MarkedText(((PLAIN, str(text)),))
-    elif frame.source["kind"] == "run":
-        yield from run_texts(_run_record(frame), wanted)
 
 
 def keyword_groups(frame: AuditFrame, keyword: str) -> list[str]:

@@ -156,6 +156,20 @@ def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> Non
     assert summary["totals"][0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
 
 
+def test_columns_of_the_articles_divide_strata_and_name_units(tmp_path: Path) -> None:
+    rows = [{**each, "doc_id": f"{each['doc_id']} {k}", "outlet": k} for k in "AB" for each in er.corpus()]
+    count_events(er.write_lines(tmp_path / "corpus.jsonl", rows), tmp_path / "run", CountOptions(n_samples=20))
+    frame = read_run_documents(tmp_path / "run")
+    assert frame.properties["outlet"].tolist() == [doc_id[-1] for doc_id in frame.doc_ids]
+    plan = run_audit_plan(tmp_path / "run", AuditPlanOptions(out=tmp_path / "audit", n_labels=20, column="outlet"))
+    assert {name["name"].rpartition(", ")[2] for name in plan["strata"]} == {"A", "B"}
+    labels = read_sheets(plan.result, [fill(plan["sheet"], ["yes", "no"] * 10)])
+    units = pd.DataFrame({"outlet": ["A", "B"] * 3, "period": np.repeat(["1999Q1", "1999Q2", "1999Q3"], 2)})
+    result = regress_counts(plan.result, labels, units.assign(x=[0.0, 1.0, 3.0, 2.0, 5.0, 1.0]))
+    in_units = [frame.dates.astype("datetime64[M]") < np.datetime64("1999-10"), frame.properties["outlet"] == "A"]
+    assert result.units["n_docs"][::2].sum() == np.logical_and(*in_units).sum()
+
+
 def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
