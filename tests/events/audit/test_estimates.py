@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from events_audit_made import actor_frame, edit, frame, write_sheet
+from events_audit_made import edit, frame, write_sheet
 from expected_errors import error
 from places import PROJECT
 from references import audit as references
@@ -152,23 +152,6 @@ def test_stable_errors_by_hand() -> None:
     drawn = replace(plan, sample=np.array([0, 1, 6]), round_of=np.ones(3, np.int64))
     found = estimate_counts(drawn, labels_of(drawn, [YES, NO, NO]), assume="stable-errors").to_frame()
     assert found["estimate"].tolist()[1:] == [pytest.approx(2.5), pytest.approx(3 * 3 / 8)]
-
-
-def test_several_actors_have_counts_of_their_own(tmp_path: Path) -> None:
-    plan = plan_audit(actor_frame(), 40)
-    p = {
-        name: dict(zip(plan.frame.doc_ids, plan.frame.probability(t), strict=True))
-        for t, name in enumerate(("USA", "IRQ"))
-    }
-
-    def label(doc_id: str) -> str:
-        return ";".join(name for name in p if p[name][doc_id] > 0.4) or "none"
-
-    found = estimate_counts(plan, read_sheets(plan, [write_sheet(tmp_path / "s.csv", plan, label)]))
-    assert found.totals["actor"].tolist() == ["USA", "IRQ"]
-    for each in found.totals.itertuples():
-        truth = sum(value > 0.4 for value in p[each.actor].values())
-        assert each.lower <= truth <= each.upper
 
 
 # --- the model ---------------------------------------------------------------------------------------------
