@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import spacy
+from spacy.tokens import Doc
 
 from corefsample import calibration
 from corefsample._arrays import Floats, Ints
@@ -34,11 +35,10 @@ from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._codes import Role
 from corefsample.syntax._paths import follow
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._schemes import SCHEMES, SchemeChoice, fitting_schemes
+from corefsample.syntax._schemes import SCHEMES, fitting_schemes, schemes_of
 from corefsample.syntax._views import ParseView
 from events import load_rules
 from events.rules._rules import Rule
-from events.runs.scoring._pipelines import doc_of_words
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
@@ -198,7 +198,7 @@ class TreebankParses:
         self.nlp, self.n_samples = spacy.load(pipeline), n_samples
         documents = [document for path in paths for document in read_corefud(path)]
         self.documents = [(document.doc_id, first_sentences(document.tokens, n_words)) for document in documents]
-        of_treebank = SchemeChoice().names({label for _, tokens in self.documents for label in tokens.dep})
+        of_treebank = schemes_of({label for _, tokens in self.documents for label in tokens.dep})
         labels = {part for label in self.nlp.pipe_labels["parser"] for part in label.split("||")}
         of_parser = fitting_schemes(labels)
         shared = [scheme for scheme in of_treebank if scheme in of_parser]
@@ -207,7 +207,8 @@ class TreebankParses:
     def samples(self, number: int, temperature: float) -> list[Tokens]:
         """Sampled parses of a document."""
         doc_id, tokens = self.documents[number]
-        doc = doc_of_words(tokens, self.nlp, in_sentences=False)
+        spaces = [bool(space) for space in tokens.extra.get("space_after", [True] * len(tokens))]
+        doc = Doc(self.nlp.vocab, words=list(tokens.text), spaces=spaces)  # without the sentences of the treebank
         sampler = ParseSampler(self.nlp, temperature=temperature)
         docs = sampler.samples(doc, self.n_samples, doc_id=doc_id)
         distinct = {id(each): each for each in docs}  # equal parses are one Doc
