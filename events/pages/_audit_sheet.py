@@ -1,12 +1,15 @@
-"""Sheets of an audit with their pages: the documents of a round with their texts, and the question about them."""
+"""Sheets of an audit, and the page on which a sheet is labelled: one article at a time, by keyboard or mouse."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
@@ -14,13 +17,15 @@ from corefsample.files._atomic import unwritable, write_bytes
 from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
 from events.audit import AuditFrame
-from events.audit._plan import AuditPlan
+from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.audit._plan_files import PLAN, write_plan, write_tables
+from events.evidence._columns import shown_name
 from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
-from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question, default_question, rule_question
+from events.pages._rendering import PER_PART, packed_parts, rendered
 
 RESOLVE = "sheet-resolve.csv"
+_SCRIPTS = "elements files sheet progress answers article export import label"
 
 
 def actor_kinds(frame: AuditFrame) -> Mapping[str, str]:
@@ -169,3 +174,80 @@ def _write_sheet(
     page = path.with_suffix(".html")
     write_bytes(page, html.encode("utf-8", "replace"), overwrite=True)
     return page
+
+
+def rendered_sheet(
+    plan: AuditPlan,
+    sheet: pd.DataFrame,
+    texts: Mapping[str, MarkedText] | None = None,
+    *,
+    file_name: str = "sheet.csv",
+    question: Question | None = None,
+    names: Mapping[str, str] | None = None,
+) -> str:
+    """Return the HTML of a sheet: one file without a network, which exports the sheet with its labels as CSV.
+
+    The model's P is packed with the text of each document, and shown when the document has a label. All text is
+    inserted as text, as in a report: see docs/report.md.
+
+    Parameters
+    ----------
+    plan
+        Plan of the audit that the sheet belongs to.
+    sheet
+        Rows to label, with the columns of a sheet: from `AuditPlan.sheet` or `disagreement_sheet`.
+    texts
+        Texts with marked triggers and names, by doc_id; other documents show the column `text`, without marks.
+    file_name
+        Name of the file that the page exports.
+    question
+        What a label answers, and its codebook; by default the question names the event.
+    names
+        Names of actors by code.
+
+    Raises
+    ------
+    ParameterError
+        If the package Jinja2 is not installed.
+    """
+    doc_ids = sheet["doc_id"].astype(str).tolist()
+    values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}
+    key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
+    kind = plan.frame.label_kind
+    sheet_values = {
+        "plan": plan.identity,
+        "key": key,
+        "file": file_name,
+        "kind": kind,
+        "actors": [] if kind == "yes-no" else [[code, shown_name(code, names or {})] for code in plan.frame.targets],
+        "columns": list(SHEET_COLUMNS),
+        "documents": values,
+        "same": {},
+        "perPart": PER_PART,
+    }
+    packed_texts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}))
+    asked = question or Question(default_question(plan.frame))
+    title = f"{asked.text} {len(doc_ids):,} documents"
+    about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
+    return rendered("label", "base answers label", _SCRIPTS, {**about, "sheet": sheet_values, "parts": packed_texts})
+
+
+def _contents(
+    plan: AuditPlan, doc_ids: list[str], plain: list[str], texts: Mapping[str, MarkedText]
+) -> list[dict[str, Any]]:
+    """Pieces of the text, and P of each document: of the event, or of the actors with P > 0 by number."""
+    frame = plan.frame
+    row_of = {str(frame.doc_ids[row]): row for row in plan.sample.tolist()}
+    wanted = {row_of[doc_id] for doc_id in doc_ids}
+    probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
+    is_drawn = np.isin(frame.rows, list(wanted))
+    columns = (each[is_drawn].tolist() for each in (frame.rows, frame.columns, frame.values))
+    for row, target, p in zip(*columns, strict=True):
+        probabilities[row].append([target, p])
+    contents = []
+    for doc_id, text in zip(doc_ids, plain, strict=True):
+        marked = texts.get(doc_id, MarkedText(((PLAIN, text),)))
+        contents.append(
+            {"text": marked.pieces, "left_out": marked.left_out, "p": sorted(probabilities[row_of[doc_id]])}
+        )
+    return contents

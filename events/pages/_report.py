@@ -19,9 +19,12 @@ from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote import is_url
 from events._options import CommandResult
-from events.pages._labelling import chosen_sheet
+from events.audit._plan import SHEET_COLUMNS
+from events.evidence._columns import shown_name
+from events.pages._labels import CHOSEN, LabelTargets
+from events.pages._other_documents import KINDS
 from events.pages._rendering import rendered
-from events.pages._report_content import KINDS, Report, read_report
+from events.pages._report_content import Report, read_report
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = (
@@ -179,10 +182,33 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
         "charts": drawn["charts"],
         "kinds": KINDS,
         "fields": _flat({**record, "names": [f"{code} {name}" for code, name in record["names"].items()]}),
-        "sheet": chosen_sheet(report),
+        "sheet": _chosen_sheet(report),
     }
     libraries = {"library": drawn["library"]}
     return rendered("page", "base answers report", _SCRIPTS, values, libraries=libraries)
+
+
+def _chosen_sheet(report: Report) -> dict[str, Any]:
+    """The sheet of the documents that a person chooses on the page of a report; empty if there is no plan.
+
+    Such documents have no inclusion probability: their round is "chosen".
+    """
+    documents, other_documents = report.counts["documents"], report.counts.get("others", {})
+    about = report.about or LabelTargets("")
+    rows = [d for d, place in enumerate(documents["text"]) if place >= 0 and report.about]
+    without_evidence = other_documents if report.about else {}
+    doc_ids, dates = ([documents[name][d] for d in rows] + without_evidence.get(name, []) for name in ("id", "date"))
+    names = report.record["names"]
+    return {
+        "plan": about.plan,
+        "key": CHOSEN,
+        "file": f"{CHOSEN}.csv",
+        "kind": about.kind,
+        "actors": [[code, shown_name(code, names)] for code in about.choices],
+        "columns": list(SHEET_COLUMNS),
+        "documents": {"doc_id": doc_ids, "date": dates, "labeller": [], "note": []},
+        "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},
+    }
 
 
 @functools.cache

@@ -7,32 +7,33 @@ content has P(a > b) of two actors in each period, from their counts sample by s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
-from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from events.counts._notes import CountNotes
-from events.counts._run_tables import run_table
-from events.evidence._columns import RULE_ENDS, Columns, shown_name
+from events.counts._run_tables import SAMPLES, run_table, verified_record, verify_table
+from events.evidence._columns import RULE_ENDS, Columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
 from events.news._dates import Timeline
 from events.news._quality import ScoredInputs
-from events.pages._document_texts import Places, document_texts, run_texts
+from events.pages._document_texts import Places, document_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
-from events.pages._rendering import PER_PART, packed_parts
-from events.pages._run_files import FinishedRun, read_run
+from events.pages._other_documents import OtherDocuments, date_text, other_documents
+from events.pages._rendering import PER_PART
 from events.rule_error._counts import READER
 
+_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
+_EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
@@ -139,33 +140,73 @@ def read_report(
     ParameterError
         If `n_documents` or `n_others` is negative.
     InputError
-        As `read_run`, `events.pages._labels.read_audit`, and if documents.parquet lacks a document of the evidence, or
-        is inconsistent with it.
+        If the folder is not that of a finished run, a file in it or in the folders of labels is missing or damaged, or
+        documents.parquet lacks a document of the evidence or is inconsistent with it.
     """
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)
     try:
-        run = read_run(folder)
-        return _with_all_documents(run, _content(run, n_documents), n_others, audit, learned)
+        path = _run_folder(folder)
+        record = verified_record(path)
+        counts, evidence, samples = _read_tables(path, record)
+        report = _content(path, record, counts, evidence, samples, n_documents)
+        return _with_all_documents(path, report, evidence, n_others, audit, learned)
     except CorefsampleError as error:
         raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"the files of a run must fit together, got: {reason}", place=str(folder)) from None
 
 
-def _content(run: FinishedRun, n_documents: int) -> Report:
-    evidence = run.evidence
-    outcomes = {text.partition("=")[0] for text in run.record["rule"].get("outcomes", ())}
-    actors = _ordered_actors(run.counts, outcomes)
+def _run_folder(folder: PathLike) -> Path:
+    """The folder of a finished run; raise InputError unless it has the files that a page needs."""
+    path = Path(folder)
+    inner = path / "run"  # a demo's run is a folder in the demo's
+    hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
+    if not path.is_dir():
+        kind = "a file" if path.exists() else "a folder that does not exist"
+        rule = f"input must be the folder of a finished events run, got {kind}"
+        raise InputError(rule, place=str(folder), hint=hint)
+    for name in _FILES:
+        if not (path / name).is_file():
+            rule = f"a finished events run must have {', '.join(_FILES)}, got no {name}"
+            raise InputError(rule, place=str(folder), hint=hint)
+    return path
+
+
+def _read_tables(folder: Path, record: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
+    """Tables of counts, of evidence, and of counts by sample, with the name of the event and actors of each row.
+
+    Counts by sample are None unless documents share the uncertainty of a recalibration.
+    """
+    verify_table(folder / "documents.parquet")
+    counts = run_table(folder, "counts")
+    named = ("event", *Columns.of_roles(counts.columns))
+    readers = () if record["summary"].get("rule_error") is None else READER
+    evidence = run_table(folder, "evidence", (*named, *_EVIDENCE, *readers))
+    has_several_events = len(counts["event"].unique()) > 1
+
+    def with_names(table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(name=row_names(table[[*named, "period"]], full=has_several_events, like=counts))
+
+    is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
+    has_samples = is_shared and (folder / f"{SAMPLES}.parquet").is_file()
+    samples = with_names(run_table(folder, SAMPLES)) if has_samples else None
+    return counts.assign(name=row_names(counts, full=has_several_events)), with_names(evidence), samples
+
+
+def _content(
+    folder: Path,
+    record: dict[str, Any],
+    count_rows: pd.DataFrame,
+    evidence: pd.DataFrame,
+    samples: pd.DataFrame | None,
+    n_documents: int,
+) -> Report:
+    outcomes = {text.partition("=")[0] for text in record["rule"].get("outcomes", ())}
+    actors = _ordered_actors(count_rows, outcomes)
     actor_codes = {name: a for a, name in enumerate(actors)}
-    period_codes = {label: i for i, label in enumerate(_dated(run.counts)["period"].unique())}
+    period_codes = {label: i for i, label in enumerate(_dated(count_rows)["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
     document_codes = {doc_id: d for d, doc_id in enumerate(doc_ids)}
     with_text = _documents_with_text(evidence, n_documents)
@@ -173,15 +214,15 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
     for doc_id, actor, text in zip(evidence["doc_id"], evidence["name"], evidence["places"], strict=True):
         if doc_id in places:
             places[doc_id].append((actor_codes[actor], text))
-    texts, numbers = document_texts(run.folder / "documents.parquet", places)
+    texts, numbers = document_texts(folder / "documents.parquet", places)
     dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
     counts = {
-        "level": run.record["arguments"]["level"],
-        "columns": list(run.counts.drop(columns="name").columns),
-        "actors": [_actor(run, name, outcomes) for name in actors],
+        "level": record["arguments"]["level"],
+        "columns": list(count_rows.drop(columns="name").columns),
+        "actors": [_actor(count_rows, record["names"], name, outcomes) for name in actors],
         "documents": {
             "id": doc_ids,
-            "date": [_date_text(dates[doc_id]) for doc_id in doc_ids],
+            "date": [date_text(dates[doc_id]) for doc_id in doc_ids],
             "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
             "perPart": PER_PART,
         },
@@ -195,33 +236,38 @@ def _content(run: FinishedRun, n_documents: int) -> Report:
             **{name: _rounded(evidence[name]) for name in READER if name in evidence},
         },
     }
-    summary = run.record["summary"]
+    summary = record["summary"]
     notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}))
     merging = f"{notes.merging()} {notes.unsettled()}" if notes.merging() else ""
-    report = Report(run.record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
+    report = Report(record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
     counts["shared"] = report.is_recalibration_covered
     counts["pairs"] = None
-    if run.samples is not None:
-        of_periods = run.samples[run.samples["period"].isin(list(period_codes))]
+    if samples is not None:
+        of_periods = samples[samples["period"].isin(list(period_codes))]
         counts["pairs"] = sampled_pairs(of_periods, actor_codes, period_codes)
     return report
 
 
 def _with_all_documents(
-    run: FinishedRun, report: Report, n_others: int, audit: PathLike | None, learned: PathLike | None
+    folder: Path,
+    report: Report,
+    evidence_rows: pd.DataFrame,
+    n_others: int,
+    audit: PathLike | None,
+    learned: PathLike | None,
 ) -> Report:
     """Add the documents without evidence, the labels, and what was learned from them."""
-    table = run_table(run.folder, "all_documents", _ALL_COLUMNS)
-    report.counts["periods"] = _periods(Calendar(str(run.record["arguments"]["period"])), table["date"])
+    table = run_table(folder, "all_documents", _ALL_COLUMNS)
+    report.counts["periods"] = _periods(Calendar(str(report.record["arguments"]["period"])), table["date"])
     report.counts["shown"] = _shown(report.counts["periods"])
     doc_ids = set(table["doc_id"])
-    audited = None if audit is None else read_audit(audit, doc_ids, run.record)
-    taught = None if learned is None else read_learned(learned, doc_ids, run.record)
+    audited = None if audit is None else read_audit(audit, doc_ids, report.record)
+    taught = None if learned is None else read_learned(learned, doc_ids, report.record)
     if audited and taught and audited.about.plan != taught.about.plan:
         rule = "learned must be of the plan of the audit"
         raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
     contents = [labelled for labelled in (taught, audited) if labelled is not None]
-    evidence, columns = report.counts["evidence"], (run.evidence[name] for name in ("doc_id", "event", "name"))
+    evidence, columns = report.counts["evidence"], (evidence_rows[name] for name in ("doc_id", "event", "name"))
     rows = [(doc_id, event, name.removeprefix(f"{event}: ")) for doc_id, event, name in zip(*columns, strict=True)]
     labels: dict[str, str] = {}
     for labelled in reversed(contents):
@@ -234,7 +280,8 @@ def _with_all_documents(
     if taught is not None:
         evidence["learned"] = [taught.row_probability(*row) for row in rows]
         report.counts["chosen"] = sorted(taught.chosen)
-    without_evidence = other_documents(table, run.record, labels, n_others, None if taught is None else taught.highest)
+    highest = None if taught is None else taught.highest
+    without_evidence = other_documents(table, report.record, labels, n_others, highest)
     report.counts["others"] = without_evidence.content
     return dataclasses.replace(report, others=without_evidence, audit=audited, learned=taught)
 
@@ -277,10 +324,6 @@ def _dated(counts: pd.DataFrame) -> pd.DataFrame:
     return counts if dated.empty else dated
 
 
-def _date_text(date: object) -> str:
-    return UNDATED if pd.isna(date) else str(date)  # type: ignore[call-overload]
-
-
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
     """The documents with their text in the page; see `read_report`."""
     probabilities = evidence["probability"].to_numpy()
@@ -320,13 +363,13 @@ def _timeline(periods: list[dict[str, Any]]) -> Timeline:
     return Timeline(days, np.array([period["n"] for period in periods]))
 
 
-def _actor(run: FinishedRun, code: str, outcomes: Collection[str]) -> dict[str, Any]:
-    rows = _dated(run.counts[run.counts["name"] == code])
+def _actor(counts: pd.DataFrame, names: Mapping[str, str], code: str, outcomes: Collection[str]) -> dict[str, Any]:
+    rows = _dated(counts[counts["name"] == code])
     named = ("event", *Columns.of_roles(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,
-        "name": shown_name(code, run.record["names"]),
+        "name": shown_name(code, names),
         "isUnion": first["event"] in outcomes,  # of other events, which have its documents too
         "same": first.to_dict(),  # what all its rows of counts.csv have
         "mean": _rounded(rows["mean"]),
@@ -391,89 +434,3 @@ def _compared(by_period: Mapping[int, Mapping[int, int]], n_actors: int) -> int:
         for before, actor in enumerate(sorted(rows)):
             n_pairs[actor] += before
     return int(np.searchsorted(np.cumsum(n_pairs[:n_actors]), _MOST_PAIRS, side="right"))
-
-
-# A document without evidence has a trigger and an actor, one of them, or none.
-KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
-
-
-@dataclass(frozen=True, slots=True)
-class OtherDocuments:
-    """Documents without evidence.
-
-    Attributes
-    ----------
-    counts
-        Number of documents in the run of each of `KINDS`.
-    content
-        Documents in the page, as columns: id, date, kind (index in `KINDS`), label, and learned P if there is any; and
-        "perPart", the number of texts of a packed part.
-    texts
-        Texts of the documents in the page in pieces, packed.
-    n_shown
-        Number of documents in the page.
-    """
-
-    counts: tuple[int, ...]
-    content: dict[str, Any]
-    texts: list[str]
-    n_shown: int
-
-
-def other_documents(
-    table: pd.DataFrame,
-    record: Mapping[str, Any],
-    labels: Mapping[str, str],
-    n_documents: int,
-    learned: Callable[[str], float] | None = None,
-) -> OtherDocuments:
-    """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
-
-    Those with a label come first; of the others, as many of each kind as possible, at random; with learned P instead
-    those where it is highest.
-
-    Parameters
-    ----------
-    table
-        Table of all documents of the run: doc_id, date, trigger, actor and probability.
-    record
-        Content of run.json of the run.
-    labels
-        Label of each labelled document, by doc_id.
-    n_documents
-        Largest number of documents in the page.
-    learned
-        Function that returns the learned P that a reader says yes of a document, by its doc_id; without it, documents
-        are drawn at random.
-    """
-    without = table[table["probability"] == 0.0]
-    kinds: Ints = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
-    taught = None if learned is None else np.array([learned(doc_id) for doc_id in without["doc_id"]])
-    row_numbers = _chosen(without["doc_id"].tolist(), kinds, labels, n_documents, taught)
-    rows = without.iloc[row_numbers]
-    doc_ids = [str(doc_id) for doc_id in rows["doc_id"]]
-    texts_by_id = dict(run_texts(record, set(doc_ids))) if doc_ids else {}
-    columns = {
-        "id": doc_ids,
-        "date": [_date_text(date) for date in rows["date"]],
-        "kind": kinds[row_numbers].tolist(),
-        "label": [labels.get(doc_id, "") for doc_id in doc_ids],
-        "perPart": PER_PART,
-        **({} if taught is None else {"learned": taught[row_numbers].tolist()}),
-    }
-    texts = packed_parts([texts_by_id[doc_id].pieces if doc_id in texts_by_id else [] for doc_id in doc_ids])
-    return OtherDocuments(tuple(np.bincount(kinds, minlength=len(KINDS)).tolist()), columns, texts, len(doc_ids))
-
-
-def _chosen(
-    doc_ids: list[str], kinds: Ints, labels: Mapping[str, str], n_documents: int, learned: Floats | None
-) -> list[int]:
-    """Rows to show, ordered by kind: first those with a label, then one of each kind in turn, or by learned P."""
-    keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
-    labelled = np.array([doc_id in labels for doc_id in doc_ids], np.bool_)
-    order = np.lexsort((keys, ~labelled, kinds))
-    counts = np.bincount(kinds, minlength=len(KINDS))
-    turn = np.concatenate([np.arange(n) for n in counts]) if len(order) else order
-    first = turn if learned is None else -learned[order]
-    by_turn = np.lexsort((kinds[order], first, ~labelled[order]))
-    return sorted(order[by_turn[:n_documents]].tolist(), key=lambda row: (kinds[row], row))

@@ -20,8 +20,8 @@ from report_pages import allow_downloads, downloaded
 from events.audit import AuditFrame, plan_audit, read_sheets
 from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.audit._sheets import NO, RESOLVED, UNSURE, YES, disagreement_sheet
+from events.pages._audit_sheet import rendered_sheet
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
-from events.pages._labelling import rendered_sheet
 from events.pages._questions import Question
 
 REASON = missing()
