@@ -70,7 +70,7 @@ def test_no_library_for_texts_files_or_pictures_is_loaded(program: str) -> None:
     [
         ("from corefsample import read_documents", "msgspec"),
         ("from corefsample.plots import reliability_figure", "matplotlib"),
-        ("from events import EventCounter", "msgspec"),
+        ("from events import EventCounter", "pyarrow"),
         ("import runpy; runpy.run_module('corefsample', run_name='__main__')", "click"),
     ],
 )

@@ -136,8 +136,8 @@ def parsed(text: str) -> Tokens:
     )
 
 
-def apart(text: str) -> set[frozenset[str]]:
-    """Pairs that are apart, by the last word of each mention."""
+def separated(text: str) -> set[frozenset[str]]:
+    """Pairs that cannot corefer, by the words of each mention."""
     tokens = parsed(text)
     scheme = "clearnlp" if "ROOT" in text else "ud2"
     mentions = mentions_from_parse(tokens, scheme=scheme)
@@ -167,7 +167,7 @@ def apart(text: str) -> set[frozenset[str]]:
     ],
 )
 def test_pairs(text: str, expected: set[tuple[str, str]]) -> None:
-    assert apart(text) == {frozenset(pair) for pair in expected}
+    assert separated(text) == {frozenset(pair) for pair in expected}
 
 
 def test_mentions_with_one_head_are_apart_and_equal_spans_are_not() -> None:
@@ -200,4 +200,4 @@ def test_names_of_different_countries_are_apart(first: str, second: str, expecte
         rows += [f"{word} PROPN {head} compound" if word.istitle() else f"{word} ADJ {head} amod" for word in before]
         tag = "PROPN" if last.istitle() else "NOUN"
         rows += [f"{last} {tag} {head + 1} nsubj", f"won VERB {verb_head} {'ccomp' if verb_head else 'root'}"]
-    assert (frozenset((first, second)) in apart("\n".join(rows))) is expected
+    assert (frozenset((first, second)) in separated("\n".join(rows))) is expected
