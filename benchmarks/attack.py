@@ -107,7 +107,7 @@ def _events(*inputs: str, stops: bool = False) -> Call:
 def _score(path: str, *, stops: bool = False) -> Call:
     def call(folder: Path) -> tuple[Any, int]:
         options = ScoreOptions(out=f"{folder}/scored.jsonl", part_size=16)
-        run = run_score(path, options, on_progress=partial(_stopping, folder, stops))
+        run = run_score(path, options, on_progress=partial(_stopping, folder, stops)).result
         return run.tally.n_documents, -run.n_resumed
 
     return call

@@ -64,7 +64,8 @@ def score_corpus(
 ) -> ScoreResult:
     """Run `score` with options of scoring and others."""
     chosen = ScoreOptions(out=out, **vars(options or ScoringOptions()), **{"part_size": PART, **more})
-    return run_score(inputs, chosen, on_progress=on_progress)
+    result: ScoreResult = run_score(inputs, chosen, on_progress=on_progress).result
+    return result
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def test_a_recalibration_of_another_language_is_an_error(tmp_path: Path, corpus:
     with error(InputError):
         run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish), recalibration="english"))
     run = run_score(corpus, ScoreOptions(out=tmp_path / "s.jsonl", model=str(spanish)))
-    assert run.recalibration is None
+    assert run["recalibration"] is None
     assert {document.metadata["lang"] for document in read_documents(tmp_path / "s.jsonl")} == {"es"}
 
 
@@ -110,7 +110,7 @@ def test_scores_of_the_spanish_model_have_its_recalibration(call: Calls, tmp_pat
     with error(InputError, place="english"):
         run_score(corpus, ScoreOptions(out=out, recalibration="english", **options))
     # Annotated mentions have a model of their own, which is calibrated without one.
-    assert run_score(corpus, ScoreOptions(out=out, **options | {"mentions": "annotated"})).recalibration is None
+    assert run_score(corpus, ScoreOptions(out=out, **options | {"mentions": "annotated"}))["recalibration"] is None
 
 
 # --- out-of-fold scores ------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_documents_are_scored_by_a_model_without_their_fold(tmp_path: Path, corp
         (expected,) = score_documents(train(seen, language="es", **QUICK), [document])
         assert scored.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
         assert scored.metadata == {**document.metadata, "lang": "es"}
-    assert (run.tally.n_documents, run.tally.n_seen, run.recalibration) == (7, 0, None)
+    assert (run["n_documents"], run["n_seen"], run["recalibration"]) == (7, 0, None)
     record = json.loads((tmp_path / "s.jsonl.scoring.json").read_text())
     assert (record["model"]["folds"], record["model"]["language"]) == (3, "es")
 

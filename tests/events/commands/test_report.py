@@ -24,7 +24,7 @@ def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp
     names = ReportOptions(
         picture=str(tmp_path / "a.svg"), actors=(f"{second},{first}",), panels="one", labels=(f"{second}=Own label",)
     )
-    assert run_report(run, names).out == str(tmp_path / "a.svg")
+    assert run_report(run, names)["out"] == str(tmp_path / "a.svg")
     drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert 0 < drawn.index("Own label") < drawn.index(f"({first})")
     assert f"({second})" not in drawn

@@ -89,7 +89,7 @@ def test_pages_pictures_and_audits_take_undated_documents(tmp_path: Path, undate
     inputs = corpus_file(tmp_path / "c.jsonl", undated)
     result = count_events(inputs, out, CountOptions(n_samples=50, undated="keep"), pictures=True)
     assert result.n_undated == json.loads((out / "run.json").read_text())["summary"]["n_undated"] == len(undated)
-    page = Path(run_report(str(out), ReportOptions()).out).read_text(encoding="utf-8")
+    page = Path(run_report(str(out), ReportOptions())["out"]).read_text(encoding="utf-8")
     assert f"{len(undated)} documents without a date" in page
     frame = read_run_documents(out)
     groups, number_of = frame.groups()
