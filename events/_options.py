@@ -1,14 +1,10 @@
-"""Options declared once: type, range, default and docstring of a field serve Python and the command line.
-
-The module also has the base class of the results of commands, which converts them to JSON.
-"""
+"""Options declared once: type, range, default and docstring of a field serve Python and the command line."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import inspect
-import math
 import os
 import re
 import textwrap
@@ -25,8 +21,6 @@ from typing import (
     get_origin,
     get_type_hints,
 )
-
-from corefsample._results import HtmlTable
 
 _Class = TypeVar("_Class", bound=type)
 _ATTRIBUTES = "\n\nAttributes\n----------\n"
@@ -209,53 +203,3 @@ def _kind(hint: Any) -> dict[str, Any]:
     choices = get_args(item_type) if get_origin(item_type) is Literal else ()
     kind = str if choices else item_type
     return {"type": kind, "choices": choices, "n_values": n_values, "is_optional": NoneType in members}
-
-
-class CommandResult(HtmlTable):
-    """Base class of the results of commands, which are frozen dataclasses."""
-
-    __slots__ = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Fields by name, except those that comparisons ignore, as values that JSON can represent."""
-        fields = [field.name for field in dataclasses.fields(self) if field.compare]  # type: ignore[arg-type]
-        values = {name: getattr(self, name) for name in fields}
-        return {**{name: _json(value) for name, value in values.items() if _is_json(value)}, **self._more()}
-
-    def _more(self) -> dict[str, Any]:
-        return {}
-
-
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class FolderResult(CommandResult):
-    """Base class of the results of commands that can write into a folder.
-
-    Attributes
-    ----------
-    out
-        Path of the folder, or None if nothing was written.
-    n_quarantined
-        Number of bad documents that were set aside.
-    seconds
-        Wall time of the command in seconds.
-    """
-
-    out: str | None
-    n_quarantined: int
-    seconds: float
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, (tuple, list)):
-        return all(map(_is_json, value))
-    return value is None or isinstance(value, (str, int, float, Mapping, Exception)) or hasattr(value, "to_json")
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _json(each) for key, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_json(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None  # JSON has no NaN
-    return value.to_json() if hasattr(value, "to_json") else str(value) if isinstance(value, Exception) else value

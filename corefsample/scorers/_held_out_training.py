@@ -99,3 +99,10 @@ def train_with_held_out(
         best = {"l2": (choice["l2"],), "epochs": choice["epoch"], "provenance": {**provenance, "chosen_on": figures}}
         scorer = train_scorer([*documents, *held_out], **best, **fixed)
     return scorer, tuple(reports)
+
+
+def pass_values(report: EpochReport) -> dict[str, Any]:
+    """Penalty, number of the pass, and losses in training and on held-out documents, None without these."""
+    losses = report.held_out
+    values = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
+    return values | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}

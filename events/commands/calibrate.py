@@ -118,15 +118,9 @@ def run_calibrate(
                 folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
             record = run_record(options.recorded(), checksums(stream.paths), started, summary=values)
             folder.finish_record(record)
-    return Summary(
-        values=values,
-        shown=[*_shown(calibration)],
-        notices=set_aside(len(rejected)),
-        files=existing_files(
-            options.out, {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"}
-        ),
-        result=calibration,
-    )
+    names = {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"}
+    files, notices = existing_files(options.out, names), set_aside(len(rejected))
+    return Summary(values=values, shown=[*_shown(calibration)], notices=notices, files=files, result=calibration)
 
 
 def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:

@@ -123,7 +123,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     n_uncertain, n_covered, expected = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
     coverage = {"n_uncertain": n_uncertain, "n_covered": n_covered, "expected": expected}
     summary, level = summary_of_run(events), f"{100 * counting.level:g}%"
-    known = (
+    coverage_text = (
         "The simulation knows the true counts, so its intervals are without the error of rules. The posterior is "
         f"uncertain about {counted(n_uncertain, 'count')}; {n_covered:,} of them lie in their {level} interval, "
         f"{n_covered / max(n_uncertain, 1):.1%}. Limits are whole numbers, so that intervals of small counts cover "
@@ -132,7 +132,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     return dataclasses.replace(
         summary,
         values={"news": news, **coverage, **summary.values},
-        shown=["Its countries and dates are names in a simulation, not facts.", *summary.shown, "", known],
+        shown=["Its countries and dates are names in a simulation, not facts.", *summary.shown, "", coverage_text],
         files={"News": news, **summary.files},
     )
 

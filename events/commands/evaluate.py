@@ -15,7 +15,7 @@ Examples
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,7 +27,7 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from corefsample.metrics._scores import ClusteringScores, ScoreDifference, ScoreSamples
+    from corefsample.metrics._scores import ClusteringScores, ScoreSamples
 
 _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LEA", "BLANC", "CoNLL")}
 
@@ -137,15 +137,10 @@ def run_evaluate(
         "posterior": posterior and fields_of(posterior, "mean", "sd", "lower", "upper", "mc_se"),
         "differences": [{**dataclasses.asdict(each), "difference": each.difference} for each in differences],
     }
-    return Summary(values=values, shown=[*_shown(values, corpus, posterior, differences)], result=(corpus, posterior))
+    return Summary(values=values, shown=[*_shown(values, corpus, posterior)], result=(corpus, posterior))
 
 
-def _shown(
-    values: dict[str, Any],
-    corpus: ClusteringScores,
-    posterior: ScoreSamples | None,
-    differences: Sequence[ScoreDifference],
-) -> Iterator[str | Table]:
+def _shown(values: dict[str, Any], corpus: ClusteringScores, posterior: ScoreSamples | None) -> Iterator[str | Table]:
     """Yield the scores in percent, as scorers do."""
     level = f"{100 * values['level']:g}%"
     yield from counts_above_zero(
@@ -171,18 +166,18 @@ def _shown(
             f"{posterior.n_samples:,} samples. The table has the scores of one clustering; samples of the posterior "
             "score lower in general."
         )
-    if differences:
+    if values["differences"]:
         yield Table(
             ("", "SYSTEM", "other", "better", f"{level} interval of the difference", "p"),
             [
                 (
-                    _TITLES[row.metric],
-                    *_percent(row.first, row.second),
-                    f"{100 * row.difference:+.2f}",
-                    f"{100 * row.lower:+.2f} to {100 * row.upper:+.2f}",
-                    f"{row.p_value:.2g}",
+                    _TITLES[row["metric"]],
+                    *_percent(row["first"], row["second"]),
+                    f"{100 * row['difference']:+.2f}",
+                    f"{100 * row['lower']:+.2f} to {100 * row['upper']:+.2f}",
+                    f"{row['p_value']:.2g}",
                 )
-                for row in differences
+                for row in values["differences"]
             ],
             f"F1 of SYSTEM and of {values['inputs'][2]}:",
         )

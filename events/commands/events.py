@@ -30,6 +30,7 @@ from events._summary import (
     counts_above_zero,
     covered_uncertainty,
     existing_files,
+    json_values,
     set_aside,
 )
 from events.commands._parser import Command
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 
     from corefsample.files._paths import Inputs
     from events._options import Progress
-
-__all__ = ["EventsOptions", "run_events", "summary_of_run"]
+    from events.news._quality import ScoredInputs
 
 _MERGED = 0.01  # a larger probability of merged actors is printed
 
@@ -83,21 +83,23 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
 def summary_of_run(run: EventsResult) -> Summary:
     """Highest counts of a run, warnings about it, and its files."""
     from corefsample._extras import can_report, install_hint
+    from corefsample.files._contents import read_json
+    from corefsample.files._paths import joined
+    from events.news._quality import ScoredInputs
 
+    scored = ScoredInputs.of(read_json(joined(run.out, "run.json")))
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
     files = existing_files(run.out, {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run.out)}{missing}"
-    return Summary(values=run.to_json(), shown=[*_shown(run)], notices=[*_notices(run)], files=files, result=run)
+    shown, notices = [*_shown(run, scored)], [*_notices(run, scored)]
+    return Summary(values=json_values(run), shown=shown, notices=notices, files=files, result=run)
 
 
-def _shown(run: EventsResult) -> Iterator[str | Table]:
+def _shown(run: EventsResult, scored: ScoredInputs) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
-    from corefsample.files._contents import read_json
-    from corefsample.files._paths import joined
     from events.counts._notes import CountNotes
-    from events.news._quality import ScoredInputs
 
     if not run.n_computed:
         yield "Every part was complete; nothing was computed again."
@@ -111,7 +113,7 @@ def _shown(run: EventsResult) -> Iterator[str | Table]:
         (run.n_undated, "document", 'without a date, counted in rows "undated"'),
         (run.n_not_selected, "document", "left out by --where"),
     )
-    yield from ScoredInputs.of(read_json(joined(run.out, "run.json"))).texts.notices()
+    yield from scored.texts.notices()
     if run.counts.empty:
         yield "No document contains an event: the tables have headers and no rows."
     else:
@@ -131,16 +133,14 @@ def _shown(run: EventsResult) -> Iterator[str | Table]:
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 
-def _notices(run: EventsResult) -> Iterator[str]:
+def _notices(run: EventsResult, scored: ScoredInputs) -> Iterator[str]:
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
-    from corefsample.files._contents import read_json
     from corefsample.files._paths import joined
     from events.counts._notes import CountNotes
     from events.news._dates import Timeline
-    from events.news._quality import ScoredInputs
 
     yield from set_aside(run.n_quarantined, joined(run.out, "quarantine.jsonl"))
-    yield from ScoredInputs.of(read_json(joined(run.out, "run.json"))).set_aside()
+    yield from scored.set_aside()
     periods = run.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
     yield from filter(None, [outliers, CountNotes(run.merged_actors).unsettled()])
@@ -162,7 +162,7 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
     ends = [name for name in RULE_ENDS if name in counts]
     numbers = ["mean", *([] if ends else ["sd"]), "lower", "upper", *ends, "one_best", "of"]
     head = head.assign(of=head["n_docs"]).replace({name: {"": "-"} for name in roles})
-    head[numbers] = head[numbers].map(_short)
+    head[numbers] = head[numbers].map(lambda value: f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}")
     if len(roles) > 1:  # weeks are named by their first day
         head["period"] = head["period"].str.split("/").str[0]
     names = [*events, *roles, "period", *numbers]
@@ -175,10 +175,6 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
         f"{meaning}; one_best: count of the single best resolution, without uncertainty; "
         f"of: all documents of the period{nobody}."
     )
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 command = Command(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from corefsample.recalibration._corpus_fit import CorpusFit
 
-__all__ = ["RECORD_SUFFIX", "RecalibrateOptions", "run_recalibrate"]
-
 RECORD_SUFFIX = ".recalibration.json"
 
 
@@ -132,8 +130,8 @@ def run_recalibrate(
         if not with_gold:
             raise InputError(f"gold is required for the fit, got none in {len(documents)} documents", place=paths)
         fitted = fit_corpus(with_gold, paths, domain_field=options.domains, seed=options.seed, **settings)
-        inputs = [{"part": "gold", **row} for row in checksums(stream.paths)]
-        inputs += [{"part": "apply", **row} for row in checksums(apply_paths)]
+        files = {"gold": stream.paths, "apply": apply_paths}
+        inputs = [{"part": part, **row} for part, names in files.items() for row in checksums(names)]
         uncertain, n_also_fitted = fitted.uncertain, 0
         needs = () if uncertain.recalibration.offsets is None else ("tokens",)
         applied_to = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import Options, declared, fields_of, option
-from events._summary import Summary, counted
+from events._summary import Summary, counted, json_values
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Summar
         left_out = counted(page.n_with_events - page.n_texts, "text")
         shown.append(f"{left_out} left out; --documents {page.n_with_events} includes them all.")
     files = {"Report": f"{page.out} ({page.n_bytes / 1e6:.1f} MB)"}
-    return Summary(values=page.to_json(), shown=shown, files=files, result=page)
+    return Summary(values=json_values(page), shown=shown, files=files, result=page)
 
 
 def _drawn(folder: PathLike, options: ReportOptions, path: str) -> Summary:

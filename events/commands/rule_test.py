@@ -84,10 +84,10 @@ def _shown(examples: Sequence[ExampleResult]) -> Iterator[str | Pairs]:
     """Yield the events that each preset finds in each example."""
     for number, results in groupby(sorted(examples, key=lambda each: each.number), lambda each: each.number):
         rows, text = [], ""
-        for each in results:
-            text = f"examples[{number}], {each.example.scheme}: {each.text}"
-            wrong = "" if each.fault is None else f", and must be {', '.join(each.expected) or 'nothing'}"
-            rows.append((each.preset, (", ".join(each.events) or "nothing") + wrong))
+        for result in results:
+            text = f"examples[{number}], {result.example.scheme}: {result.text}"
+            wrong = "" if result.fault is None else f", and must be {', '.join(result.expected) or 'nothing'}"
+            rows.append((result.preset, (", ".join(result.events) or "nothing") + wrong))
         yield ""
         yield Pairs(text, rows)
 

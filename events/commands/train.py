@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import Progress, declared, option
-from events._selection import Selection
 from events._summary import Summary, Table, counted, counts_above_zero, json_values, mentions_by_reason, set_aside
 from events.commands._parser import Command
 
@@ -30,7 +29,11 @@ if TYPE_CHECKING:
     from corefsample.scorers.protocol import AntecedentScorer, EpochReport
 
 RECORD_SUFFIX = ".training.json"
-_SETTINGS = ("learning_rate", "link_weight", "bits", "min_count", "orders", "seed", "scheme", "mentions", "windows")
+_READING = ("held_out", "held_out_share", "where", "scheme", "entity_fields", "seed")
+_TRAINING = (
+    *("l2", "epochs", "refit", "start", "learning_rate", "link_weight", "bits", "min_count", "orders", "seed"),
+    *("scheme", "mentions", "windows"),
+)
 
 
 @declared
@@ -150,83 +153,58 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.scorers._held_out_training import train_with_held_out
-    from events.runs._outputs import checksums, free_outputs, run_record
-    from events.runs.scoring._annotated_corpora import NO_CORPUS, annotated_inputs, chosen_language, read_corpus
-    from events.runs.scoring._training_corpora import load_templates, split_documents, training_provenance
+    from corefsample.scorers._held_out_training import pass_values, train_with_held_out
+    from events.runs._outputs import free_outputs, run_record
+    from events.runs.scoring._training_corpora import load_templates, read_training_corpora
 
     started, path = time.time(), options.out
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
     features = {} if options.templates is None else {"templates": load_templates(options.templates)}
-    selection = Selection(options.where)
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
-        paths = [corpora, options.held_out] if options.held_out else [corpora]
-        inputs = [annotated_inputs(each, options.entity_fields) for each in paths]
-        corpora_read = [read_corpus(each, selection, options.scheme, on_rejected, on_progress) for each in inputs]
-        corpus, held_out_corpus = (*corpora_read, NO_CORPUS)[:2]
-        documents, held_out = split_documents(corpus, held_out_corpus, share=options.held_out_share, seed=options.seed)
-        sources = checksums(corpus.paths), checksums(held_out_corpus.paths)
-        origin = options.subset("attribution", "note", "where", "refit")
+        corpus = read_training_corpora(
+            corpora, **options.subset(*_READING), on_rejected=on_rejected, on_progress=on_progress
+        )
         model, reports = train_with_held_out(
-            documents,
-            held_out,
-            language=chosen_language(options.language, [corpus, held_out_corpus]),
+            corpus.documents,
+            corpus.held_out,
+            language=corpus.language(options.language),
             costs=options.margin,
             n_threads=options.threads,
-            provenance=training_provenance(origin, *sources, documents, len(held_out)),
+            provenance=corpus.provenance(options.subset("attribution", "note", "where", "refit")),
             on_epoch=on_epoch,
-            **options.subset("l2", "epochs", "refit", "start", *_SETTINGS),
+            **options.subset(*_TRAINING),
             **features,
         )
         model.save(path, overwrite=options.overwrite)
-        n = {name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
-        best = next(report for report in reports if (report.l2, report.epoch) == (n["l2"], n["epoch"]))
+        chosen = {name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
+        best = next(report for report in reports if (report.l2, report.epoch) == (chosen["l2"], chosen["epoch"]))
         values = {
             "out": path,
             "record": record,
-            **n,
-            "n_held_out": len(held_out),
-            "n_without_gold": corpus.n_without_gold + held_out_corpus.n_without_gold,
-            "n_not_selected": corpus.n_not_selected + held_out_corpus.n_not_selected,
+            **chosen,
+            **corpus.numbers(),
             "n_quarantined": 0 if on_rejected is None else on_rejected.count,
-            "skipped": dict(corpus.skipped + held_out_corpus.skipped),
             "seconds": round(time.time() - started, 3),
             "held_out": json_values(best.held_out),
-            "passes": [_pass_values(report) for report in reports],
+            "passes": [pass_values(report) for report in reports],
         }
-        record_content = run_record(
-            options.recorded(),
-            [{"part": "train", **row} for row in sources[0]] + [{"part": "held out", **row} for row in sources[1]],
-            started,
-            summary=values,
-            documents=[document.doc_id for document in documents],
-            held_out=[document.doc_id for document in held_out],
-        )
-        write_json(record, record_content)
+        entries = {"summary": values, **corpus.doc_ids()}
+        write_json(record, run_record(options.recorded(), corpus.inputs, started, **entries))
     return Summary(
         values=values,
-        shown=[*_shown(values, model, reports, best)],
+        shown=[*_shown(values, model, best)],
         notices=set_aside(values["n_quarantined"]),
         files={"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record},
         result=model,
     )
 
 
-def _pass_values(report: EpochReport) -> dict[str, Any]:
-    losses = report.held_out
-    values = {name: getattr(report, name) for name in ("l2", "epoch", "loss")}
-    return values | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
-
-
-def _shown(
-    values: dict[str, Any], model: AntecedentScorer, reports: Sequence[EpochReport], best: EpochReport
-) -> Iterator[str | Table]:
+def _shown(values: dict[str, Any], model: AntecedentScorer, best: EpochReport) -> Iterator[str | Table]:
     """Yield the numbers of documents, and the losses of each pass."""
     yield f"Language: {model.language.code} (resources: {model.language.resources})."
-    n_documents, n_mentions = counted(values["n_documents"], "document"), counted(values["n_mentions"], "mention")
-    yield f"Trained on {n_documents} with {n_mentions} that {'is' if values['n_mentions'] == 1 else 'are'} annotated."
+    yield f"Trained on {counted(values['n_documents'], 'document')}, {values['n_mentions']:,} annotated mentions."
     if model.provenance["options"]["start"] == "english":
         yield "Began with the weights of the English model (--start none: with zeros)."
     yield from counts_above_zero(
@@ -236,11 +214,11 @@ def _shown(
     )
     yield from mentions_by_reason("skipped", values["skipped"])
     rows = []
-    for report in reports:
-        losses = report.held_out
-        held_out = ("-", "-") if losses is None else (f"{losses.loss:.4f}", f"{losses.link_loss:.4f}")
-        mark = "chosen" if report is best and losses is not None else ""
-        rows.append((f"{report.l2:g}", f"{report.epoch}", f"{report.loss:.4f}", *held_out, mark))
+    for row in values["passes"]:
+        losses = [row[name] for name in ("loss", "held_out_loss", "held_out_link_loss")]
+        is_best = best.held_out is not None and (row["l2"], row["epoch"]) == (best.l2, best.epoch)
+        texts = ["-" if loss is None else f"{loss:.4f}" for loss in losses]
+        rows.append((f"{row['l2']:g}", f"{row['epoch']}", *texts, "chosen" if is_best else ""))
     yield Table(("penalty", "pass", "training", "held out", "links", ""), rows)
     yield (
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."

@@ -115,12 +115,12 @@ def check_corpus(
     new_mass, words, merged = 0.0, np.zeros(2, np.int64), list[dict[str, object]]()
     for parses, _ in batches(stream, on_progress, may_be_empty=lambda: report.n_problems > 0):
         batch, firsts = parses.usual_parses(), parses.firsts.tolist()
-        several = [n_parses for row in firsts if (n_parses := len(parses.parses(row))) > 1]
+        n_several = [n_parses for row in firsts if (n_parses := len(parses.parses(row))) > 1]
         dates = batch.dates[~np.isnat(batch.dates)]
         n.update(
             documents=len(batch),
-            several_parses=len(several),
-            parses=sum(several),
+            several_parses=len(n_several),
+            parses=sum(n_several),
             candidates=len(batch.candidates[1]),
             gold=len(batch) - batch.table.column("gold").null_count,
             dated=len(dates),

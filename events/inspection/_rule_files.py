@@ -166,11 +166,11 @@ def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
     file, _ = rule_file(rule)
     gaps: dict[tuple[str, str], list[str]] = {}
     for preset in file.presets:
-        content = file.resolved(preset)
-        uses = {("described", path): None for path in content.described or ()}
+        resolved = file.resolved(preset)
+        uses = {("described", path): None for path in resolved.described or ()}
         for frame in file.all_frames():
-            if content.frames is None or frame.name in content.frames:
-                for role, paths in {**(content.roles or {}), **frame.roles}.items():
+            if resolved.frames is None or frame.name in resolved.frames:
+                for role, paths in {**(resolved.roles or {}), **frame.roles}.items():
                     use = f"{role}, frame {frame.name}" if file.frames else role
                     uses |= {(use, path): None for path in paths}
         for scheme in SCHEMES:

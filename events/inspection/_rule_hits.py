@@ -47,7 +47,7 @@ def rule_hits(
     -------
     Report
         Numbers of documents with a name of the lexicon, with a trigger, and with an event without coreference, which
-        may be by an actor of the lexicon or by nobody whom it names; for each trigger its hits by outcome (see
+        have an actor of the lexicon or no named actor; for each trigger its hits by outcome (see
         `TriggerTrace`); triggers by condition of the preset that holds; hits of the lexicon's names, and its names that
         no document has; and for each path from a trigger to an actor that fills no role its hits and first document.
 

@@ -18,7 +18,6 @@ from corefsample.errors import OutputError, ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
 from corefsample.files._remote import is_url
-from events._options import CommandResult
 from events.audit._plan import SHEET_COLUMNS
 from events.evidence._columns import shown_name
 from events.pages._labels import CHOSEN, LabelTargets
@@ -34,7 +33,7 @@ _SCRIPTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ReportResult(CommandResult):
+class ReportResult:
     """Size and content of a page.
 
     Attributes

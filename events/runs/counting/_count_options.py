@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from corefsample._lazy import pd
 from events import _shared_options as shared
-from events._options import CommandResult, declared, option
+from events._options import declared, option
 
 
 @declared
@@ -127,7 +127,7 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.Engi
 
 
 @dataclass(frozen=True, slots=True)
-class EventsResult(CommandResult):
+class EventsResult:
     """Result of a run that counted events.
 
     Attributes

@@ -32,6 +32,7 @@ from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.posterior._posterior import unlike_scores
 from events._options import Progress, fields_of
+from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence
 from events.evidence._acceptance import DUPLICATE
@@ -313,7 +314,7 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
                     },
                     lexicon=definitions.lexicon.source,
                     names={code: names.get(code, code) for code in codes},
-                    summary=result.to_json(),
+                    summary=json_values(result),
                     settings=run.settings(),
                     files=folder.checksums(),
                 )

@@ -36,7 +36,7 @@ from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._shipped import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
-from events._options import CommandResult, Progress, fields_of
+from events._options import Progress, fields_of
 from events._selection import Selection
 from events.news._fields import Article
 from events.news._quality import TextTally
@@ -104,7 +104,7 @@ def _stored(store: PartStore, stops: bool, task: ScoringTask, scored: Scored) ->
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ScoreResult(CommandResult):
+class ScoreResult:
     """Outputs and counts of a scoring run.
 
     Attributes
@@ -153,10 +153,12 @@ class ScoreResult(CommandResult):
     n_repeated: int = 0
     duplicates: str | None = None
 
-    def _more(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
+        """Fields by name, with those of the tally."""
         shares = {name: getattr(self.tally, name) for name in ("mean_dropped_mass", "known_share")}
-        tally = {**dataclasses.asdict(self.tally), **shares}
-        return {**tally, "texts": dataclasses.asdict(self.texts)}
+        fields = dataclasses.asdict(self)
+        tally = fields.pop("tally")
+        return {**fields, **tally, **shares}
 
 
 def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> ScoreResult:

@@ -191,9 +191,6 @@ def test_a_line_that_is_no_document_is_named(
     assert fragment in found
 
 
-# --- rules and lexicons --------------------------------------------------------------------------------------
-
-
 # --- errors ------------------------------------------------------------------------------------------------
 
 HINT = ParameterHint("overwrite", "replaces it")
@@ -302,9 +299,6 @@ def test_the_error_of_a_missing_pipeline_says_how_to_install_it(
         load_pipeline(name)
     rule = "pipeline must be an installed spaCy pipeline or the folder of one"
     assert str(raised.value) == f"{rule}, got {name!r}{ends}"
-
-
-# --- scored mentions -------------------------------------------------------------------------------------------
 
 
 # --- runs and outputs ---------------------------------------------------------------------------------------

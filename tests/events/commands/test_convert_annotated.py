@@ -73,16 +73,6 @@ def test_annotated_formats_lead_to_each_other(call: Calls, tmp_path: Path, docum
     assert (tmp_path / "d.conllu").read_bytes() == corpus.read_bytes()
 
 
-def test_conllu_keeps_parse_date_and_metadata(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
-    corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
-    run_convert(corpus, tmp_path / "b.conllu")
-    for found, expected in zip(read_corefud(tmp_path / "b.conllu"), documents, strict=True):
-        assert (found.date, found.metadata["genre"]) == (expected.date, expected.metadata["genre"])
-        assert list(found.tokens.dep) == list(expected.tokens.dep)
-        assert found.tokens.head.tolist() == expected.tokens.head.tolist()
-        assert found.mentions.tolist() == expected.mentions.tolist()
-
-
 def test_singletons_are_left_out_and_counted(call: Calls, tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
     corpus = sr.corpus_file(tmp_path / "a.conllu", documents)
     alone = sum(list(d.entities).count(entity) == 1 for d in documents for entity in d.entities)

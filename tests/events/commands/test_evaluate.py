@@ -250,19 +250,21 @@ def test_documents_without_mentions_have_no_score(tmp_path: Path) -> None:
     assert run_evaluate(path, path).result[0].blanc.f1 == 0.0  # as the reference scorer
 
 
-def test_other_words_of_the_same_number_raise_with_the_first_difference(tmp_path: Path) -> None:
-    gold, system = conll(tmp_path / "gold.conll", ["a"]), conll(tmp_path / "system.conll", ["a"], words="abXdefwxyz")
-    with error(InputError, place="doc_id 't'") as found:
-        run_evaluate(system, gold)
-    assert "[2] 'c', got 'X'" in str(found.value)
-
-
-def test_documents_of_other_words_or_other_names_raise(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("response", "place", "message"),
+    [
+        ({"words": "abXdefwxyz"}, "doc_id 't'", "[2] 'c', got 'X'"),
+        ({"words": WORDS + "u"}, "system.conll: doc_id 't'", "(10), got 11"),
+        ({"doc_id": "u"}, "system.conll", "got none of 1 documents"),
+    ],
+)
+def test_documents_of_other_words_or_other_names_raise(
+    tmp_path: Path, response: dict[str, str], place: str, message: str
+) -> None:
     gold = conll(tmp_path / "gold.conll", ["a b"])
-    with error(InputError, None, "system.conll: doc_id 't'"):
-        run_evaluate(conll(tmp_path / "system.conll", ["a b"], words=WORDS + "u"), gold)
-    with error(InputError, None, "other.conll"):
-        run_evaluate(conll(tmp_path / "other.conll", ["a b"], doc_id="u"), gold)
+    with error(InputError, place=place) as raised:
+        run_evaluate(conll(tmp_path / "system.conll", ["a b"], **response), gold)
+    assert message in str(raised.value)
 
 
 def test_text_and_documents_without_gold_are_rejected(call: Calls, tmp_path: Path, documents: list[Any]) -> None:

@@ -234,12 +234,6 @@ def test_words_of_conditions_are_those_of_the_language() -> None:
     assert any("never" in path for each in english.conditions.values() for path in each.paths["ud2"])
 
 
-@pytest.mark.parametrize("name", ["es/attack", "es/arrest", "es/countries"])
-def test_doctor_checks_what_is_shipped_for_spanish(call: Calls, name: str) -> None:
-    out = call.good("doctor", name)
-    assert "examples hold" in out or "157 codes" in out
-
-
 def test_doctor_says_the_languages_of_a_corpus_and_compares_them(call: Calls, tmp_path: Path) -> None:
     write_documents([attacked("a", lang="es"), attacked("b")], tmp_path / "s.jsonl")
     status, out, _ = call("doctor", tmp_path / "s.jsonl")
