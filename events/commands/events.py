@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from events._options import Progress
     from events.news._quality import ScoredInputs
 
+__all__ = ["EventsOptions", "run_events", "summary_of_run"]
+
 _MERGED = 0.01  # a larger probability of merged actors is printed
 
 
