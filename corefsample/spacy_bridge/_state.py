@@ -6,12 +6,15 @@ per Doc, at their first use.
 
 from __future__ import annotations
 
+import io
+import zipfile
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 
 import corefsample as cs
@@ -27,15 +30,25 @@ if TYPE_CHECKING:
     from corefsample.summaries._expected_losses import Loss
 
 KEY = "corefsample"
-VERSION = 1
+VERSION = 2
 _PLACE = f"doc.user_data[{KEY!r}]"
-_ARRAYS = {"mentions": "<i4", "indptr": "<i8", "antecedents": "<i4", "scores": "<f8"}
-_FIELDS: dict[str, type] = {
-    **dict.fromkeys(("seed", "n_samples", "n_words", "words"), int),
-    **dict.fromkeys(("doc_id", "recalibration"), str),
-    **dict.fromkeys((*_ARRAYS, "kinds", "draws"), bytes),
-}
-_OPTIONAL = {"recalibration": "", "kinds": b"", "draws": b""}
+
+
+class State(msgspec.Struct):
+    """The entry of Doc.user_data, whose words are those that were scored.
+
+    The arrays are an npz file: mentions, indptr, antecedents and scores of the distribution and, if its recalibration
+    has draws, their parameters `draws`, and the `kinds` of the mentions.
+    """
+
+    version: int
+    doc_id: str
+    seed: int
+    n_samples: int
+    n_words: int
+    words: int
+    recalibration: str
+    arrays: bytes
 
 
 @dataclass(eq=False)
@@ -44,8 +57,8 @@ class Content:
 
     Attributes
     ----------
-    state
-        The entry of Doc.user_data from which this was read.
+    entry, state
+        The entry of Doc.user_data from which this was read, and its fields.
     offsets
         int32 (n_words,): the place in the Doc of each word.
     n_tokens
@@ -54,15 +67,21 @@ class Content:
         int32 (n_mentions, 3), read-only: start, end and head in offsets of words.
     distribution
         Distribution over the antecedents of these mentions.
+    draws, kinds
+        Parameters of the draws of the recalibration, (n_draws, n_parameters), and kinds of the mentions; empty without
+        draws.
     estimates
         Labels of the point estimates computed so far, by loss.
     """
 
-    state: dict[str, Any]
+    entry: dict[str, Any]
+    state: State
     offsets: Ints32
     n_tokens: int
     mentions: Ints32
     distribution: cs.AntecedentDistribution
+    draws: Floats
+    kinds: Bytes
     estimates: dict[Loss, Ints32] = field(default_factory=dict)
 
     @cached_property
@@ -88,20 +107,16 @@ class Content:
     @cached_property
     def samples(self) -> ClusteringSamples:
         """The clusterings drawn, by default under the draws of an uncertain recalibration."""
-        return self.sampled(self.state["doc_id"])
+        return self.sampled(self.state.doc_id)
 
     def sampled(self, doc_id: str) -> ClusteringSamples:
         """Clusterings that depend on this doc_id."""
         from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration
-        from corefsample.recalibration._model import N_PARAMETERS
 
-        kinds = np.frombuffer(self.state.get("kinds", b""), np.uint8)
-        vectors = np.frombuffer(self.state.get("draws", b"")).reshape(-1, N_PARAMETERS)
-        recalibrated = None
-        if len(vectors):
-            recalibrated = DrawnRecalibration(cs.Recalibration(), tuple(map(cs.Recalibration.from_vector, vectors)))
-        posterior = DocumentPosterior(doc_id, self.distribution, recalibrated, kinds)
-        return posterior.clusterings(n_samples=self.state["n_samples"], seed=self.state["seed"])
+        draws = tuple(map(cs.Recalibration.from_vector, self.draws))
+        recalibrated = DrawnRecalibration(cs.Recalibration(), draws) if draws else None
+        posterior = DocumentPosterior(doc_id, self.distribution, recalibrated, self.kinds)
+        return posterior.clusterings(n_samples=self.state.n_samples, seed=self.state.seed)
 
     @cached_property
     def map_labels(self) -> Ints32:
@@ -113,8 +128,8 @@ class Content:
     def estimate(self, loss: Loss) -> Ints32:
         """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
         if loss not in self.estimates:
-            is_drawn = bool(self.state.get("draws"))  # then exact marginals are not those of the samples
-            arguments = (self.samples, None) if is_drawn else (self.distribution, self.samples)
+            # With draws, exact marginals are not those of the samples.
+            arguments = (self.samples, None) if len(self.draws) else (self.distribution, self.samples)
             self.estimates[loss] = cs.summaries.point_estimate(arguments[0], loss=loss, samples=arguments[1]).labels
         return self.estimates[loss]
 
@@ -129,13 +144,10 @@ def _words_hash(doc: Doc, offsets: Ints32) -> int:
 
 def store(
     doc: Doc,
-    mentions: Ints32,
-    distribution: cs.AntecedentDistribution,
+    document: cs.ScoredDocument,
     *,
-    doc_id: str,
     seed: int,
     n_samples: int,
-    recalibration: str = "",
     recalibrated: DrawnRecalibration | None = None,
     kinds: Bytes | None = None,
 ) -> None:
@@ -143,30 +155,23 @@ def store(
 
     Parameters
     ----------
-    mentions
-        int32 (n_mentions, 3): start, end and head in offsets of words.
-    recalibration
-        Recalibrations that the scores have had, as in the metadata of documents; "" for none.
+    document
+        Mentions, in offsets of words, and their distribution; its metadata name the recalibrations of the scores.
     recalibrated
         Draws relative to these, if their uncertainty is known.
     kinds
         Kinds of the mentions, which draws need.
     """
-    offsets = word_offsets(doc)
-    arrays: dict[str, Any] = {"mentions": mentions, **{name: getattr(distribution, name) for name in list(_ARRAYS)[1:]}}
+    offsets, rows, arrays = word_offsets(doc), document.antecedents, io.BytesIO()
+    drawn: dict[str, Any] = {}
     if recalibrated is not None and kinds is not None:
-        arrays["draws"] = np.array([draw.vector() for draw in recalibrated.draws])
-        arrays["kinds"] = kinds
-    doc.user_data[KEY] = {
-        "version": VERSION,
-        "doc_id": doc_id,
-        "seed": seed,
-        "n_samples": n_samples,
-        "n_words": len(offsets),
-        "words": _words_hash(doc, offsets),
-        **({"recalibration": recalibration} if recalibration else {}),
-        **{name: array.astype(_ARRAYS.get(name, array.dtype)).tobytes() for name, array in arrays.items()},
-    }
+        drawn = {"draws": np.array([draw.vector() for draw in recalibrated.draws]), "kinds": kinds}
+    lists = {name: getattr(rows, name) for name in ("indptr", "antecedents", "scores")}
+    np.savez(arrays, mentions=document.mentions, **lists, **drawn)
+    recalibration = cs.Recalibration.applied_to(document.metadata)
+    words = len(offsets), _words_hash(doc, offsets)
+    state = State(VERSION, document.doc_id, seed, n_samples, *words, recalibration, arrays.getvalue())
+    doc.user_data[KEY] = msgspec.structs.asdict(state)
 
 
 def content_of(doc: Doc) -> Content:
@@ -177,42 +182,40 @@ def content_of(doc: Doc) -> Content:
     ParameterError
         If the Doc has none, or one of another version, of other words, or with invalid content.
     """
-    state = doc.user_data.get(KEY)
-    if state is None:
+    entry = doc.user_data.get(KEY)
+    if entry is None:
         raise ParameterError(
             "must have been scored by the component corefsample, got one without its posterior",
             parameter="doc",
             hint="a DocBin keeps it with store_user_data=True",
         )
     posterior = _CACHE.get(doc)
-    if posterior is None or posterior.state is not state or posterior.n_tokens != len(doc):
-        posterior = _CACHE[doc] = _read(doc, state)
+    if posterior is None or posterior.entry is not entry or posterior.n_tokens != len(doc):
+        posterior = _CACHE[doc] = _read(doc, entry)
     return posterior
 
 
-def _read(doc: Doc, state: Any) -> Content:
-    version = state.get("version") if isinstance(state, dict) else type(state).__name__
+def _read(doc: Doc, entry: Any) -> Content:
+    version = entry.get("version") if isinstance(entry, dict) else type(entry).__name__
     if version != VERSION:
         raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
-    for name, kind in _FIELDS.items():
-        value = {**_OPTIONAL, **state}.get(name)
-        if not isinstance(value, kind):
-            raise ParameterError(f"{name} must be {kind.__name__}, got {type(value).__name__}", place=_PLACE)
+    try:
+        state = msgspec.convert(entry, State)
+        with np.load(io.BytesIO(state.arrays)) as stored:
+            arrays = {"draws": np.zeros((0, 0)), "kinds": np.zeros(0, np.uint8), **stored}
+        mentions = arrays["mentions"].reshape(-1, 3)
+        distribution = cs.AntecedentDistribution.from_csr(arrays["indptr"], arrays["antecedents"], arrays["scores"])
+    except (msgspec.ValidationError, ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise ParameterError(f"must be as it was stored, got: {error}", place=_PLACE) from None
     offsets = word_offsets(doc)
-    if len(offsets) != state["n_words"] or _words_hash(doc, offsets) != state["words"]:
+    if len(offsets) != state.n_words or _words_hash(doc, offsets) != state.words:
         raise ParameterError(
-            f"must have the words that were scored ({state['n_words']}), got others ({len(offsets)})",
+            f"must have the words that were scored ({state.n_words}), got others ({len(offsets)})",
             parameter="doc",
             hint="score the Doc again",
         )
-    try:
-        arrays = {name: np.frombuffer(state[name], dtype) for name, dtype in _ARRAYS.items()}
-        mentions = arrays.pop("mentions").reshape(-1, 3).astype(np.int32)
-        distribution = cs.AntecedentDistribution.from_csr(**arrays)
-    except ValueError as error:
-        raise ParameterError(f"arrays must be as they were stored, got: {error}", place=_PLACE) from None
     mentions.flags.writeable = False
     outside = ((mentions < 0) | (mentions > len(offsets))).any()
     if len(mentions) != distribution.n_mentions or outside or (mentions[:, 0] >= mentions[:, 1]).any():
         raise ParameterError("mentions must be rows of start, end, head, got others", place=_PLACE)
-    return Content(state, offsets, len(doc), mentions, distribution)
+    return Content(entry, state, offsets, len(doc), mentions, distribution, arrays["draws"], arrays["kinds"])

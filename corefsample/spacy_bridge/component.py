@@ -12,35 +12,48 @@ from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
 import corefsample as cs
+from corefsample import _checks
 from corefsample._log import logger
-from corefsample.errors import ParameterError
-from corefsample.spacy_bridge._attaching import doc_id_of, set_posterior, write_groups
-from corefsample.spacy_bridge._mention_results import JoinProbability, SpanAntecedents
-from corefsample.spacy_bridge._posterior import DocPosterior, posterior_of
-from corefsample.spacy_bridge._scorer import scores_of_examples
-from corefsample.spacy_bridge._settings import FROM_PARSE, Settings, packed, read_model, unpack, write_model
-from corefsample.spacy_bridge._state import KEY, store
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import write_bytes
+from corefsample.spacy_bridge._posterior import (
+    DocPosterior,
+    JoinProbability,
+    SpanAntecedents,
+    component_groups,
+    doc_id_of,
+    posterior_of,
+    require_text,
+    set_posterior,
+    write_groups,
+)
+from corefsample.spacy_bridge._state import KEY, content_of, store
+from corefsample.syntax._schemes import SCHEMES
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from spacy.tokens import Span
     from spacy.training import Example
 
+    from corefsample.metrics._scores import ClusteringScores, ScoreSamples
     from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.recalibration._uncertain import UncertainRecalibration
+    from corefsample.scorers.protocol import MentionSource
 
 
 __all__ = [
@@ -57,10 +70,77 @@ __all__ = [
 
 EXTENSION = "coref"
 _NAME = "corefsample"
+_FILE, _MODEL = "component.msgpack", "model.npz"
+FROM_PARSE = "parse"
 
 # An extension of this name by another package is kept; adding the component then raises.
 if not Doc.has_extension(EXTENSION):
     Doc.set_extension(EXTENSION, getter=posterior_of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of a component, as `corefsample_component` describes them.
+
+    Raises
+    ------
+    ParameterError
+        On construction, if one breaks its rule.
+    """
+
+    model: str | None = None
+    mentions: str = FROM_PARSE
+    min_prob: float = 1e-4
+    scheme: str | None = None
+    temperature: float = 1.0
+    new_bias: float = 0.0
+    recalibration: str | None = None
+    n_samples: int = 1000
+    seed: int = 0
+    spans_key: str = "coref"
+    sample_groups: int = 0
+    require_parser: bool = True
+
+    def __post_init__(self) -> None:
+        if self.model is not None:
+            require_text("model", self.model)
+        require_text("mentions", self.mentions)
+        require_text("spans_key", self.spans_key)
+        if component_groups(self.spans_key).fullmatch(self.mentions):
+            raise ParameterError(
+                f"must not be a group that the component writes, got {self.mentions!r}", parameter="mentions"
+            )
+        if self.scheme is not None:
+            _checks.choice("scheme", self.scheme, tuple(SCHEMES))
+        _checks.probability("min_prob", self.min_prob, below_one=True)
+        if self.recalibration is not None:
+            require_text("recalibration", self.recalibration)
+            if self.configured_recalibration is not None and self.named_recalibration is not None:
+                rule = "must be null with a temperature or a new_bias"
+                raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
+        _checks.n_samples(self.n_samples, 1)
+        _checks.seed(self.seed)
+        _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)
+
+    @property
+    def mention_source(self) -> MentionSource:
+        """Source of the mentions: "parse", or "annotated" for mentions that the Doc marks."""
+        return "parse" if self.mentions == FROM_PARSE else "annotated"
+
+    @property
+    def configured_recalibration(self) -> cs.Recalibration | None:
+        """Recalibration by temperature and new_bias; None if they change nothing."""
+        configured = cs.Recalibration(self.temperature, self.new_bias)
+        return None if configured == cs.Recalibration() else configured
+
+    @property
+    def named_recalibration(self) -> str | None:
+        """Name or path of the recalibration, by default that of a model of the package; None for none."""
+        from corefsample.recalibration._shipped import chosen_recalibration
+
+        if self.recalibration is None and self.configured_recalibration is not None:
+            return None
+        return chosen_recalibration(self.recalibration, self.model, self.mention_source)
 
 
 def is_scored(doc: Doc) -> bool:
@@ -144,6 +224,15 @@ def _require_parser(nlp: Language, before: Iterable[str]) -> None:
         )
 
 
+class _Saved(msgspec.Struct):
+    """Model and recalibration of a saved component, with their names in its config."""
+
+    model_name: str | None
+    model: bytes
+    recalibration_name: str | None
+    recalibration: dict[str, Any] | None
+
+
 class CorefComponent(Pipe):
     """Scores parsed Docs; made by `corefsample_component`.
 
@@ -167,11 +256,8 @@ class CorefComponent(Pipe):
         self.name = name
         self._nlp = nlp
         self.settings = settings
-        self._model: cs.scorers.AntecedentScorer | None = None
         if settings.model is not None and os.path.exists(settings.model):
             _ = self.antecedent_model
-        self._recalibration: UncertainRecalibration | None = None
-        self._is_saved_without = False  # a pipeline was saved by a model that had no recalibration
         named = settings.named_recalibration
         if named is not None and os.path.exists(named):
             _ = self.recalibration
@@ -179,7 +265,7 @@ class CorefComponent(Pipe):
         if settings.model is None:
             self._require_language("en")
 
-    @property
+    @cached_property
     def antecedent_model(self) -> cs.scorers.AntecedentScorer:
         """The model that scores; loaded at its first use.
 
@@ -190,10 +276,9 @@ class CorefComponent(Pipe):
         InputError
             If the model file cannot be read.
         """
-        if self._model is None:
-            self._model = cs.scorers.load_scorer(self.settings.model, self.settings.mention_source)
-            self._require_language(self._model.language.code)
-        return self._model
+        model = cs.scorers.load_scorer(self.settings.model, self.settings.mention_source)
+        self._require_language(model.language.code)
+        return model
 
     def _require_language(self, language: str) -> None:
         """Raise ParameterError if the model is of another language than the pipeline."""
@@ -213,19 +298,14 @@ class CorefComponent(Pipe):
         InputError
             If the file cannot be read.
         """
-        settings, uncertain = self.settings, self._uncertain
-        if uncertain is not None:
-            return uncertain.recalibration
-        configured = cs.Recalibration(settings.temperature, settings.new_bias)
-        return None if configured == cs.Recalibration() else configured
+        uncertain = self._uncertain
+        return self.settings.configured_recalibration if uncertain is None else uncertain.recalibration
 
-    @property
+    @cached_property
     def _uncertain(self) -> UncertainRecalibration | None:
         """The recalibration that the config names, with its uncertainty; None without a name."""
         named = self.settings.named_recalibration
-        if self._recalibration is None and named is not None and not self._is_saved_without:
-            self._recalibration = cs.recalibration.read_recalibration(named)
-        return self._recalibration
+        return None if named is None else cs.recalibration.read_recalibration(named)
 
     def __call__(self, doc: Doc) -> Doc:
         """Score a Doc: set its posterior, ``doc._.coref``, and write the groups of spans.
@@ -236,6 +316,7 @@ class CorefComponent(Pipe):
             If the Doc has no parse, parts of speech, lemmas or sentences, has labels of no scheme, or lacks the group
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
+        from corefsample.documents._scored import RECALIBRATION_FIELD
         from corefsample.scorers._scoring import score_mentions
         from corefsample.spacy_bridge.documents import tokens_of_doc
         from corefsample.syntax._words import WordTable
@@ -247,18 +328,17 @@ class CorefComponent(Pipe):
             mentions = self._mentions(doc, tokens)
             scorer = self.antecedent_model
             (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, self._scheme)
-            distribution = scored.distribution
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        change, options = self.recalibration, dict[str, Any]()
+        document, change, kinds = cs.ScoredDocument(doc_id, mentions, scored.distribution), self.recalibration, None
         if change is not None:
             kinds = WordTable.adapted(tokens, scorer.language).mention_kinds(mentions)
-            distribution = change.apply(distribution, kinds)
-            options = {"recalibration": change.fingerprint(), "kinds": kinds, "recalibrated": self._drawn_recalibration}
-        sampling: dict[str, Any] = {"seed": settings.seed, "n_samples": settings.n_samples}
-        store(doc, mentions, distribution, doc_id=doc_id, **sampling, **options)
+            metadata = {RECALIBRATION_FIELD: change.fingerprint()}
+            document = cs.ScoredDocument(doc_id, mentions, change.apply(scored.distribution, kinds), metadata=metadata)
+        drawn = self._drawn_recalibration
+        store(doc, document, seed=settings.seed, n_samples=settings.n_samples, recalibrated=drawn, kinds=kinds)
         write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
         return doc
 
@@ -345,42 +425,148 @@ class CorefComponent(Pipe):
 
     # --- to disk and back ----------------------------------------------------------------------------------
 
-    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
-        """Write the model and the recalibration into a folder; the settings are in the pipeline's config."""
-        # A recalibration of the config itself is not saved again.
-        read = None if self.settings.named_recalibration is None else self._uncertain
-        write_model(self.antecedent_model, read, self.settings, Path(path))
-
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
-        """Read model and recalibration from a folder, unless the config named others when they were written.
-
-        Raises
-        ------
-        InputError
-            If the model is missing, or is not of this version.
-        """
-        saved = read_model(Path(path), self.settings)
-        self._model = saved.model or self._model
-        if saved.model is not None:
-            self._require_language(saved.model.language.code)
-        if saved.has_recalibration:
-            self._recalibration, self._is_saved_without = saved.recalibration, saved.recalibration is None
-        return self
-
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Return as bytes what `to_disk` writes."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.to_disk(folder)
-            return packed(Path(folder))
+        """Return the model and the recalibration as bytes; the settings are in the pipeline's config."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder, _MODEL)
+            self.antecedent_model.save(path)
+            fields = None if self._uncertain is None else self._uncertain.to_json()
+            saved = _Saved(self.settings.model, path.read_bytes(), self.settings.named_recalibration, fields)
+        return msgspec.msgpack.encode(saved)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
-        """Read the bytes of `to_bytes`.
+        """Read the model and the recalibration of `to_bytes`, unless the config had other names for them then.
 
         Raises
         ------
         InputError
-            If they are something else, or the model is not of this version.
+            If the bytes are something else, or the model is not of this version.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            unpack(bytes_data, Path(folder))
-            return self.from_disk(folder)
+        from corefsample.recalibration._uncertain import UncertainRecalibration
+
+        try:
+            saved = msgspec.msgpack.decode(bytes_data, type=_Saved)
+        except msgspec.DecodeError:
+            rule = "must be of a component corefsample, got something else"
+            raise InputError(rule, parameter="bytes_data") from None
+        if saved.model_name == self.settings.model:
+            with TemporaryDirectory() as folder:
+                path = Path(folder, _MODEL)
+                path.write_bytes(saved.model)
+                self.antecedent_model = cs.scorers.load_scorer(path)
+            self._require_language(self.antecedent_model.language.code)
+        if saved.recalibration_name == self.settings.named_recalibration:
+            fields = saved.recalibration
+            self._uncertain = None if fields is None else UncertainRecalibration.from_json(fields)
+        return self
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Write the bytes of `to_bytes` to a file in a folder, which is made if it is missing."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(folder / _FILE, self.to_bytes(), overwrite=True)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> CorefComponent:
+        """Read what `to_disk` wrote: see `from_bytes`.
+
+        Raises
+        ------
+        InputError
+            If the file is missing, is something else, or has a model that is not of this version.
+        """
+        file = Path(path) / _FILE
+        try:
+            return self.from_bytes(file.read_bytes())
+        except OSError as error:
+            raise InputError(f"must be readable, got: {error.strerror or error}", place=str(file)) from None
+
+
+# --- evaluation ---------------------------------------------------------------------------------------------
+
+_PARTS = {"p": "precision", "r": "recall", "f": "f1"}
+_FEWEST_SAMPLES = 2
+
+
+def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[str, float | None]:
+    """Score the likeliest antecedents' clusterings, and the posterior of the CoNLL average.
+
+    The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are the
+    same if they have the same characters, ignoring whitespace. Entities of one mention do not count, because groups do
+    not contain them.
+
+    Parameters
+    ----------
+    examples
+        Examples whose `predicted` is a scored Doc.
+    spans_key
+        Prefix of the names of the groups of spans, and of the names of the scores.
+
+    Returns
+    -------
+    dict
+        For spans_key "coref": coref_p, coref_r and coref_f of the CoNLL average, coref_muc_p and so on of each metric,
+        all from the summed counts of the corpus; coref_f_mean, coref_f_lower and coref_f_upper, the posterior mean of
+        coref_f and its 95% credible interval. All are None if no example is annotated, and the last three if fewer than
+        2 samples are drawn.
+
+    Raises
+    ------
+    ParameterError
+        If the predicted Doc of an example is not scored.
+    """
+    prefix = f"{spans_key}_clusters_"
+    examples = list(examples)
+    if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
+        examples = []
+    documents: list[ClusteringScores] = []
+    posteriors: list[ScoreSamples] = []
+    doc_ids: set[str] = set()
+    for number, example in enumerate(examples):
+        if KEY not in example.predicted.user_data:
+            rule = "must have scored Docs as predicted"
+            raise ParameterError(f"{rule}, got one without a posterior at place {number}", parameter="examples")
+        posterior = posterior_of(example.predicted)
+        entities = [group for name, group in example.reference.spans.items() if name.startswith(prefix)]
+        labels = [entity for entity, group in enumerate(entities) for _ in group]
+        key_spans = _offsets(example.reference, [span for group in entities for span in group])
+        own_spans = _offsets(example.predicted, posterior.mentions)
+        documents.append(
+            cs.clustering_scores(
+                labels, posterior.labels("map"), key_spans=key_spans, response_spans=own_spans, singletons=False
+            )
+        )
+        if posterior.n_samples >= _FEWEST_SAMPLES:
+            # Samples of equal texts must be independent.
+            is_repeated = posterior.doc_id in doc_ids
+            state = content_of(example.predicted)
+            samples = state.sampled(f"{posterior.doc_id} {number}") if is_repeated else state.samples
+            doc_ids.add(posterior.doc_id)
+            posteriors.append(
+                cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
+            )
+    return {f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}
+
+
+def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
+    """Scores by their names without the prefix; None without documents."""
+    from corefsample.metrics._metric_counts import METRICS
+    from corefsample.metrics._scores import corpus_posterior, corpus_scores
+
+    corpus = corpus_scores(documents).corpus if documents else None
+    posterior = corpus_posterior(posteriors).corpus if posteriors else None
+    scores: dict[str, float | None] = {}
+    for metric in ("conll", *METRICS):
+        for short, measure in _PARTS.items():
+            name = short if metric == "conll" else f"{metric}_{short}"
+            scores[name] = None if corpus is None else float(getattr(getattr(corpus, metric), measure))
+    return scores | {
+        f"f_{name}": None if posterior is None else getattr(posterior, name) for name in ("mean", "lower", "upper")
+    }
+
+
+def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
+    """Start and end of spans in characters that are not whitespace, which tokenisers cannot change; (n, 2)."""
+    before = np.zeros(len(doc.text) + 1, np.int64)
+    np.cumsum([not character.isspace() for character in doc.text], out=before[1:])
+    rows: list[Any] = [(before[span.start_char], before[span.end_char]) for span in spans]
+    return np.array(rows, np.int64).reshape(-1, 2)

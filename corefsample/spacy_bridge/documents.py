@@ -14,14 +14,12 @@ A Doc made from `Tokens` has therefore no tokens of whitespace.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Ints32
 from corefsample._checks import shown
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
     from spacy.vocab import Vocab
 
-    from corefsample.coreference._antecedents import AntecedentDistribution
     from corefsample.documents._scored import ScoredDocument
 
 
@@ -111,18 +108,6 @@ def depths(heads: Ints32) -> list[int]:
         above = np.where(above >= 0, heads[above], -1)
     return depth.tolist()
 
-
-__all__ = [
-    "MENTIONS",
-    "doc_of_scored_document",
-    "doc_of_tokens",
-    "mention_rows",
-    "mentions_of_spans",
-    "scored_document_of_doc",
-    "spans_of_mentions",
-    "tokens_of_doc",
-    "word_offsets",
-]
 
 MENTIONS = "mentions"  # the name of the group of spans with a document's mentions
 _UNIVERSAL = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SPACE SYM VERB X _"
@@ -251,39 +236,6 @@ def spans_of_mentions(doc: Doc, mentions: npt.ArrayLike) -> list[Span]:
         if not 0 <= start < end <= len(offsets):
             raise ParameterError(f"mentions[{i}] must lie in the {len(offsets)} words of doc, got [{start}, {end}]")
     return [doc[int(offsets[start]) : int(offsets[end - 1]) + 1] for start, end in rows[:, :2].tolist()]
-
-
-def scored_document_of_doc(
-    doc: Doc,
-    mentions: npt.ArrayLike | Sequence[Span],
-    antecedents: AntecedentDistribution,
-    *,
-    doc_id: str,
-    date: datetime.date | None = None,
-    gold: Sequence[int | str | None] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-) -> ScoredDocument:
-    """Combine a parsed Doc, its mentions and the distribution over their antecedents.
-
-    Parameters
-    ----------
-    doc
-        Parsed Doc, as `tokens_of_doc` requires.
-    mentions
-        Spans of `doc`, or rows of start, end and head in offsets of its words; by start, then longest first.
-    antecedents
-        Distribution over the antecedents of these mentions, in this order.
-    doc_id, date, gold, metadata
-        Id, date, annotated entities of the mentions, and metadata of the document: see `ScoredDocument`.
-
-    Raises
-    ------
-    ParameterError
-        If `doc` breaks a rule of `tokens_of_doc`, the document breaks a rule of `ScoredDocument`, or a span has no word
-        or belongs to another Doc.
-    """
-    tokens = tokens_of_doc(doc)
-    return cs.ScoredDocument(doc_id, mention_rows(doc, mentions), antecedents, date, tokens, gold, metadata or {})
 
 
 # --- to spaCy ----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,7 +26,6 @@ from corefsample.spacy_bridge.documents import (
     doc_of_scored_document,
     doc_of_tokens,
     mentions_of_spans,
-    scored_document_of_doc,
     spans_of_mentions,
     tokens_of_doc,
     word_offsets,
@@ -174,25 +172,14 @@ def test_a_mention_without_a_word_or_outside_is_rejected() -> None:
             spans_of_mentions(doc, rows)
 
 
-def test_a_doc_its_mentions_and_their_antecedents_make_a_document() -> None:
+def test_a_document_of_a_doc_makes_a_doc_with_its_mentions() -> None:
     doc = attack()
+    mentions = mentions_of_spans(doc, [doc[0:2], doc[6:7], doc[9:10]])
+    assert mentions.tolist() == [[0, 2, 1], [5, 6, 5], [7, 8, 7]]
     antecedents = AntecedentDistribution.from_lists([[], [0], [0, 1]], [[], [-1.0], [0.5, 2.0]])
-    day = datetime.date(1991, 1, 16)
-    spans = [doc[0:2], doc[6:7], doc[9:10]]
-    document = scored_document_of_doc(doc, spans, antecedents, doc_id="a", date=day, metadata={"desk": "Foreign"})
-    rows = scored_document_of_doc(doc, document.mentions, antecedents, doc_id="a", date=day)
-    for each in (document, rows):
-        assert (each.doc_id, each.date, each.gold) == ("a", day, None)
-        assert each.mentions.tolist() == [[0, 2, 1], [5, 6, 5], [7, 8, 7]]
-        assert each.tokens is not None
-        assert content(each.tokens) == content(tokens_of_doc(doc))
-    assert document.metadata == {"desk": "Foreign"}
-    again = doc_of_scored_document(document, VOCAB)
+    again = doc_of_scored_document(ScoredDocument("a", mentions, antecedents, tokens=tokens_of_doc(doc)), VOCAB)
     assert [span.text for span in again.spans["mentions"]] == ["US troops", "them", "They"]
     assert again.text == "US troops were attacked by them. They fled."
-    for parameter, given_spans in ((None, spans[::-1]), ("antecedents", [])):
-        with error(ParameterError, parameter):
-            scored_document_of_doc(doc, given_spans, antecedents, doc_id="a")
 
 
 # --- and back ----------------------------------------------------------------------------------------------
