@@ -211,9 +211,11 @@ class DocumentBatch:
         if self.table.column("samples").null_count == len(self):
             return self
         batch = self.take(self.firsts)
-        columns = dict(zip(SCHEMA.names, batch.table.columns, strict=True))
-        columns |= {name: pa.nulls(len(batch), SCHEMA.field(name).type) for name in ("parse", "samples")}
-        return replace(batch, table=pa.RecordBatch.from_arrays(list(columns.values()), schema=SCHEMA))
+        table = batch.table
+        for name in ("parse", "samples"):
+            field = SCHEMA.field(name)
+            table = table.set_column(SCHEMA.names.index(name), field, pa.nulls(len(batch), field.type))
+        return replace(batch, table=table)
 
     @cached_property
     def mentions(self) -> tuple[Ints, Ints32, Ints32, Ints32]:
@@ -276,10 +278,8 @@ class DocumentBatch:
         dates = self.table.column("date")
         if not dates.null_count:
             return self
-        columns = dict(zip(self.table.schema.names, self.table.columns, strict=True))
-        columns["date"] = pc.fill_null(dates, day)
-        table = pa.RecordBatch.from_arrays(list(columns.values()), schema=self.table.schema)
-        return replace(self, table=table)
+        names = self.table.schema.names
+        return replace(self, table=self.table.set_column(names.index("date"), "date", pc.fill_null(dates, day)))
 
     def place(self, row: int) -> str:
         """Place of one document in messages: its file, line or row, and doc_id; only its doc_id if made in Python."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -260,20 +261,14 @@ def repeated_key(text: bytes, members: Mapping[str, msgspec.Raw], plain_keys: Co
     return next((repeated for value in inner if (repeated := _first_repeated(value)) is not None), None)
 
 
-class _RepeatedKeyError(Exception):
-    """Signals a key that appears twice; its argument is the key."""
-
-
 def _first_repeated(text: bytes) -> str | None:
+    repeated: list[str] = []
+
     def pairs(items: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in items]
-        if len(set(keys)) < len(keys):
-            raise _RepeatedKeyError(next(key for i, key in enumerate(keys) if key in keys[:i]))
+        repeated.extend(key for key, n in Counter(key for key, _ in items).items() if n > 1)
 
     try:
         json.loads(text, object_pairs_hook=pairs)
-    except _RepeatedKeyError as repetition:
-        return str(repetition)
     except (ValueError, RecursionError):  # too long a number, too deep a list: other checks report it
         return None
-    return None
+    return next(iter(repeated), None)

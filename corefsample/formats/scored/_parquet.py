@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self
 
 import pyarrow as pa
@@ -43,10 +44,15 @@ class ParquetReader(ReadProgress):
         super().__init__()
         self.path = path
         self._groups = groups
+
+    @cached_property
+    def file(self) -> pq.ParquetFile:
+        """The open file; raises InputError if it is not a Parquet file of this format."""
+        path = self.path
         options = {"pre_buffer": False, "buffer_size": _READ_AHEAD, "page_checksum_verification": True}
         with parquet_errors(path):
-            self._file = pq.ParquetFile(parquet_source(path), **options)
-            schema = self._file.schema_arrow
+            file = pq.ParquetFile(parquet_source(path), **options)
+            schema = file.schema_arrow
             names = _names(schema)
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode()).decode("utf-8", "replace")
         if version != str(VERSION):
@@ -64,13 +70,14 @@ class ParquetReader(ReadProgress):
         if foreign_columns:
             rule = "columns must be those of the format (others go into metadata or tokens_extra, as JSON)"
             raise InputError(f"{rule}, got {', '.join(foreign_columns[:5])}", place=path)
+        return file
 
     def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield batches of up to `size` documents, fewer if they are long, with rows whose numbers do not fit.
 
         The parses of a document are in one batch.
         """
-        about = self._file.metadata
+        about = self.file.metadata
         groups = range(about.num_row_groups) if self._groups is None else self._groups
         n_bytes, n_read = total_size([self.path]), 0
         first = 1 + sum(about.row_group(group).num_rows for group in range(groups.start))
@@ -79,12 +86,12 @@ class ParquetReader(ReadProgress):
         decoded = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
         size = max(1, min(size, BATCH_BYTES * n_rows // max(decoded, 1)))
         try:
-            for table in self._file.iter_batches(batch_size=size, row_groups=list(groups)):
+            for table in self.file.iter_batches(batch_size=size, row_groups=list(groups)):
                 table.validate(full=True)  # strings that are not UTF-8, offsets outside the data
                 n_read += table.num_rows
                 self.bytes_read = n_bytes * n_read // n_rows
                 if waiting:
-                    (table,) = pa.Table.from_batches([*waiting, table]).combine_chunks().to_batches()
+                    table = pa.concat_batches([*waiting, table])
                 end = _complete(table)
                 waiting = [table.slice(end)] if end < table.num_rows else []
                 yield self._canonical(table.slice(0, end) if waiting else table, first)
@@ -167,7 +174,7 @@ def row_group_sizes(path: str) -> list[int]:
     InputError
         If the file is not a Parquet file of this format.
     """
-    about = ParquetReader(path)._file.metadata
+    about = ParquetReader(path).file.metadata
     return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
 
 

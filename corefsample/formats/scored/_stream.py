@@ -28,7 +28,7 @@ from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.errors import DamagedFileError
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, partition_values
-from corefsample.files._reading import FileSeries, ReadProgress, read_ahead
+from corefsample.files._reading import FileSeries, read_ahead
 from corefsample.files._suffixes import SCORED
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
@@ -112,7 +112,7 @@ class DocumentStream(FileSeries):
         Pass each batch to `accepted` before the next batch is read.
         """
         self._seen = SeenIds()
-        for path, reader in self._readers(self._opened):
+        for path, reader in self._readers(self._reader_of):
             batches = self._checked(reader, partition_values(path))
             try:
                 yield from read_ahead(batches) if self._ahead else batches
@@ -151,14 +151,11 @@ class DocumentStream(FileSeries):
             self._on_rejected(bad)
         return valid, accepted_rows
 
-    def _opened(self, path: str) -> JsonLinesReader | ParquetReader | _DamagedFile:
-        try:
-            return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
-        except DamagedFileError as error:
-            return _DamagedFile(error)
+    def _reader_of(self, path: str) -> JsonLinesReader | ParquetReader:
+        return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
     def _checked(
-        self, reader: JsonLinesReader | ParquetReader | _DamagedFile, file_metadata: Mapping[str, str]
+        self, reader: JsonLinesReader | ParquetReader, file_metadata: Mapping[str, str]
     ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield the valid and the rejected documents of each batch; `file_metadata` is added to their metadata."""
         day = file_metadata.get("date", "")
@@ -176,17 +173,6 @@ class DocumentStream(FileSeries):
                 rejected = rejected + [valid.rejected(row, _several(len(rows))) for rows in several for row in rows]
                 valid = valid.take(np.setdiff1d(np.arange(len(valid)), np.concatenate(several)))
             yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
-
-
-class _DamagedFile(ReadProgress):
-    """Reader of a file that cannot be opened: it raises the error when documents are requested."""
-
-    def __init__(self, error: DamagedFileError) -> None:
-        super().__init__()
-        self._error = error
-
-    def batches(self, size: int) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        raise self._error
 
 
 def _several(n_parses: int) -> Fault:
