@@ -27,7 +27,7 @@ from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, kn
 from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
 from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
-from corefsample.spacy_bridge._settings import Settings
+from corefsample.spacy_bridge.component import Settings
 from corefsample.syntax._words import MENTION_KINDS, WordTable
 
 N_KINDS = len(MENTION_KINDS)
