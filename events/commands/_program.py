@@ -33,6 +33,7 @@ _COMMANDS = {
     "run": "From dated news to counts and a page, in one command.",
     "score": "Score mentions in news or in annotated documents.",
     "events": "Count documents with an event, by actor and period.",
+    "count": "Count a run again: other periods, groups, outcomes.",
     "report": "Make one HTML page of a run, for exploring and archiving.",
     "audit": "Label a sample, get counts whose intervals hold.",
     "rule": "Write and test rules.",

@@ -188,7 +188,9 @@ class EventCounts:
                 }
             )
         names = ["event", *self.columns, *self.by, "n_docs", "mean", "sd", "lower", "upper", "level", "one_best"]
-        return pd.DataFrame(rows, columns=names)
+        table = pd.DataFrame(rows, columns=names)
+        ends = {} if rows else dict.fromkeys(("lower", "upper"), "float" if self.interval == "normal" else "int64")
+        return table.astype({"n_docs": "int64", "mean": "float", "sd": "float", "one_best": "int64", **ends})
 
     def rows(self, keys: Sequence[EventKey], periods: Sequence[Period]) -> pd.DataFrame:
         """Rows of `to_frame` for the events with these keys, with or without evidence, in these periods."""

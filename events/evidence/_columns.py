@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Self
 
 import pyarrow as pa
@@ -124,6 +124,12 @@ class Columns:
     def of_roles(names: Iterable[str]) -> tuple[str, ...]:
         """Columns of roles among the columns of a table of counts: those before the period."""
         return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
+
+    @staticmethod
+    def of_groups(names: Iterable[str]) -> tuple[str, ...]:
+        """Columns of groups of documents among the columns of a table of counts: those between period and n_docs."""
+        after_period = list(dropwhile(lambda name: name != "period", names))[1:]
+        return tuple(name for name in takewhile(lambda name: name != "n_docs", after_period) if name != "period_start")
 
     @property
     def arrow(self) -> pa.Schema:

@@ -171,24 +171,28 @@ def tables_with_error(
     Notes
     -----
     The draws of one actor are a joint draw of all periods. The errors of two actors are drawn independently: the
-    interval of a difference is too wide where they have the same errors.
+    interval of a difference is too wide where they have the same errors. Groups of documents share the error of an
+    actor.
     """
     roles = list(Columns.of_roles(tables.table.columns))
+    by = list(Columns.of_groups(tables.table.columns))
+    n_groups = len(tables.table[by].drop_duplicates()) if by else 1
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
     comparisons = tables.compared
     compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
-    by_cell = _by_cell(tables.samples, roles)
+    by_cell = _by_cell(tables.samples, [*roles, *by])
     table, ends_of_totals = tables.table.assign(**dict.fromkeys(RULE_ENDS, 0.0)), []
     readers: dict[tuple[str, ...], Floats] = {}
-    drawn: dict[tuple[str, str], pd.DataFrame] = {}
+    drawn: dict[tuple[str, ...], pd.DataFrame] = {}
     largest, expected = 0.0, dict[str, Any]()
-    for names, rows in table.groupby(["event", *roles], sort=False):
-        event, *codes = map(str, names)
+    for names, rows in table.groupby(["event", *roles, *by], sort=False):
+        event, *values = map(str, names)
+        codes, group = values[: len(roles)], values[len(roles) :]
         level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
-        n_draws = int(np.clip(_DRAWS_AND_PERIODS // len(rows), _FEWEST_DRAWS, _MOST_DRAWS))
+        n_draws = int(np.clip(_DRAWS_AND_PERIODS // (len(rows) * n_groups), _FEWEST_DRAWS, _MOST_DRAWS))
         sampled = np.zeros((n_draws, len(rows)), np.int64)
         for column, period in enumerate(rows["period"]):
-            counts = by_cell.get((event, *codes, period))
+            counts = by_cell.get((event, *values, period))
             if counts is not None:
                 sampled[:, column] = np.resize(counts, n_draws)
         n_docs = rows["n_docs"].to_numpy(np.int64)
@@ -203,12 +207,12 @@ def tables_with_error(
             expected = {"event": event, "actor": actor, "width_after": width, "n_labels": _N_LABELS}
             expected |= dict(zip(("lower", "upper"), ends_of_totals[-1].tolist(), strict=True))
         if actor in compared_actors:
-            drawn[event, actor] = pd.DataFrame(true, columns=rows["period"])
+            drawn[(event, actor, *group)] = pd.DataFrame(true, columns=rows["period"])
         probabilities = reader_probability(_GRID, sampled, n_docs, error, rng)
         readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
     schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_ENDS)], tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
-    compared, reference = _compared(comparisons, drawn), {**model.summary(), **expected}
+    compared, reference = _compared(comparisons, drawn, by), {**model.summary(), **expected}
     return CountTables(table, totals, compared, tables.samples, schema, reference, readers)
 
 
@@ -231,7 +235,9 @@ def _interval(draws: Floats | Ints, level: float) -> Floats:
     return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)
 
 
-def _compared(comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame | None:
+def _compared(
+    comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, ...], pd.DataFrame], by: Sequence[str]
+) -> pd.DataFrame | None:
     """The comparisons with intervals of the difference that readers would count."""
     if comparisons is None:
         return None
@@ -239,6 +245,8 @@ def _compared(comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, str], 
     for row, (event, period, *actors, level) in enumerate(
         table[["event", "period", "first", "second", "level"]].itertuples(index=False, name=None)
     ):
-        first, second = (drawn[event, actor][period].to_numpy() if (event, actor) in drawn else 0 for actor in actors)
+        group = table[by].iloc[row].tolist() if by else []
+        keys = [(event, actor, *group) for actor in actors]
+        first, second = (drawn[key][period].to_numpy() if key in drawn else 0 for key in keys)
         table.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), level)
     return table

@@ -24,7 +24,7 @@ from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
-_FORMAT = 6
+_FORMAT = 7
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")

@@ -1,0 +1,50 @@
+"""Count a finished run again: other periods, groups of documents, outcomes or levels.
+
+RUN is the folder that `corefsample events` wrote. Nothing is matched or sampled again, so that 100,000 documents take
+seconds. --by takes a field of the documents' metadata, such as a column of the news table.
+
+Examples
+--------
+  corefsample count run --period month --out months
+  corefsample count run --by outlet --out outlets
+  corefsample count run --outcome "violence=attack|kill:*" --level .8 --out violence
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from corefsample import _checks
+from events._summary import Summary, Table, counted, existing_files, listed
+from events.commands._parser import Command
+from events.runs.counting._recount import CountAgainOptions, count_again
+
+if TYPE_CHECKING:
+    from corefsample.files._paths import PathLike
+
+_N_SHOWN, _N_GROUPS = 8, 10
+
+
+def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
+    """Count a finished run again: see `count_again`."""
+    _checks.instance("options", options, CountAgainOptions)
+    result = count_again(run, options)
+    names = {"Counts": "counts.csv", "Totals": "totals.csv", "Comparisons": "comparisons.csv"}
+    shown: list[str | Table] = [f"{counted(result.n_documents, 'document')} of {', '.join(result.events)}."]
+    if options.by:
+        shown.append(
+            f"Groups by {', '.join(options.by)}: {listed([each or '(none)' for each in result.groups], _N_GROUPS)}."
+        )
+    totals = result.totals
+    if totals.empty:
+        shown.append("No document contains an event: the tables have headers and no rows.")
+    else:
+        head = totals.nlargest(_N_SHOWN, "mean", keep="first")
+        head = head.drop(columns=["sd", "level"])
+        cells = head.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
+        shown.append(Table([str(name) for name in head.columns], cells.values.tolist(), "Highest totals:"))
+    files = existing_files(result.out, names)
+    return Summary(values=result.to_json(), shown=shown, files=files, result=result)
+
+
+command = Command(CountAgainOptions, run_count, "run", reads_lines=False)
