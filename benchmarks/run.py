@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from conditioning_study import long_document
 from measure import Row, faster, in_turn, within
 from parsing import parsing_rows
 from reading import read_columns
-from scale import peak, scale_rows
+from scale import peak, peak_of, scale_rows
 from starting import cold_start, start_up
 from summaries import summary_rows
 from tagging import tagging_rows
@@ -304,6 +304,28 @@ def counting_with_uncertainty(runs: int) -> Iterator[Row]:
         yield Row(work, "the same with --uncertainty none", ours, theirs, ours / theirs, "", None)
 
 
+def recounting(runs: int, n_documents: int) -> Iterator[Row]:
+    """Time and peak memory of counting the evidence of a run again, by month and outlet."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines, news, many, run = (f"{folder}/{name}" for name in ("a.jsonl", "news.parquet", "many.parquet", "run"))
+        write_documents((each.document for each in simulate_documents(n_documents)), lines)
+        outlets = (replace(each, metadata={"outlet": f"{k % 10}"}) for k, each in enumerate(read_documents(lines)))
+        write_documents(outlets, news)
+        repeat(news, many, 10)
+        run_events(many, EventsOptions(out=run, pictures=False))
+        command = ["count", run, "--period", "month", "--by", "outlet", "--out", f"{folder}/again", "--overwrite"]
+        work, seconds, bytes_of_peaks = f"count, {10 * n_documents:,} documents by month and ten outlets", [], []
+        for _ in range(runs):
+            begun = time.perf_counter()
+            bytes_of_peaks.append(peak_of(*command))
+            seconds.append(time.perf_counter() - begun)
+    for what, ours, unit, most in (
+        ("", min(seconds), "10 seconds", 10.0),
+        (", peak", max(bytes_of_peaks), "1 GiB", 2**30),
+    ):
+        yield Row(f"{work}{what}", unit, ours, most, ours / most, "<= 1x of it", ours <= most)
+
+
 # --- the table ---------------------------------------------------------------------------------------------
 
 
@@ -319,6 +341,7 @@ GROUPS: dict[str, Callable[[int, int], Iterable[Row]]] = {
     "model": lambda runs, n_documents: scoring(runs),
     "recalibration": lambda runs, n_documents: recalibrating(),
     "uncertainty": lambda runs, n_documents: counting_with_uncertainty(runs),
+    "recount": recounting,
     "tagging": lambda runs, n_documents: tagging_rows(runs),
     "parsing": lambda runs, n_documents: parsing_rows(runs),
     "startup": lambda runs, n_documents: start_up(runs),

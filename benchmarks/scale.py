@@ -216,8 +216,13 @@ def _resuming(file: Path, folder: str, runs: int) -> Iterator[Row]:
 
 
 def peak(news: Sequence[str], folder: str) -> float:
-    """Peak memory in bytes of the whole command, start-up and pictures included."""
-    command = [sys.executable, "-m", "events.commands", "events", *news, "--out", f"{folder}/peak", "--overwrite"]
+    """Peak memory in bytes of counting events, start-up and pictures included."""
+    return peak_of("events", *news, "--out", f"{folder}/peak", "--overwrite")
+
+
+def peak_of(*arguments: str) -> float:
+    """Peak memory in bytes of a whole command."""
+    command = [sys.executable, "-m", "events.commands", *arguments]
     script = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
