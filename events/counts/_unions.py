@@ -15,7 +15,7 @@ from corefsample.errors import ParameterError
 from events.counts._evidence import Evidence
 from events.counts._occurrences import Occurrences
 from events.evidence._columns import ACTOR, EventKey
-from events.rules._outcomes import Outcome
+from events.rules._format import Outcome
 
 
 def with_outcomes(evidence: Evidence, outcomes: Sequence[Outcome]) -> Evidence:

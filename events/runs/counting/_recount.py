@@ -23,7 +23,7 @@ from events.counts._unions import with_outcomes
 from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import reference_model
-from events.rules._outcomes import Outcome
+from events.rules._format import Outcome
 from events.runs._outputs import RunFolder, run_record
 from events.runs.counting._written_tables import write_counts
 
@@ -131,7 +131,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> CountedAgain:
         interval=options.interval or arguments["interval"],
     )
     selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
-    tables = CountTables.without_error(selected, options.compare or ())
+    tables = CountTables.of(selected, options.compare or ())
     if record["summary"].get("rule_error") is not None:
         model, settings = reference_model(arguments["rule_error"], tuple(arguments["reference"])), evidence.settings
         tables = tables_with_error(tables, model, settings.kinds, seed=settings.seed)
