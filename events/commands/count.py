@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from events._summary import Summary, Table, counted, existing_files, listed
+from events._summary import Summary, Table, counted, existing_files, json_values, listed
 from events.commands._parser import Command
 from events.runs.counting._recount import CountAgainOptions, count_again
 
@@ -44,7 +44,7 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
         cells = head.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
         shown.append(Table([str(name) for name in head.columns], cells.values.tolist(), "Highest totals:"))
     files = existing_files(result.out, names)
-    return Summary(values=result.to_json(), shown=shown, files=files, result=result)
+    return Summary(values=json_values(result), shown=shown, files=files, result=result)
 
 
 command = Command(CountAgainOptions, run_count, "run", reads_lines=False)

@@ -14,8 +14,9 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sealed
 from corefsample.files._paths import PathLike
-from events._options import CommandResult, declared, option
+from events._options import declared, option
 from events._shared_options import Overwrite
+from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence, read_evidence
 from events.counts._run_tables import verified_record
@@ -66,7 +67,7 @@ class CountAgainOptions(Overwrite):
 
 
 @dataclass(frozen=True, slots=True)
-class CountedAgain(CommandResult):
+class CountedAgain:
     """Other counts of a run.
 
     Attributes
@@ -148,7 +149,7 @@ def count_again(run: PathLike, options: CountAgainOptions) -> CountedAgain:
             totals=tables.totals,
         )
         given = {**dataclasses.asdict(options), "run": str(run)}
-        more = {"summary": result.to_json(), "files": folder.checksums()}
+        more = {"summary": json_values(result), "files": folder.checksums()}
         folder.finish_record(sealed(run_record(given, [], started, **more)))
     return result
 
