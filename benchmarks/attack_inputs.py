@@ -31,7 +31,7 @@ from corefsample.recalibration._shipped import recalibration_file
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger
 from events import simulate_documents
 from events.audit import plan_audit, read_sheets
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.commands import EventsOptions, run_events
 from events.counts import read_count_posterior
 from events.counts._count_samples import read_count_samples

@@ -27,7 +27,7 @@ from studies import markdown
 from corefsample import InputError
 from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, plan_audit
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures
 from events.audit._learning import LEAST_LABELS, LearnedTarget, log_losses
 from events.audit._plan import AuditPlan, extend_plan

@@ -27,7 +27,7 @@ from studies import markdown
 from corefsample import read_documents
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import estimate_counts, plan_audit
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.audit._sheets import SheetLabels
 
 Limits = tuple[float, float]

@@ -25,7 +25,7 @@ from studies import markdown
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
 from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labels import LabelledStrata, unlabelled_yes
+from events.rule_error._labelled_strata import LabelledStrata, unlabelled_yes
 from events.rule_error._model import MISSES, PRECISION, Binomial, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
 
 LEVEL = 0.95

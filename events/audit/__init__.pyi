@@ -1,4 +1,4 @@
-from ._documents import AuditFrame as AuditFrame
+from ._audit_frame import AuditFrame as AuditFrame
 from ._estimates import estimate_counts as estimate_counts
 from ._plan import plan_audit as plan_audit
 from ._regression import regress_counts as regress_counts

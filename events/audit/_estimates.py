@@ -15,10 +15,10 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample._results import HtmlTable
 from corefsample.errors import InputError
-from events.audit._documents import TOTAL, event_and_actor
+from events.audit._audit_frame import TOTAL, event_and_actor
+from events.audit._model_quality import agreements, disagreements, model_quality, more_labels, probability_curve
 from events.audit._plan import AuditPlan, checked_proxies
 from events.audit._proxies import combined_probability
-from events.audit._quality import agreements, disagreements, model_quality, more_labels, probability_curve
 from events.audit._reference import ReferenceClass, reference_totals
 from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
 from events.audit._totals import (
@@ -233,9 +233,9 @@ def count_rows(
     rows: list[dict[str, object]] = []
     total = cells.count()
     counts = [total, *cells.counts(number_of, len(groups) - 1)]
-    for (label, start, inside), own in zip(groups, counts, strict=True):
+    for (label, start, inside), cell_counts in zip(groups, counts, strict=True):
         assumes = assume is not None and label != TOTAL
-        bounds = _stable(own, total, level) if assumes else interval_of(own, level, method)
+        bounds = _stable(cell_counts, total, level) if assumes else interval_of(cell_counts, level, method)
         p, n_unsure = cells.p[inside], int(is_unsure[inside].sum())
         low, high = quantile_interval(count_pmf(p[p > 0.0]), level)
         rows.append(
@@ -244,11 +244,11 @@ def count_rows(
                 "actor": actor,
                 "period": label,
                 "period_start": start,
-                "n_docs": int(own.n_documents.sum()),
-                "n_labelled": int(own.n_labelled.sum()),
-                "n_positive": int(own.n_yes.sum()),
+                "n_docs": int(cell_counts.n_documents.sum()),
+                "n_labelled": int(cell_counts.n_labelled.sum()),
+                "n_positive": int(cell_counts.n_yes.sum()),
                 "n_unsure": n_unsure,
-                "n_missing": int(own.n_open.sum()) - n_unsure,
+                "n_missing": int(cell_counts.n_open.sum()) - n_unsure,
                 "estimate": bounds.estimate,
                 "lower": bounds.lower,
                 "upper": bounds.upper,

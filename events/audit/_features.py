@@ -17,7 +17,7 @@ from corefsample._extras import require_extra
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import PathLike
-from events.audit._documents import RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
+from events.audit._audit_frame import RULES, AuditFrame, event_and_actor, numbers_of, read_document_table
 from events.counts._evidence import read_evidence
 from events.rules._format import ANYBODY
 

@@ -16,7 +16,7 @@ from corefsample._results import HtmlTable
 from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
-from events.audit._documents import event_and_actor
+from events.audit._audit_frame import event_and_actor
 from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures, clipped_probability
 from events.audit._plan import AuditPlan
 from events.audit._proxies import N_FOLDS, made_folds
@@ -25,7 +25,7 @@ from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
 from events.counts import count_pmf
 from events.counts._intervals import quantile_interval
-from events.rule_error._labels import LabelledStrata
+from events.rule_error._labelled_strata import LabelledStrata
 from events.rule_error._model import reference_model
 
 ASSUMPTION = (

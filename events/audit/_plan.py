@@ -18,7 +18,7 @@ from corefsample._lazy import pd
 from corefsample._random import document_key
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
-from events.audit._documents import AuditFrame, Names, require_distinct
+from events.audit._audit_frame import AuditFrame, Names, require_distinct
 from events.audit._strata import (
     Stratum,
     allocate,

@@ -17,7 +17,7 @@ from corefsample.files._atomic import new_file, write_json
 from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
-from events.audit._documents import (
+from events.audit._audit_frame import (
     NO_WORDS,
     RULES,
     YES_WORDS,
@@ -95,15 +95,15 @@ def story_column(name: str, frame: AuditFrame, table: PathLike | None) -> list[s
     return [story or doc_id for doc_id, story in zip(frame.doc_ids.tolist(), stories, strict=True)]
 
 
-def write_plan(folder: Path, plan: AuditPlan, **content: Any) -> None:
-    """Write plan.json with further content, such as the question; and strata.parquet, if the plan has one round."""
+def write_plan(folder: Path, plan: AuditPlan, **entries: Any) -> None:
+    """Write plan.json with further entries, such as the question; and strata.parquet, if the plan has one round."""
     if len(plan.rounds) == 1:
         columns: dict[str, Any] = {"stratum": (plan.stratum_of + 1).astype(np.int32)}
         columns |= {_PROXY + proxy: p for proxy, p in plan.proxies.items()}
         columns |= {} if plan.clusters is None else {_CLUSTER: plan.clusters}
         with new_file(folder / _STRATA, overwrite=True) as path:
             pd.DataFrame(columns).to_parquet(path, index=False)
-    write_json(folder / PLAN, {**plan.to_json(), **content})
+    write_json(folder / PLAN, {**plan.to_json(), **entries})
 
 
 def read_plan(folder: PathLike, source: PathLike) -> AuditPlan:

@@ -10,12 +10,12 @@ import numpy as np
 
 from corefsample._arrays import Ints
 from corefsample._lazy import pd
-from events.audit._documents import AuditFrame, event_and_actor
+from events.audit._audit_frame import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import LEARNED, target_cells
 from events.rule_error._counts import error_generator
-from events.rule_error._labels import LabelledStrata, expected_width, unlabelled_yes
+from events.rule_error._labelled_strata import LabelledStrata, expected_width, unlabelled_yes
 from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of
 from events.rule_error._table import AUDIT, COLUMNS
 

@@ -13,7 +13,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import InputError, ParameterError
-from events.audit._documents import event_and_actor
+from events.audit._audit_frame import event_and_actor
 from events.audit._estimates import HALF_OF_PROXIES, require_labels
 from events.audit._plan import AuditPlan
 from events.audit._proxies import combined_probability

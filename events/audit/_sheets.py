@@ -29,7 +29,7 @@ from corefsample._lazy import pd
 from corefsample.errors import InputError
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
-from events.audit._documents import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
+from events.audit._audit_frame import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
 from events.audit._plan import AuditPlan
 
 _NEEDED = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")

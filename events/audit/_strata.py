@@ -12,7 +12,7 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from events.audit._documents import AuditFrame, Names
+from events.audit._audit_frame import AuditFrame, Names
 from events.evidence._periods import Calendar
 
 # Share of the documents about which the model is assumed to know nothing, when labels are allocated: a stratum with

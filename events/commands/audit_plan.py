@@ -175,8 +175,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         "strata": plan.to_frame().to_dict("records"),
         **written,
     }
-    then = f"corefsample audit estimate {shlex.quote(os.fspath(source))} {shlex.quote(written['sheet'])}"
-    files = {"Label": written["page"], "Sheet": written["sheet"], "Plan": str(folder / "plan.json"), "Then": then}
+    estimate = f"corefsample audit estimate {shlex.quote(os.fspath(source))} {shlex.quote(written['sheet'])}"
+    files = {"Label": written["page"], "Sheet": written["sheet"], "Plan": str(folder / "plan.json"), "Then": estimate}
     return Summary(values=values, shown=tuple(_shown(values)), files=files, result=plan)
 
 

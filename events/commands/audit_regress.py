@@ -86,7 +86,7 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
         `events.audit.regress_counts`, or if a file cannot be written.
     """
     from corefsample.files._atomic import unwritable
-    from events.audit._documents import read_text_table
+    from events.audit._audit_frame import read_text_table
     from events.audit._plan_files import labelled_plan, read_learned, write_tables
     from events.audit._sheets import UNSURE
 

@@ -131,8 +131,8 @@ def write_round(
                 earlier.unlink()
         page = _write_sheet(path, plan, sheet, marked, asked)
         write_plan(folder, plan, question=asked.text, codebook=list(asked.codebook))
-        content = "\n\n".join([asked.text, *asked.codebook, ""])
-        write_bytes(folder / "codebook.txt", content.encode(), overwrite=True)
+        codebook_text = "\n\n".join([asked.text, *asked.codebook, ""])
+        write_bytes(folder / "codebook.txt", codebook_text.encode(), overwrite=True)
     except OSError as error:
         raise unwritable(folder, error) from None
     return {

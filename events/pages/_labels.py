@@ -18,7 +18,7 @@ from corefsample.errors import InputError
 from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
-from events.audit._documents import RULES, TOTAL, as_written, read_text_table, run_event
+from events.audit._audit_frame import RULES, TOTAL, as_written, read_text_table, run_event
 from events.audit._sheets import LABEL_COLUMNS
 from events.evidence._columns import shown_name
 

@@ -342,10 +342,10 @@ def titled_subfigures(
     figure: Figure | SubFigure, titles: Sequence[str], columns: int, heights: Sequence[float]
 ) -> Iterator[tuple[str, SubFigure]]:
     """Yield each title with a part of a figure, which has the title at its top left; a height for each row."""
-    parts: list[SubFigure] = list(np.ravel(figure.subfigures(len(heights), columns, height_ratios=heights)))  # type: ignore[arg-type]
-    for title, part in zip(titles, parts, strict=False):
-        yield title, part
-        part.suptitle(legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    subfigures: list[SubFigure] = list(np.ravel(figure.subfigures(len(heights), columns, height_ratios=heights)))  # type: ignore[arg-type]
+    for title, subfigure in zip(titles, subfigures, strict=False):
+        yield title, subfigure
+        subfigure.suptitle(legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
 def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:

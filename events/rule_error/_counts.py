@@ -15,7 +15,7 @@ from corefsample._lazy import pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import RULE_ENDS, Columns
-from events.rule_error._labels import expected_width_of_total
+from events.rule_error._labelled_strata import expected_width_of_total
 from events.rule_error._model import Cell, RuleError, RuleErrorModel
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence

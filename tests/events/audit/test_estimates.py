@@ -18,8 +18,8 @@ from references import audit as references
 from corefsample import InputError, ParameterError
 from events.audit import AuditFrame, estimate_counts, estimate_total, plan_audit, read_sheets
 from events.audit._estimates import TOTAL
+from events.audit._model_quality import cohen_kappa
 from events.audit._plan import AuditPlan
-from events.audit._quality import cohen_kappa
 from events.audit._sheets import NO, YES, SheetLabels
 from events.audit._totals import METHODS
 

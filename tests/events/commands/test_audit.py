@@ -23,7 +23,7 @@ from corefsample import InputError, ParameterError, write_documents
 from corefsample.files._csv_cells import write_csv
 from events import simulate_documents
 from events.audit import AuditFrame, read_sheets, regress_counts
-from events.audit._documents import read_run_documents, read_scores
+from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan, story_column
 from events.commands import (
     AuditEstimateOptions,

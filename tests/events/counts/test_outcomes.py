@@ -23,7 +23,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, read
 from corefsample.posterior._posterior import DocumentPosterior
 from events import EventCounter, load_lexicon, load_rules
 from events.audit import estimate_counts, plan_audit, read_sheets
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.evidence._evaluation import evaluate_document, outcome_events
 from events.evidence._rule_set import RuleSet
 from events.pages._document_texts import run_definitions

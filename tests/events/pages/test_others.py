@@ -18,7 +18,7 @@ from references import events as er
 from report_pages import allow_downloads, downloaded, evidence
 
 from corefsample import InputError, read_documents
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.audit._plan import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.pages._document_texts import run_texts

@@ -11,7 +11,7 @@ from scipy.stats import betabinom
 from tolerance import plausible_means
 
 from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labels import (
+from events.rule_error._labelled_strata import (
     STRATUM_SD,
     LabelledStrata,
     expected_width,

@@ -35,7 +35,7 @@ from corefsample._machine import processors
 from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
 from events import EventCounter
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.audit._features import _RunEvidence
 from events.evidence._columns import Columns
 from events.evidence._document_evidence import evidence_schema

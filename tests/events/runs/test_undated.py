@@ -16,7 +16,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import read_documents
 from events import EventCounter
-from events.audit._documents import read_run_documents
+from events.audit._audit_frame import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
 from events.counts._count_posterior import read_count_posterior

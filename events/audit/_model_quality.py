@@ -67,12 +67,12 @@ def probability_curve(plan: AuditPlan, labels: SheetLabels, level: float, method
         cells = target_cells(plan, labels, target, _CURVE)
         counts = cells.count()
         for number, name in enumerate(cut_names(_CURVE)):
-            part = counts.subset(cells.range_of_p == number)
-            n = int(part.n_documents.sum())
+            in_range = counts.subset(cells.range_of_p == number)
+            n = int(in_range.n_documents.sum())
             if n:
-                bounds = interval_of(part, level, method)
+                bounds = interval_of(in_range, level, method)
                 shares = (bounds.estimate / n, bounds.lower / n, bounds.upper / n)
-                n_labelled, mean_p = int(part.n_labelled.sum()), float(part.expected.sum()) / n
+                n_labelled, mean_p = int(in_range.n_labelled.sum()), float(in_range.expected.sum()) / n
                 rows.append((target_name, name, n, n_labelled, mean_p, *shares))
     columns = ["target", "range_of_p", "n_documents", "n_labelled", "mean_p", "share", "lower", "upper"]
     return pd.DataFrame(rows, columns=columns)
