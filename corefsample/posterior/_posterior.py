@@ -32,9 +32,6 @@ from corefsample.recalibration._uncertain import (
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
 _PARSE_WORD = 2**62  # index of the random word that assigns samples to parses; mentions use the first words
-_HIGH_BITS = np.uint64(11)  # a double has 53
-
-_DOMAINS = 64  # whose draws are kept
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 
@@ -65,7 +62,7 @@ class DrawnRecalibration:
         return self.recalibration.offsets is not None or self.mixed.tables is not None
 
 
-@lru_cache(maxsize=_DOMAINS)
+@lru_cache(maxsize=64)  # domains
 def drawn_recalibration(
     source: UncertainRecalibration, uncertainty: Uncertainty, seed: int, domain: str, *, is_applied: bool
 ) -> DrawnRecalibration:
@@ -312,14 +309,10 @@ class DocumentPosterior:
             antecedents = antecedents.first_mentions(n_mentions)
             kinds = None if kinds is None else kinds[:n_mentions]
         n = antecedents.n_mentions
-        pairs = None if cannot_link is None else CannotLinks.of_pairs(cannot_link, n, n_counted)
-        stream: dict[str, Any] = {
-            "seed": seed,
-            "doc_id": self.doc_id,
-            "first_sample": self.parse * _CLUSTERINGS,
-            "cannot_link": pairs,
-        }
-        labels, conditioned = np.zeros((antecedents.n_mentions, 0), np.int32), None
+        stream: dict[str, Any] = {"seed": seed, "doc_id": self.doc_id, "first_sample": self.parse * _CLUSTERINGS}
+        if cannot_link is not None:
+            stream["cannot_link"] = CannotLinks.of_pairs(cannot_link, n, n_counted)
+        labels, conditioned = np.zeros((n, 0), np.int32), None
         if samples.size and recalibrated is not None:
             labels, conditioned = mixture_labels(recalibrated.mixed, antecedents, kinds, samples, n_samples, **stream)
         elif samples.size:
@@ -385,5 +378,5 @@ def samples_of_share(share: tuple[float, float], *, n_samples: int = 1000, seed:
     start = np.empty(1, np.uint64)
     splitmix64(np.uint64(key), _PARSE_WORD, start)
     words = start + np.arange(n_samples, dtype=np.uint64) * GAMMA
-    uniform = (words >> _HIGH_BITS).astype(np.float64) * 2.0**-53
+    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53  # a double has 53 bits
     return np.flatnonzero((share[0] <= uniform) & (uniform < share[1]))
