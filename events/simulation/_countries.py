@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+import msgspec
 import numpy as np
 
 from corefsample._arrays import Floats
@@ -16,8 +15,7 @@ from corefsample._arrays import Floats
 Episode = tuple[datetime.date, datetime.date, float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SimulatedCountry:
+class SimulatedCountry(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
     """A country, or an organisation of states, in simulated news.
 
     Attributes
@@ -94,24 +92,5 @@ def quantile_index(weights: Floats, share: float) -> int:
 @cache
 def default_countries() -> tuple[SimulatedCountry, ...]:
     """Thirty-one countries with invented attacks, in bursts, from 1990 to 1999."""
-    table = resources.files("events").joinpath("data", "simulated_countries.csv").read_text(encoding="utf-8")
-    return tuple(_country(row) for row in csv.DictReader(table.splitlines()))
-
-
-def _country(row: dict[str, str]) -> SimulatedCountry:
-    return SimulatedCountry(
-        **{name: row[name] for name in ("code", "name", "adjective", "people", "abbreviation")},
-        rate=float(row["rate"]),
-        episodes=tuple(_episode(episode) for episode in row["episodes"].split()),
-        opponents=tuple(row["opponents"].split()),
-        since=datetime.date.fromisoformat(row["since"]) if row["since"] else None,
-        until=datetime.date.fromisoformat(row["until"]) if row["until"] else None,
-    )
-
-
-def _episode(text: str) -> Episode:
-    """Read an episode from its first month, last month and rate: 1990-08/1991-02=9."""
-    months, _, rate = text.partition("=")
-    first, last = (datetime.date.fromisoformat(f"{month}-01") for month in months.split("/"))
-    after = datetime.date(last.year + last.month // 12, last.month % 12 + 1, 1)
-    return first, after - datetime.timedelta(days=1), float(rate)
+    data = resources.files("events").joinpath("data", "simulated_countries.yaml").read_bytes()
+    return msgspec.yaml.decode(data, type=tuple[SimulatedCountry, ...])
