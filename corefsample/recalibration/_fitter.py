@@ -365,8 +365,8 @@ class RecalibrationFitter:
                 raise no_minimum
 
         options |= {"jac": True, "callback": follow}
-        found: Any = minimize(scaled, np.zeros(len(start)), **options)
-        point = start + scales @ found.x
+        minimum: Any = minimize(scaled, np.zeros(len(start)), **options)
+        point = start + scales @ minimum.x
         # A loss without a minimum has almost no curvature where the search ends.
         if prior_sd is None and np.linalg.eigvalsh(mean_loss(point)[2])[0] < _LEAST_CURVATURE:
             raise no_minimum

@@ -170,9 +170,11 @@ def _document(
         main = pick(uniform, existing)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
         attacks = []
-    others = [country for country in existing if country is not main]
-    opponent = pick(uniform, [country for country in others if country.code in main.opponents] or others)
-    ally = pick(uniform, [country for country in others if country is not opponent])
+    other_countries = [country for country in existing if country is not main]
+    opponent = pick(
+        uniform, [country for country in other_countries if country.code in main.opponents] or other_countries
+    )
+    ally = pick(uniform, [country for country in other_countries if country is not opponent])
     story, sentences = written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
     marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
     mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
