@@ -13,6 +13,7 @@ import click
 from corefsample._lazy import explained
 from corefsample.errors import CorefsampleError, InputError, Obstacle, ParameterError
 from corefsample.files._atomic import FULL
+from events._summary import Summary
 from events.commands._screen import print_error, print_json
 
 # Exit statuses; 75 is EX_TEMPFAIL of sysexits.h, and 128 + the number of a signal is the convention of shells.
@@ -60,6 +61,18 @@ class Failure(click.ClickException):
 
 def _shown_name(parameter: click.Parameter) -> str:
     return parameter.human_readable_name if isinstance(parameter, click.Argument) else max(parameter.opts, key=len)
+
+
+def print_problems(summary: Summary, context: click.Context) -> None:
+    """Print the first problems of what was checked to standard error, and the number of the others."""
+    hints = set()
+    for problem in summary.problems:
+        if problem.hint in hints:  # each next step is printed once
+            problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
+        hints.add(problem.hint)
+        print_error(Failure(problem, context).message)
+    if summary.n_hidden_problems:
+        print_error(f"and {summary.n_hidden_problems:,} more")
 
 
 def obstacle_of(error: Exception) -> Obstacle | None:

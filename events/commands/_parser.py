@@ -18,11 +18,11 @@ import click
 
 import corefsample
 from corefsample._log import logger
-from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.errors import CorefsampleError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events._summary import Summary, json_values
-from events.commands._failures import BAD_INPUT, Failure
-from events.commands._screen import COMMANDS, log_to_screen, print_error, print_json, print_summary, progress
+from events.commands._failures import BAD_INPUT, Failure, print_problems
+from events.commands._screen import COMMANDS, log_to_screen, print_json, print_summary, progress
 
 # Placeholders of values by type, because only programmers know "INTEGER RANGE" and "FLOAT".
 _METAVARS = {int: "N", float: "NUMBER"}
@@ -141,7 +141,7 @@ class Command(click.Command):
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
         if summary.problems:
-            _print_problems(summary, ctx)
+            print_problems(summary, ctx)
             sys.exit(BAD_INPUT)
 
     def _summary(self, values: dict[str, Any], as_json: bool) -> Summary:
@@ -176,18 +176,6 @@ class Command(click.Command):
         from corefsample.files._reading import line_limit
 
         return line_limit(common.max_line_mib)
-
-
-def _print_problems(summary: Summary, context: click.Context) -> None:
-    """Print the first problems of what was checked to standard error, and the number of the others."""
-    hints = set()
-    for problem in summary.problems:
-        if problem.hint in hints:  # each next step is printed once
-            problem = InputError(problem.message, parameter=problem.parameter, place=problem.place)
-        hints.add(problem.hint)
-        print_error(Failure(problem, context).message)
-    if summary.n_hidden_problems:
-        print_error(f"and {summary.n_hidden_problems:,} more")
 
 
 @contextmanager

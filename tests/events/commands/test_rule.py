@@ -1,4 +1,4 @@
-"""The commands of rules: drafts from sentences, and what rules find in their examples."""
+"""The commands of rules: from sentences to files, and what rules find in their examples."""
 
 from __future__ import annotations
 
@@ -8,134 +8,15 @@ from pathlib import Path
 
 import pytest
 from command_line import Calls
-from expected_errors import error
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 from references import events as er
 
-from corefsample import ParameterError, Tokens
 from events import load_lexicon, load_rules
-from events.evidence._examples import check_examples
-from events.matching import _rule_draft as drafts
-from events.rules._rules import load_presets
+from events.matching._rule_draft import draft_example, rule_text
 
 PAGE = PROJECT / "docs" / "rules.md"
 
 ARRESTED = "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root three/NUM>5:nummod men=man/NOUN>3:obj"
-SEIZED = (
-    "The/DET>2:det men=man/NOUN>4:nsubj:pass were=be/AUX>4:aux:pass seized=seize/VERB>0:root in/ADP>6:case "
-    "raid/NOUN>4:obl by/ADP>8:case soldiers=soldier/NOUN>6:nmod of/ADP>10:case Ruritania=Ruritania/PROPN>8:nmod"
-)
-CUSTODY = (
-    "Soldiers=soldier/NOUN>2:nsubj took=take/VERB>0:root the/DET>4:det editor/NOUN>2:obj into/ADP>6:case "
-    "custody/NOUN>2:obl"
-)
-
-
-def drafted(text: str, trigger: str | None = None, actor: str | None = None) -> drafts.DraftExample:
-    return drafts.draft_example(er.parsed(text), "ud2", load_lexicon("police"), trigger, actor)
-
-
-def written(folder: Path, *examples: drafts.DraftExample) -> Path:
-    path = folder / "own.yaml"
-    path.write_text(drafts.rule_text("own", examples, "ud2", {}), "utf-8")
-    return path
-
-
-# --- drafts ------------------------------------------------------------------------------------------------
-
-
-def test_the_parts_of_an_event_are_found_where_the_sentence_has_one_of_each() -> None:
-    british = drafts.draft_example(er.parsed(ARRESTED), "ud2", load_lexicon(), None, None)
-    assert (british.words, british.code, british.tokens.text[british.actor]) == (("arrest",), "GBR", "police")
-    assert (british.path, british.is_named) == ("subject", True)
-    assert drafted(ARRESTED, actor="British").code == "GBR"  # with this lexicon, the police is another actor
-
-
-def test_a_trigger_of_several_words_need_not_be_adjacent() -> None:
-    custody = drafted(CUSTODY, "took into custody")
-    assert (custody.words, custody.tokens.text[custody.trigger]) == (("take", "into", "custody"), "took")
-    assert custody.code == "ARMY"
-
-
-def test_a_path_without_a_name_is_written_in_the_scheme_of_the_pipeline(tmp_path: Path) -> None:
-    raid = drafted(SEIZED, actor="Ruritania")
-    assert (raid.code, raid.tokens.text[raid.actor], raid.is_named) == ("RURITANIA", "soldiers", False)
-    assert raid.path == ">obl[case=in]>nmod[case=by]"
-    rule = load_rules(written(tmp_path, raid))
-    assert rule.roles["agent"] == {"ud2": (">obl[case=in]>nmod[case=by]",), "ud1": (), "clearnlp": ()}
-    assert [check_examples(each) for each in load_presets(rule.source)] == [1, 1]
-
-
-def test_features_of_verbs_are_written_down() -> None:
-    tokens = er.parsed(ARRESTED)
-    feats = ["Degree=Pos", "Number=Plur", "Tense=Past|VerbForm=Fin", "_", "_"]
-    tokens = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent, {"feats": feats})
-    draft = drafts.draft_example(tokens, "ud2", load_lexicon(), None, None)
-    shown = [line.split()[6:] for line in drafts._example_lines(draft, "ud2", {}) if re.match(r" +\d", line)]
-    assert shown == [[], [], ["Tense=Past|VerbForm=Fin"], [], []]
-
-
-def test_triggers_of_different_parts_of_speech_are_frames(tmp_path: Path) -> None:
-    noun = "the/DET>2:det arrest/NOUN>0:root of/ADP>4:case men=man/NOUN>2:nmod by/ADP>6:case police/NOUN>2:nmod"
-    rule = load_rules(written(tmp_path, drafted(ARRESTED, actor="police"), drafted(noun, "arrest")))
-    assert [(frame.name, frame.upos) for frame in rule.frames] == [("verb", {"VERB"}), ("noun", {"NOUN"})]
-    assert rule.frames[0].roles["agent"]["ud2"] == load_rules("attack").roles["agent"]["ud2"]
-    assert rule.frames[1].roles["agent"]["clearnlp"][0] == ">prep[lemma=by]>pobj"
-    assert check_examples(rule) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "trigger", "actor", "parameter"),
-    [
-        ("police/NOUN>2:nsubj said=say/VERB>0:root they/PRON>4:nsubj left=leave/VERB>2:ccomp", None, None, "trigger"),
-        ("police/NOUN>2:nsubj here/ADV>0:root", None, None, "trigger"),
-        ("men=man/NOUN>2:nsubj left=leave/VERB>0:root", None, None, "actor"),  # nobody in the lexicon
-        ("police/NOUN>4:nsubj and/CCONJ>3:cc soldiers=soldier/NOUN>1:conj left=leave/VERB>0:root", None, None, "actor"),
-        (ARRESTED, "jailed", None, "trigger"),
-        (ARRESTED, "police men", None, "trigger"),  # not connected
-        (ARRESTED, "arrested arrested", None, "trigger"),  # the sentence has it once
-        (ARRESTED, " ", None, "trigger"),
-        (ARRESTED, None, "Germany", "actor"),
-    ],
-)
-def test_what_cannot_be_told_must_be_given(text: str, trigger: str | None, actor: str | None, parameter: str) -> None:
-    with error(ParameterError, parameter):
-        drafted(text, trigger, actor)
-
-
-OPENED = (
-    "Fire=fire/NOUN>3:nsubj:pass was=be/AUX>3:aux:pass opened=open/VERB>0:root by/ADP>5:case "
-    "soldiers=soldier/NOUN>3:obl:agent"
-)
-EXPLODED = "A/DET>2:det bomb/NOUN>3:nsubj exploded=explode/VERB>0:root"
-
-
-def test_the_words_of_a_passive_are_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
-    opened = drafted(OPENED, "opened fire")
-    assert (opened.words, opened.path, opened.code) == (("open", "fire"), "passive_agent", "ARMY")
-    (rule, _) = load_presets(written(tmp_path, opened))
-    assert [phrase.words for frame in rule.frames for phrase in frame.phrases] == [("open", "fire")]
-
-
-@pytest.mark.parametrize("others", [(), (drafted(ARRESTED, actor="British"),)], ids=["alone", "with an actor"])
-def test_an_event_of_nobody_is_drafted_and_found(tmp_path: Path, others: tuple[drafts.DraftExample, ...]) -> None:
-    rules = load_presets(written(tmp_path, drafted(EXPLODED, actor="-"), *others))
-    for rule in rules:
-        assert rule.event == (("agent",) if others else ())
-        assert rule.optional == ({"agent"} if others else set())
-        check_examples(rule, load_lexicon("police"))  # finds "-" and GBR, or the event without roles
-
-
-def test_a_first_word_that_is_tagged_as_a_name_is_a_noun(tmp_path: Path) -> None:
-    tokens = er.parsed("Airstrikes=Airstrikes/PROPN>2:nsubj hit/VERB>0:root Gaza=Gaza/PROPN>2:obj")
-    lower = er.parsed("airstrikes=airstrike/NOUN>2:nsubj hit/VERB>0:root Gaza=Gaza/PROPN>2:obj")
-    draft = drafts.draft_example(tokens, "ud2", load_lexicon(), "Airstrikes", "-", lower=lambda: lower)
-    (rule, _) = load_presets(written(tmp_path, draft))
-    assert (rule.lemmas, rule.upos) == ({"airstrike", "airstrikes"}, {"NOUN", "PROPN"})
-    check_examples(rule, load_lexicon())
-
-
-# --- the commands ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("folder", [EN_CORE_WEB_SM, EN_GUM_UD], ids=lambda folder: folder.name)
@@ -171,7 +52,9 @@ def test_the_examples_of_the_help_work(call: Calls, tmp_path: Path, monkeypatch:
 
 
 def test_a_failing_example_is_shown_with_what_must_be_found(call: Calls, tmp_path: Path) -> None:
-    path = written(tmp_path, drafted(ARRESTED, actor="British"))
+    draft = draft_example(er.parsed(ARRESTED), "ud2", load_lexicon("police"), None, "British")
+    path = tmp_path / "own.yaml"
+    path.write_text(rule_text("own", [draft], "ud2", {}), "utf-8")
     path.write_text(path.read_text("utf-8").replace("asserted: [GBR]}", "asserted: [FRA]}", 1), "utf-8")
     status, out, err = call("rule", "test", path)
     assert status == 3

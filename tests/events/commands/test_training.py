@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import Calls
-from hypothesis import given
-from hypothesis import strategies as st
 from references import scoring as sr
 
 from corefsample import AntecedentDistribution, InputError, read_corefud, write_documents
@@ -24,7 +22,6 @@ from corefsample.scorers._held_out_training import held_out_ids
 from corefsample.scorers.log_linear._training import held_out_figures, train
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import EpochReport
-from events._selection import Selection
 from events.commands.train import TrainOptions, run_train
 from events.runs.scoring._training_corpora import load_templates
 
@@ -88,43 +85,7 @@ def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: 
     assert record["held_out"] == [d.doc_id for d in others]
 
 
-@pytest.mark.parametrize(
-    ("conditions", "doc_id", "metadata", "included"),
-    [
-        ([], "a", {}, True),
-        (["genre=news"], "a", {"genre": "news"}, True),
-        (["genre=news"], "a", {"genre": "newspaper"}, False),
-        (["genre=news*"], "a", {"genre": "newspaper"}, True),
-        (["genre=court, news"], "a", {"genre": "news"}, True),
-        (["genre=news"], "a", {}, False),
-        (["meta::genre=news"], "a", {"genre": "news"}, True),
-        (["date=2001-*"], "a", {"meta::date": "2001-02-03"}, True),
-        (["year=2001"], "a", {"year": 2001}, True),
-        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_2", {}, True),
-        (["doc_id=GUM_news_*,GUM_bio_?"], "GUM_bio_22", {}, False),
-        (["doc_id=a"], "A", {}, False),
-        (["genre=news", "doc_id=b*"], "b1", {"genre": "news"}, True),
-        (["genre=news", "doc_id=b*"], "a1", {"genre": "news"}, False),
-        (["url=x=1"], "a", {"url": "x=1"}, True),
-        (["desk=For*"], "a", {"desk": ["Metro", "Foreign"]}, True),
-        (["desk=For*"], "a", {"desk": []}, False),
-    ],
-)
-def test_conditions_of_documents(conditions: list[str], doc_id: str, metadata: dict[str, Any], included: bool) -> None:
-    assert Selection(conditions).includes(doc_id, metadata) is included
-
-
 # --- held out ----------------------------------------------------------------------------------------------
-
-
-@given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())
-def test_held_out_documents_depend_only_on_names_and_seed(names: set[str], share: float, random: Any) -> None:
-    order = sorted(names)
-    held_out = held_out_ids(order, share, seed=3)
-    assert len(held_out) == math.ceil(share * len(names))
-    assert held_out <= names
-    random.shuffle(order)
-    assert held_out_ids(order, share, seed=3) == held_out
 
 
 def test_penalty_and_passes_are_those_with_the_best_held_out_likelihood(tmp_path: Path, corpus: Path) -> None:
