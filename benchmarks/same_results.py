@@ -52,7 +52,12 @@ COLUMNS = {
     "n_partitions": "n_parts",
 }
 # Columns and keys that only the new tree may have.
-ADDED = {"schema_version", "version"}
+ADDED = {
+    *("schema_version", "version"),
+    *("samples", "named_samples", "inefficiency", "triggers", "parses", "ambiguous_names", "n_parses"),
+    *("conditioned", "named_mentions", "merged_mentions", "often_merged", "worst_merged"),
+    *("title", "genre", "split", "simulated"),  # metadata of the documents
+}
 # Other spellings of options; a command of a tree is given the first one that its help has.
 OPTIONS = {
     "--jobs": ("--jobs", "--workers"),
@@ -237,6 +242,8 @@ def contents(path: Path) -> Any:
             return {key: arrays[key] for key in arrays.files}
     if name.endswith((".csv", ".parquet")):
         table = pd.read_csv(path, keep_default_na=False) if name.endswith(".csv") else pd.read_parquet(path)
+        if name == "evidence.parquet":  # earlier trees had no rows of events that are true in no sample
+            table = table[table["probability"] > 0.0]
         return {str(column): table[column].tolist() for column in table.columns}
     if name.endswith((".jsonl", ".jsonl.gz")):
         content = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()

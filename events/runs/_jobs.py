@@ -36,7 +36,7 @@ class Job(Generic[P]):
     ----------
     store, engine
         Store of the results of complete parts, and engine that computes the missing ones.
-    stops
+    raise_first_fault
         True if the first invalid document is an error, so that a part with rejected documents cannot be used.
     compute, here
         Functions that compute a part: in any process, which must be able to import the first, and in this process.
@@ -52,7 +52,7 @@ class Job(Generic[P]):
 
     store: PartStore
     engine: Engine
-    stops: bool
+    raise_first_fault: bool
     compute: Callable[[P], Any]
     here: Callable[[P], Any]
     total_bytes: int
@@ -83,7 +83,7 @@ class Job(Generic[P]):
                 self.report()
 
     def _in_store(self, part: P) -> StoredPart | None:
-        return self.store.find(part.key, stops=self.stops)
+        return self.store.find(part.key, raise_first_fault=self.raise_first_fault)
 
     def report(self, n_bytes: float = 0.0, n_documents: int = 0) -> None:
         """Report the complete parts, and what was read and counted of the part that this process computes."""

@@ -135,7 +135,7 @@ class PartStore:
         text = json.dumps([_FORMAT, corefsample.__version__, *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def find(self, key: str, *, verify: bool = True, stops: bool = False) -> StoredPart | None:
+    def find(self, key: str, *, verify: bool = True, raise_first_fault: bool = False) -> StoredPart | None:
         """Find the complete part with a key; None if it has no record, or a file differs from the record.
 
         Parameters
@@ -144,7 +144,7 @@ class PartStore:
             Content key of the part, which the method `key` returned.
         verify
             True (default) to compare checksums of the files and to remove damaged parts; False to compare sizes only.
-        stops
+        raise_first_fault
             True if the first invalid document is an error, so that a part with rejected documents cannot be used.
         """
         for folder in sorted(self.path.glob(f"{key}-*")):
@@ -152,7 +152,7 @@ class PartStore:
             if record is None or record["key"] != key:
                 continue
             if _is_intact(folder, record["files"], verify):
-                return None if stops and record["rejected"] else StoredPart(folder, record)
+                return None if raise_first_fault and record["rejected"] else StoredPart(folder, record)
             if verify:
                 shutil.rmtree(folder, ignore_errors=True)
         return None

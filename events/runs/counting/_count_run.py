@@ -85,13 +85,13 @@ class CountRun:
     store: PartStore
 
     @property
-    def stops(self) -> bool:
+    def raise_first_fault(self) -> bool:
         """Whether the first invalid document is an error."""
         return self.counting.options.on_error == "stop"
 
     def complete_part(self, count_part: CountPart, *, verify: bool = True) -> StoredPart | None:
         """Stored result of a part; None if it is missing, or has rejected documents although these are errors."""
-        return self.store.find(count_part.key, verify=verify, stops=self.stops)
+        return self.store.find(count_part.key, verify=verify, raise_first_fault=self.raise_first_fault)
 
     def settings(self) -> dict[str, Any]:
         """Everything on which the tables depend, by name, including the checksum of each input."""
@@ -232,7 +232,7 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
     job = Job(
         store=run.store,
         engine=engine,
-        stops=run.stops,
+        raise_first_fault=run.raise_first_fault,
         compute=partial(CountPart.compute, threads=engine.threads),
         here=here,
         total_bytes=sum(source.n_bytes for source in run.sources),
@@ -247,7 +247,7 @@ def merged_counts(run: CountRun, engine: Engine, on_progress: Progress | None) -
     is_new = [result.is_new for result in merged.results]
     for number, doc_ids in merged.repeated().items():
         count_part = merged.count_parts[number]
-        if run.stops:
+        if run.raise_first_fault:
             message = f"{DUPLICATE}, first at {merged.location(doc_ids[0])}"
             raise InputError(message, place=f"{count_part.location(doc_ids[0])}: doc_id {doc_ids[0]!r}")
         count_part = count_part.without(doc_ids)

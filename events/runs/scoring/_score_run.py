@@ -87,9 +87,9 @@ def _parts(
         n_bytes = documents.bytes_read
 
 
-def _stored(store: PartStore, stops: bool, task: ScoringTask, scored: Scored) -> StoredPart:
-    """Store a scored part; raise InputError for its first invalid document if `stops` is true."""
-    if scored.rejected and stops:
+def _stored(store: PartStore, raise_first_fault: bool, task: ScoringTask, scored: Scored) -> StoredPart:
+    """Store a scored part; raise InputError for its first invalid document if `raise_first_fault` is true."""
+    if scored.rejected and raise_first_fault:
         raise scored.rejected[0].error()
     with store.adding(task.key) as stored:
         if scored.documents:
@@ -193,14 +193,14 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
         settings = _settings(scorer)
-        stops = scoring.on_error == "stop"
+        raise_first_fault = scoring.on_error == "stop"
         job = Job(
             store=store,
             engine=engine,
-            stops=stops,
+            raise_first_fault=raise_first_fault,
             compute=partial(score_task, with_absolute_paths(scoring), scorer.identity()),
             here=lambda task: scorer.score(task.items),
-            keep=partial(_stored, store, stops),
+            keep=partial(_stored, store, raise_first_fault),
             total_bytes=documents.total_bytes,
             on_progress=on_progress,
         )
