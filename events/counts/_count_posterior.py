@@ -16,9 +16,10 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counts._event_counts import EventCounts, Interval
-from events.counts._intervals import count_pmf
-from events.counts._run_tables import SAMPLES, run_table
-from events.evidence._columns import ACTOR, Columns, EventKey
+from events.counts._evidence import read_evidence
+from events.counts._run_tables import verified_record
+from events.evidence._columns import ACTOR, EventKey
+from events.rules._format import ANYBODY
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -110,16 +111,18 @@ def count_posterior(
     options: dict[str, Any] = {"level": level, "interval": interval}
     counts = dataclasses.replace(counts, **{name: value for name, value in options.items() if value is not None})
     rows = counts.rows([counts.key(actor)], [counts.period(period)])
-    return _distribution(rows, counts.pmf(actor, period), counts.columns)
+    row: dict[Any, Any] = rows.to_dict("records")[0]
+    values = {field.name: row[field.name] for field in dataclasses.fields(CountDistribution) if field.name in row}
+    name, pmf = counts.key(actor).name, counts.pmf(actor, period)
+    return CountDistribution(**{**values, "pmf": pmf, "actor": name, "columns": counts.columns})
 
 
 def read_count_posterior(
     run: str | os.PathLike[str], actor: str | Sequence[str], period: str, *, event: str | None = None
 ) -> CountDistribution:
-    """Posterior of one count from the folder of a finished run: its counts.parquet and evidence.parquet.
+    """Posterior of one count from the evidence of a finished run.
 
-    If the documents share the uncertainty of a recalibration, the posterior is the distribution of the sampled counts
-    in count_samples.parquet.
+    If the documents share the uncertainty of a recalibration, the posterior is the distribution of the sampled counts.
 
     Parameters
     ----------
@@ -128,51 +131,30 @@ def read_count_posterior(
     actor, period
         Code of the actor and label of the period, as in a row of the run's table of counts.
     event
-        Name of the rule; required if several rules of the run have counts of this actor and period.
+        Name of the rule; required if several rules of the run have counts of this actor.
 
     Raises
     ------
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If the table of counts has no row of the actor, the period and the event, or has rows of several events and
-        `event` is None.
+        If no rule of the run has a count of the actor, the counts have no such period, or several rules have counts of
+        the actor and `event` is None.
     """
-    counts = run_table(run, "counts", same={"period": period})
-    if event is not None:
-        counts = counts[counts["event"] == event]
-    columns, key = Columns.of_roles(counts.columns), EventKey.of(actor)
-    cells = counts.reindex(columns=list(columns)).fillna("").itertuples(index=False, name=None)
-    selected = counts[[_has_codes(key, codes) for codes in cells]]
-    if selected.empty:
+    arguments = verified_record(_checks.path("run", run))["arguments"]
+    of_rules = read_evidence(run).counts_of_all(level=arguments["level"], interval=arguments["interval"]).of_rules
+    codes = tuple(filter(None, EventKey.of(actor)))
+    found = [
+        (counts, key)
+        for counts in of_rules
+        for key in counts.events()
+        if event in (None, counts.event) and (tuple(filter(None, key)) == codes or (not key and codes == (ANYBODY,)))
+    ]
+    if not found:
         raise ParameterError(
-            f"must be in a row of the counts, got {actor!r} and {period!r}",
-            parameter="actor and period",
-            place=os.fspath(run),
+            f"must be in a row of the counts, got {actor!r}", parameter="actor and period", place=os.fspath(run)
         )
-    if len(selected) > 1:
-        names = ", ".join(selected["event"])
+    if len(found) > 1:
+        names = ", ".join(counts.event for counts, _ in found)
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
-    row = selected.to_dict("records")[0]
-    roles = tuple(name for name in columns if row[name]) or columns[: len(key)]
-    cell_values = {"period": period, **{name: row[name] for name in ("event", *columns)}}
-    if row.get("uncertainty", "none") != "none":
-        sampled = run_table(run, SAMPLES, same=cell_values)["counts"].tolist()
-        return _distribution(selected, np.bincount(sampled[0]) / row["n_samples"] if sampled else np.ones(1), roles)
-    evidence = run_table(run, "evidence", ["probability"], cell_values)
-    return _distribution(selected, count_pmf(evidence["probability"].to_numpy(np.float64)), roles)
-
-
-def _has_codes(key: tuple[str, ...], codes: tuple[str, ...]) -> bool:
-    """Whether the codes in the columns of roles, some of which may be empty, are those of a key."""
-    filled = tuple(code for code in codes if code)
-    return filled == tuple(code for code in key if code)
-
-
-def _distribution(rows: pd.DataFrame, pmf: Floats, columns: tuple[str, ...]) -> CountDistribution:
-    """Posterior of a count, made from its distribution and the single row of a table of counts."""
-    row: dict[Any, Any] = rows.to_dict("records")[0]
-    values = {field.name: row[field.name] for field in dataclasses.fields(CountDistribution) if field.name in row}
-    return CountDistribution(
-        **{**values, "pmf": pmf, "actor": EventKey(row[name] for name in columns).name, "columns": columns}
-    )
+    return count_posterior(found[0][0], found[0][1].name, period)

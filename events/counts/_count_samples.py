@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,9 @@ from corefsample._lazy import pd
 from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.counts._event_counts import EventCounts
-from events.counts._run_tables import SAMPLES, run_table
-from events.evidence._columns import ACTOR, TIMESTAMP, Columns, EventKey
+from events.counts._evidence import read_evidence
+from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
+from events.evidence._periods import NO_PERIOD
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -111,7 +112,8 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
         twice.
     """
     _checks.instance("counts", counts, EventCounts, "EventCounter.counts() makes them")
-    _require_list(actors)
+    if isinstance(actors, str):
+        raise ParameterError(f"must be a list of codes, got {actors!r}", parameter="actors")
     requested = counts.events() if actors is None else actors
     keys = [counts.key(actor, parameter="actors") for actor in requested]
     if len(set(keys)) != len(keys):
@@ -123,11 +125,19 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     rows, columns = row_of_key[cells.key], np.array([column.get(number, -1) for number in cells.period.tolist()], int)
     positions = np.where((rows >= 0) & (columns >= 0), rows * len(periods) + columns, -1)
     sampled = cells.sampled(positions, len(keys) * len(periods)).reshape(len(keys), len(periods), counts.n_samples)
-    by_cell = {
-        (key.name, period.label): sampled[r, c] for r, key in enumerate(keys) for c, period in enumerate(periods)
-    }
-    table = counts.rows(keys, periods)
-    return _collected(table, by_cell, tuple(key.name for key in keys), counts.n_samples, counts.columns)
+    one_best = np.zeros((len(keys), len(periods)), np.int64)
+    np.add.at(one_best.reshape(-1), positions[positions >= 0], cells.one_best[positions >= 0])
+    span, numbers = counts.occurrences.span, counts.occurrences.periods
+    return CountSamples(
+        counts=np.ascontiguousarray(np.moveaxis(sampled, 2, 0)),
+        actors=tuple(key.name for key in keys),
+        periods=tuple(period.label for period in periods),
+        period_starts=np.array([period.start for period in periods], "datetime64[D]"),
+        n_docs=np.bincount(numbers[numbers != NO_PERIOD] - span.start, minlength=len(span)).astype(np.int64),
+        one_best=one_best,
+        event=counts.event,
+        columns=counts.columns,
+    )
 
 
 def read_count_samples(
@@ -141,7 +151,7 @@ def read_count_samples(
     Parameters
     ----------
     run
-        Path of the folder that `corefsample events` wrote, with its counts.parquet and count_samples.parquet.
+        Path of the folder that `corefsample events` wrote, with its evidence.
     actors
         Codes of the actors, in the order of the result; by default all actors in the table of counts, sorted.
     event
@@ -152,8 +162,8 @@ def read_count_samples(
     InputError
         If one of the files is missing in the folder, or damaged.
     ParameterError
-        If `actors` is a single text, an actor is not in the table of counts or is listed twice, `event` is not in the
-        table, or `event` is None and the table has several events.
+        If `actors` is a single text, an actor cannot be counted or is listed twice, `event` has no counts, or `event`
+        is None and several events have counts.
 
     Examples
     --------
@@ -162,63 +172,11 @@ def read_count_samples(
     >>> before, after = (samples.periods.index(period) for period in ("1999Q1", "1999Q2"))  # doctest: +SKIP
     >>> (samples.counts[:, 0, after] > samples.counts[:, 0, before]).mean()  # doctest: +SKIP
     """
-    _require_list(actors)
-    counts = run_table(run, "counts")
-    n_samples, roles = int(counts["n_samples"].max()) if len(counts) else 0, Columns.of_roles(counts.columns)
-    sampled = run_table(run, SAMPLES)
-    events = sorted({*counts["event"]})
-    if event is None and len(events) < 2:
-        event = next(iter(events), "event")
-    elif event not in events:
+    of_rules = read_evidence(run).counts_of_all().of_rules
+    with_evidence = [counts for counts in of_rules if counts.events()]
+    named = [counts for counts in with_evidence if event in (None, counts.event)]
+    if len(named) != 1 and (event is not None or named):
         shown = "none" if event is None else repr(event)
-        raise ParameterError(f"must be one of {', '.join(events)}, got {shown}", parameter="event")
-    counts, sampled = counts[counts["event"] == event], sampled[sampled["event"] == event]
-    columns = tuple(name for name in roles if counts[name].fillna("").ne("").any())
-    names = _names(counts, columns)
-    requested = tuple(sorted({*names}) if actors is None else (EventKey.of(each).name for each in actors))
-    unknown = [name for name in requested if name not in {*names}]
-    if unknown or len({*requested}) < len(requested):
-        rule = f"must be different ones out of {', '.join(sorted({*names})) or 'none'}"
-        raise ParameterError(f"{rule}, got {', '.join(requested)}", parameter="actors")
-    by_cell = dict(zip(zip(_names(sampled, columns), sampled["period"], strict=True), sampled["counts"], strict=True))
-    return _collected(counts[counts["period_start"].notna()], by_cell, requested, n_samples, columns)
-
-
-def _collected(
-    counts: pd.DataFrame,
-    by_cell: Mapping[tuple[str, str], npt.ArrayLike],
-    actors: tuple[str, ...],
-    n_samples: int,
-    columns: tuple[str, ...],
-) -> CountSamples:
-    """Samples of the counts of some actors, from one event's table of counts and its draws by (actor, period)."""
-    periods = counts.drop_duplicates("period")
-    labels = tuple(periods["period"])
-    cells = {(name, label): (c, t) for c, name in enumerate(actors) for t, label in enumerate(labels)}
-    values = np.zeros((n_samples, len(actors), len(labels)), np.int32)
-    for cell in by_cell.keys() & cells.keys():
-        values[:, *cells[cell]] = by_cell[cell]
-    one_best = np.zeros((len(actors), len(labels)), np.int64)
-    for name, label, count in zip(_names(counts, columns), counts["period"], counts["one_best"], strict=True):
-        if (name, label) in cells:
-            one_best[cells[name, label]] = count
-    return CountSamples(
-        counts=values,
-        actors=actors,
-        periods=labels,
-        period_starts=np.array(periods["period_start"].tolist(), "datetime64[D]"),
-        n_docs=periods["n_docs"].to_numpy(np.int64, copy=True),
-        one_best=one_best,
-        event=next(iter(counts["event"]), "event"),
-        columns=columns,
-    )
-
-
-def _require_list(actors: Sequence[str] | None) -> None:
-    if isinstance(actors, str):
-        raise ParameterError(f"must be a list of codes, got {actors!r}", parameter="actors")
-
-
-def _names(table: pd.DataFrame, columns: tuple[str, ...]) -> list[str]:
-    """Name of the event's key in each row of a table, such as "IRQ>KWT"."""
-    return [EventKey(row).name for row in table.reindex(columns=list(columns)).fillna("").to_numpy().tolist()]
+        names = ", ".join(sorted(counts.event for counts in with_evidence))
+        raise ParameterError(f"must be one of {names}, got {shown}", parameter="event")
+    return count_samples(named[0] if named else of_rules[0], actors)

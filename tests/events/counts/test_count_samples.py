@@ -191,7 +191,7 @@ def test_a_folder_gives_the_posterior_that_memory_gives(counts: EventCounts, run
 
 
 def test_a_missing_file_is_reported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"counts\.parquet is missing in the run's folder"):
+    with pytest.raises(InputError, match=r"run\.json is missing in the run's folder"):
         read_count_posterior(tmp_path, "USA", "1999Q1")
     with pytest.raises(ParameterError, match=r"actor and period must be in a row of the counts, got 'QQQ'"):
         read_count_posterior(run, "QQQ", "1999Q1")

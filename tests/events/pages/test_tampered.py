@@ -36,11 +36,14 @@ def copy(run: Path, tmp_path: Path) -> Path:
 
 
 READERS: dict[str, list[Callable[[Path], object]]] = {
-    "counts.parquet": [read_report, read_count_samples, lambda run: read_count_posterior(run, "USA", "1999")],
-    "count_samples.parquet": [read_report, read_count_samples, lambda run: read_count_posterior(run, "USA", "1999")],
-    "evidence.parquet": [read_report, lambda run: RunFeatures(read_run_documents(run), run)],
+    "counts.parquet": [read_report],
+    "count_samples.parquet": [read_report],
+    "evidence.parquet": [
+        *(read_report, read_count_samples, lambda run: read_count_posterior(run, "USA", "1999")),
+        lambda run: RunFeatures(read_run_documents(run), run),
+    ],
     "documents.parquet": [read_report],
-    "all_documents.parquet": [read_report, read_run_documents],
+    "all_documents.parquet": [read_report, read_run_documents, read_count_samples],
 }
 
 
