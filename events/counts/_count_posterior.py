@@ -144,17 +144,17 @@ def read_count_posterior(
     arguments = verified_record(_checks.path("run", run))["arguments"]
     of_rules = read_evidence(run).counts_of_all(level=arguments["level"], interval=arguments["interval"]).of_rules
     codes = tuple(filter(None, EventKey.of(actor)))
-    found = [
+    matching = [
         (counts, key)
         for counts in of_rules
         for key in counts.events()
         if event in (None, counts.event) and (tuple(filter(None, key)) == codes or (not key and codes == (ANYBODY,)))
     ]
-    if not found:
+    if not matching:
         raise ParameterError(
             f"must be in a row of the counts, got {actor!r}", parameter="actor and period", place=os.fspath(run)
         )
-    if len(found) > 1:
-        names = ", ".join(counts.event for counts, _ in found)
+    if len(matching) > 1:
+        names = ", ".join(counts.event for counts, _ in matching)
         raise ParameterError(f"must be one of {names}, got none", parameter="event", place=os.fspath(run))
-    return count_posterior(found[0][0], found[0][1].name, period)
+    return count_posterior(matching[0][0], matching[0][1].name, period)

@@ -198,15 +198,17 @@ class EventCounts:
         column = {period.number: t for t, period in enumerate(periods)}
         row_of_key = {key: k for k, key in enumerate(keys)}
         row = np.array([row_of_key.get(key, -1) for key in self.cells.keys], np.int64)[self.cells.key]
-        place = np.array([column.get(number, -1) for number in self.cells.period.tolist()], np.int64)
-        cells = np.flatnonzero((row >= 0) & (place >= 0))
+        column_of_cell = np.array([column.get(number, -1) for number in self.cells.period.tolist()], np.int64)
+        cells = np.flatnonzero((row >= 0) & (column_of_cell >= 0))
         shape = len(keys), len(groups), len(periods)
         values = np.zeros((len(_CELL_COLUMNS), *shape))  # most cells of a long table are zeros
-        values[:, row[cells], self.cells.group[cells], place[cells]] = self._cell_values(cells)
+        values[:, row[cells], self.cells.group[cells], column_of_cell[cells]] = self._cell_values(cells)
         n_docs = np.zeros(shape[1:], np.int64)
-        place_of_document = np.array([column.get(number, -1) for number in self.occurrences.periods.tolist()], np.int64)
-        listed = place_of_document >= 0
-        np.add.at(n_docs, (self.occurrences.group_of[listed], place_of_document[listed]), 1)
+        column_of_document = np.array(
+            [column.get(number, -1) for number in self.occurrences.periods.tolist()], np.int64
+        )
+        listed = column_of_document >= 0
+        np.add.at(n_docs, (self.occurrences.group_of[listed], column_of_document[listed]), 1)
         _, group, period = (each.ravel() for each in np.indices(shape))
         settings = self.occurrences.settings
         columns: dict[str, Any] = {
@@ -246,10 +248,10 @@ class EventCounts:
                 values[3:5, index] = self._ends_of(None, all_cells.pmf(int(cells[index])))
             return values
         for start in range(0, len(with_evidence), _SAMPLED):
-            part = with_evidence[start : start + _SAMPLED]
+            chunk = with_evidence[start : start + _SAMPLED]
             positions = np.full(len(all_cells.key), -1)
-            positions[cells[part]] = np.arange(len(part))
-            for index, counts in zip(part.tolist(), all_cells.sampled(positions, len(part)), strict=True):
+            positions[cells[chunk]] = np.arange(len(chunk))
+            for index, counts in zip(chunk.tolist(), all_cells.sampled(positions, len(chunk)), strict=True):
                 if settings.is_shared:
                     values[2, index] = np.std(counts)
                     values[1, index] = max(values[1, index], _error_of_draws(counts))

@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
 from corefsample.errors import ParameterError
-from events.evidence._columns import EventKey
+from events.evidence._columns import Columns, EventKey
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._periods import NO_PERIOD, Calendar
 from events.evidence._settings import EvidenceSettings
@@ -83,10 +83,10 @@ class Occurrences:
         for batch in self.rows.batches(*names):
             end = int(np.searchsorted(rows, start + len(batch)))
             if end > done:
-                taken = batch.take(pa.array(rows[done:end] - start))
+                selected = batch.take(pa.array(rows[done:end] - start))
                 values = np.zeros((end - done, n_samples), np.int32 if self.settings.is_predicate else np.uint8)
                 for name in names:
-                    column = taken.column(name)
+                    column = selected.column(name)
                     has_value = column.is_valid().to_numpy(zero_copy_only=False)
                     if name == "numbers" and has_value.any():
                         values[has_value] = column.flatten().to_numpy().reshape(-1, n_samples)
@@ -99,8 +99,8 @@ class Occurrences:
         """0 or 1, or the number that a predicate returned, of rows of evidence in each sample: (n, n_samples)."""
         order = np.argsort(rows, kind="stable")
         values = np.zeros((len(rows), self.settings.n_samples), np.int32)
-        for part, part_values in self._sampled(rows[order]):
-            values[order[part]] = part_values
+        for positions, values_of_rows in self._sampled(rows[order]):
+            values[order[positions]] = values_of_rows
         return values
 
     def sampled_counts(self, cells: Ints, n_cells: int) -> Ints32:
@@ -120,8 +120,8 @@ class Occurrences:
         """
         counts = np.zeros((n_cells, self.settings.n_samples), np.int32)
         rows = np.flatnonzero((cells >= 0) & (self.n_hits > 0))
-        for part, values in self._sampled(rows):
-            cells_of_rows = cells[rows[part]]
+        for positions, values in self._sampled(rows):
+            cells_of_rows = cells[rows[positions]]
             order = np.argsort(cells_of_rows, kind="stable")
             firsts = np.flatnonzero(np.diff(cells_of_rows[order], prepend=-1))
             sums = np.add.reduceat(values[order], firsts, axis=0, dtype=np.int32)
@@ -162,7 +162,8 @@ def occurrences(
     """
     calendar = Calendar(settings.period if period is None else period)
     for name in by:
-        properties = [each for each in documents.schema.names if each not in ALL_DOCUMENTS_SCHEMA.names]
+        of_counts = Columns.of_counts(settings.roles, recalibrated=True, defaults=True, rule_error=True).types
+        properties = [each for each in documents.schema.names if each not in {*ALL_DOCUMENTS_SCHEMA.names, *of_counts}]
         _checks.choice("by", name, tuple(properties))
     document_table = documents.read("doc_id", "date", *by)
     periods = calendar.numbers(document_table["date"].to_numpy().astype("datetime64[D]"))

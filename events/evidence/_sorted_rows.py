@@ -214,9 +214,9 @@ class _Rows:
 def _taken(rows: pa.Table, positions: npt.NDArray[np.integer]) -> pa.Table:
     """Rows at some positions, as one chunk."""
     if (np.diff(positions) == 1).all():
-        taken = rows.slice(int(positions[0]), len(positions)) if len(positions) else rows
+        sorted_rows = rows.slice(int(positions[0]), len(positions)) if len(positions) else rows
     elif rows.nbytes < _WIDE * rows.num_rows:
         return rows.combine_chunks().take(pa.array(positions))
     else:  # Arrow takes the values of nested lists one by one, but copies those of a slice together
-        taken = pa.concat_tables([rows.slice(row, 1) for row in positions.tolist()])
-    return taken.combine_chunks()
+        sorted_rows = pa.concat_tables([rows.slice(row, 1) for row in positions.tolist()])
+    return sorted_rows.combine_chunks()

@@ -148,9 +148,9 @@ def count_again(run: PathLike, options: CountAgainOptions) -> CountedAgain:
             counts=tables.table,
             totals=tables.totals,
         )
-        given = {**dataclasses.asdict(options), "run": str(run)}
+        arguments_of_count = {**dataclasses.asdict(options), "run": str(run)}
         more = {"summary": json_values(result), "files": folder.checksums()}
-        folder.finish_record(sealed(run_record(given, [], started, **more)))
+        folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
     return result
 
 
@@ -162,6 +162,6 @@ def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[
     texts = of_run.only(arguments["filled"]).texts
     if any(evidence.settings.definitions[name] != text for name, text in texts.items()):
         raise InputError("rules and lexicon must be as they were in the run, got others", place=", ".join(rules))
-    known = {*map(str, of_run.outcomes)}
+    of_run_texts = {*map(str, of_run.outcomes)}
     extended = RuleSet.named(*definitions, [*arguments["outcome"], *outcomes], examples=False)
-    return tuple(outcome for outcome in extended.outcomes if str(outcome) not in known)
+    return tuple(outcome for outcome in extended.outcomes if str(outcome) not in of_run_texts)
