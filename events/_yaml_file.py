@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from corefsample.errors import InputError
-from corefsample.files._contents import read_whole
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_whole
 
 T = TypeVar("T")
 _MOST_MIB = 8  # limit of a file's size; parsed YAML takes a hundred times more memory, and a lexicon has 50 kB

@@ -1,22 +1,30 @@
-"""Reading files as bytes or text lines, plain or gzip: one after the other, ahead of their use, with progress."""
+"""Reading files: bytes or text lines, plain or gzip, with progress; JSON and Parquet files as a whole.
+
+Every error of the libraries that read a file is an InputError.
+"""
 
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from corefsample import _checks
 from corefsample._log import logger
-from corefsample.errors import DamagedFileError, InputError, ParameterHint
-from corefsample.files._paths import open_binary, total_size
+from corefsample.errors import CorefsampleError, DamagedFileError, InputError, ParameterHint
+from corefsample.files._paths import PathLike, open_binary, parquet_source, total_size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DEFAULT_LINE_MIB = 64
-_MIB = 2**20
+MIB = 2**20
 _START = 1000  # bytes that are kept of a line over the limit
 _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -118,7 +126,7 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
 
-_line_bytes = DEFAULT_LINE_MIB * _MIB  # of the process, as the limit of the csv module is
+_line_bytes = DEFAULT_LINE_MIB * MIB  # of the process, as the limit of the csv module is
 
 
 @contextmanager
@@ -135,7 +143,7 @@ def line_limit(max_line_mib: int) -> Iterator[None]:
     """
     global _line_bytes
     before = _line_bytes
-    _line_bytes = _checks.whole("max_line_mib", max_line_mib, 1) * _MIB
+    _line_bytes = _checks.whole("max_line_mib", max_line_mib, 1) * MIB
     try:
         yield
     finally:
@@ -149,7 +157,7 @@ def max_line_bytes() -> int:
 
 def too_long(text: str = "a line") -> tuple[str, ParameterHint]:
     """Message and hint of the error of a line over the limit."""
-    limit = f"{_line_bytes // _MIB:,} MiB" if _line_bytes >= _MIB else f"{_line_bytes} bytes"
+    limit = f"{_line_bytes // MIB:,} MiB" if _line_bytes >= MIB else f"{_line_bytes} bytes"
     return f"{text} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
 
 
@@ -190,7 +198,7 @@ class LineReader(ReadProgress):
                     is_complete = len(line) <= _line_bytes or line.endswith(b"\n")
                     if not is_complete:
                         line = line[:_START]
-                        while (piece := stream.readline(_MIB)) and not piece.endswith(b"\n"):
+                        while (piece := stream.readline(MIB)) and not piece.endswith(b"\n"):
                             pass
                     yield number, line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line, is_complete
         except InputError as error:
@@ -231,3 +239,92 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
         while (item := following.result()) is not _END:
             following = pool.submit(next, items, _END)
             yield cast("T", item)
+
+
+def read_whole(path: PathLike, most_mib: int, progress: ReadProgress | None = None) -> bytes:
+    """Content of a file, decompressed; a small compressed file cannot fill the memory.
+
+    Parameters
+    ----------
+    path
+        Path of the file.
+    most_mib
+        Largest size of the decompressed file, in MiB.
+    progress
+        Counter of the bytes that are read. By default they are not reported.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is larger than `most_mib`.
+    """
+    with open_bytes(os.fspath(path), progress or ReadProgress()) as stream:
+        data: bytes = stream.read(most_mib * MIB + 1)
+    if len(data) > most_mib * MIB:
+        raise InputError(f"file must be at most {most_mib} MiB, decompressed, got more", place=os.fspath(path))
+    return data
+
+
+def parsed_json(text: bytes | str, source: str = "file") -> Any:
+    """Parse JSON; raise InputError about `source` if the content is not valid JSON or is nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source} must be JSON, got: {one_line(error)}") from None
+
+
+def read_json(path: PathLike, most_mib: int = 64) -> Any:
+    """Content of a JSON file; raise InputError on the conditions of `read_whole` and `parsed_json`."""
+    try:
+        return parsed_json(read_whole(path, most_mib))
+    except InputError as error:
+        raise error if error.place else error.at(os.fspath(path)) from None
+
+
+@contextmanager
+def parquet_errors(location: str) -> Iterator[None]:
+    """Turn the errors of Arrow about the content of a Parquet file into an InputError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except CorefsampleError:
+        raise
+    # Besides its own errors, Arrow raises those of Python for damaged names, types and dates.
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise DamagedFileError(f"file must be Parquet, got: {one_line(error)}", place=location) from None
+
+
+def read_parquet(path: PathLike, columns: Sequence[str], same: Mapping[str, str] | None = None) -> pa.Table:
+    """Read and validate columns of a Parquet file, of the rows with the `same` values in further columns.
+
+    Not by `pyarrow.parquet.read_table`, which never returns for some damaged files.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or a column is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    location, same = os.fspath(path), same or {}
+    wanted = list(dict.fromkeys([*columns, *same]))
+    with parquet_errors(location), pq.ParquetFile(parquet_source(location), page_checksum_verification=True) as file:
+        missing = [name for name in wanted if name not in file.schema_arrow.names]
+        if missing:
+            raise InputError(f"column {missing[0]} is missing", place=location, hint="repeat the run with this version")
+        groups = [file.schema_arrow.empty_table().select(wanted)]
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=wanted, use_threads=False)
+            table.validate(full=True)
+            for name, value in same.items():
+                table = table.filter(pc.equal(table.column(name), value))
+            groups.append(table)
+        return pa.concat_tables(groups).select(list(columns))
+
+
+def one_line(error: Exception) -> str:
+    """Text of an error of a library without line breaks."""
+    return " ".join(str(error).split())

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._contents import one_line
+from corefsample.files._reading import one_line
 
 if TYPE_CHECKING:
     from corefsample.documents._tokens import Tokens

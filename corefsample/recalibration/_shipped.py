@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
-from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_json
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.scorers.protocol import MentionSource, data_file
 

@@ -20,8 +20,8 @@ from corefsample._arrays import Floats, Ints
 from corefsample._checks import shown
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
-from corefsample.files._contents import one_line, parsed_json
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import one_line, parsed_json
 from corefsample.tagging._crf import FEATURES_VERSION, ConditionalRandomField
 from corefsample.tagging._hmm import HiddenMarkovModel
 from corefsample.tagging._sentences import TrainedModel

@@ -14,9 +14,9 @@ from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, write_json
-from corefsample.files._contents import read_json, read_parquet
 from corefsample.files._csv_cells import unescaped, write_csv
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_json, read_parquet
 from events.audit._audit_frame import (
     NO_WORDS,
     RULES,

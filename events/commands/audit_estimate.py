@@ -162,7 +162,7 @@ def run_audit_estimate(
 
 def _covered(source: PathLike) -> str:
     """What the model's intervals cover, for the legend of the picture; "" of a table that is not a run's."""
-    from corefsample.files._contents import read_json
+    from corefsample.files._reading import read_json
 
     path = Path(source) / "run.json"
     if not path.is_file():

@@ -85,8 +85,8 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
 def summary_of_run(run: EventsResult) -> Summary:
     """Highest counts of a run, warnings about it, and its files."""
     from corefsample._extras import can_report, install_hint
-    from corefsample.files._contents import read_json
     from corefsample.files._paths import joined
+    from corefsample.files._reading import read_json
     from events.news._quality import ScoredInputs
 
     scored = ScoredInputs.of(read_json(joined(run.out, "run.json")))

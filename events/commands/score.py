@@ -69,7 +69,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
     """
     _checks.instance("options", options, ScoreOptions)
     if options.folds is not None:
-        from events.runs.scoring._annotated_corpora import score_folds
+        from events.runs.scoring._fold_scores import score_folds
 
         return _summary(score_folds(inputs, options, on_progress=on_progress))
     from events.runs.scoring._score_run import score_corpus

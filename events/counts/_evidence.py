@@ -17,7 +17,7 @@ from corefsample._lazy import pd
 from corefsample.documents._batch import SCHEMA
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable
-from corefsample.files._contents import parquet_errors
+from corefsample.files._reading import parquet_errors
 from corefsample.posterior._posterior import unlike_scores
 from events.counts._event_counts import CountsOfRules, EventCounts, Interval
 from events.counts._occurrences import MOST_PERIODS, Occurrences, occurrences

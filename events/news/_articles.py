@@ -29,11 +29,29 @@ from corefsample._lazy import pd
 from corefsample._log import logger
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint
-from corefsample.files._contents import MIB, parquet_errors, read_whole
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import Inputs, parquet_source, partition_values, total_size
-from corefsample.files._reading import FileSeries, LineReader, ReadProgress, max_line_bytes, open_bytes, too_long
-from corefsample.files._suffixes import ARCHIVES, MARKUP, SEPARATED, TEXTS, WORKBOOKS
+from corefsample.files._paths import (
+    ARCHIVES,
+    MARKUP,
+    SEPARATED,
+    TEXTS,
+    WORKBOOKS,
+    Inputs,
+    parquet_source,
+    partition_values,
+    total_size,
+)
+from corefsample.files._reading import (
+    MIB,
+    FileSeries,
+    LineReader,
+    ReadProgress,
+    max_line_bytes,
+    open_bytes,
+    parquet_errors,
+    read_whole,
+    too_long,
+)
 from events.news._corpus_files import corpus_paths
 from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
 from events.news._markup import archive_records, xml_records

@@ -6,8 +6,7 @@ import os
 from typing import NoReturn
 
 from corefsample.errors import InputError
-from corefsample.files._paths import Inputs, input_paths, require_suffix
-from corefsample.files._suffixes import NEWS, TEXTS
+from corefsample.files._paths import NEWS, TEXTS, Inputs, input_paths, require_suffix
 
 
 def corpus_paths(inputs: Inputs) -> list[str]:

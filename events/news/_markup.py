@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from corefsample.errors import DamagedFileError, InputError
+from corefsample.files._paths import ARCHIVES, MARKUP
 from corefsample.files._reading import ReadProgress, open_bytes
-from corefsample.files._suffixes import ARCHIVES, MARKUP
 from events.news._fields import ArticleFault, Record
 from events.news._nitf import NitfDocument, NitfError
 

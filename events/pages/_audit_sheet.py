@@ -14,8 +14,8 @@ import numpy as np
 from corefsample._lazy import pd
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import unwritable, write_bytes
-from corefsample.files._contents import read_json
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_json
 from events.audit import AuditFrame
 from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.audit._plan_files import PLAN, write_plan, write_tables

@@ -15,9 +15,9 @@ import numpy as np
 
 from corefsample._lazy import pd
 from corefsample.errors import InputError
-from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import read_json
 from events.audit._audit_frame import RULES, TOTAL, as_written, read_text_table, run_event
 from events.audit._sheets import LABEL_COLUMNS
 from events.evidence._columns import shown_name

@@ -14,9 +14,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
-from corefsample.files import _suffixes
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
+from corefsample.files._paths import (
+    CONLL2012,
+    COREFUD,
+    NEWS_ALONE,
+    SCORED,
+    PathLike,
+    input_paths,
+    parquet_source,
+    require_suffix,
+    suffix_hint,
+    suffix_of,
+)
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
 from corefsample.formats.annotated._corefud_reading import fault_of_fields
 
@@ -34,10 +44,10 @@ Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # positio
 
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
 _KINDS: dict[str, Kind | None] = {  # by the ending of a name; tables have scored mentions or news
-    **dict.fromkeys(_suffixes.SCORED),
-    **dict.fromkeys(_suffixes.COREFUD, "corefud"),
-    **dict.fromkeys(_suffixes.CONLL2012, "conll2012"),
-    **dict.fromkeys(_suffixes.NEWS_ALONE, "news"),
+    **dict.fromkeys(SCORED),
+    **dict.fromkeys(COREFUD, "corefud"),
+    **dict.fromkeys(CONLL2012, "conll2012"),
+    **dict.fromkeys(NEWS_ALONE, "news"),
 }
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')

@@ -1,4 +1,4 @@
-"""Engines that compute tasks: this process, processes of this machine, or the workers of a Dask scheduler."""
+"""Parts of a job, computed by this process, by processes of this machine, or by the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing import resource_tracker
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from corefsample._extras import install_hint
 from corefsample._machine import begin_worker, processors
-from corefsample.errors import OutputError, ParameterError
-from events.runs._store import CONTINUES
+from corefsample.errors import InputError, OutputError, ParameterError
+from events._options import Progress
+from events.runs._store import CONTINUES, PartStore, StoredPart
 
 _QUEUED = 3  # number of tasks submitted for each worker while the first result is awaited
 _FEWEST_QUEUED = 6  # number of tasks submitted to a cluster that has no workers yet
@@ -109,69 +110,47 @@ class Engine:
                 yield task, (here or function)(task) if result is None else result
             return
         waiting: deque[tuple[T, Future[R]]] = deque()
-        with _processes(self.workers or 1) if self.scheduler is None else _cluster(self.scheduler) as pool:
+
+        def oldest() -> tuple[T, R]:
+            """Remove the oldest task from those that wait, and return it with its result as soon as it is computed."""
+            task, future = waiting.popleft()
+            while not wait([future], timeout=_POLL).done and is_working():
+                pass
+            rule = f"workers must live until {task} is complete, but one of them died"
+            died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
+            try:
+                if future.done():
+                    return task, future.result()
+            except death:
+                raise died from None
+            except CancelledError:  # the scheduler was lost
+                pass
+            raise lost or died
+
+        pool = _processes(self.workers or 1) if self.scheduler is None else _cluster(self.scheduler)
+        with pool as (executor, n_workers, is_working, death, lost):
             for task in tasks:
-                waiting.append((task, _future(pool, function, task, stored(task))))
-                most = max(_QUEUED * pool.n_workers(), _FEWEST_QUEUED)
+                future: Future[R] = Future()
+                if (result := stored(task)) is not None:
+                    future.set_result(result)
+                else:
+                    try:
+                        with _interrupts_later():
+                            future = executor.submit(function, task)
+                    except BrokenProcessPool as error:  # results that were computed before are yielded first
+                        future.set_exception(error)
+                waiting.append((task, future))
+                most = max(_QUEUED * n_workers(), _FEWEST_QUEUED)
                 while waiting and (waiting[0][1].done() or len(waiting) > most):
-                    yield _oldest(pool, waiting)
+                    yield oldest()
             while waiting:
-                yield _oldest(pool, waiting)
+                yield oldest()
 
 
-class _Pool(NamedTuple):
-    """An executor and the state of its workers.
-
-    Attributes
-    ----------
-    executor
-        Executor to which tasks are submitted.
-    n_workers
-        Function that returns the number of tasks that can be computed at the same time.
-    is_working
-        Function that returns false if a worker died or the scheduler was lost, so that no result may come any more.
-    death
-        Error of a task whose worker died.
-    lost
-        Error to raise if the scheduler was lost; None for processes of this machine.
-    """
-
-    executor: Executor
-    n_workers: Callable[[], int]
-    is_working: Callable[[], bool]
-    death: type[Exception]
-    lost: OutputError | None = None
-
-
-def _future(pool: _Pool, function: Callable[[T], R], task: T, result: R | None) -> Future[R]:
-    """Submit a task without a result; after the death of a worker, the future of the task has the error."""
-    future: Future[R] = Future()
-    if result is not None:
-        future.set_result(result)
-        return future
-    try:
-        with _interrupts_later():
-            return pool.executor.submit(function, task)
-    except BrokenProcessPool as error:  # results that were computed before are yielded first
-        future.set_exception(error)
-        return future
-
-
-def _oldest(pool: _Pool, waiting: deque[tuple[T, Future[R]]]) -> tuple[T, R]:
-    """Remove the oldest task from those that wait, and return it with its result as soon as it is computed."""
-    task, future = waiting.popleft()
-    while not wait([future], timeout=_POLL).done and pool.is_working():
-        pass
-    rule = f"workers must live until {task} is complete, but one of them died"
-    died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
-    try:
-        if future.done():
-            return task, future.result()
-    except pool.death:
-        raise died from None
-    except CancelledError:  # the scheduler was lost
-        pass
-    raise pool.lost or died
+# An executor; the number of tasks that it can compute at the same time; whether it works (false if a worker died or the
+# scheduler was lost, so that no result may come any more); the error of a task whose worker died; and the error to
+# raise if the scheduler was lost.
+_Pool = tuple[Executor, Callable[[], int], Callable[[], bool], type[Exception], OutputError | None]
 
 
 @contextmanager
@@ -187,7 +166,7 @@ def _processes(workers: int) -> Iterator[_Pool]:
         return all(process.exitcode is None for process in [*processes.values()])
 
     try:
-        yield _Pool(executor, lambda: workers, are_alive, BrokenProcessPool)
+        yield executor, lambda: workers, are_alive, BrokenProcessPool, None
     finally:
         for process in [*processes.values()]:
             process.kill()
@@ -244,9 +223,88 @@ def _cluster(address: str) -> Iterator[_Pool]:
             return 0
 
         try:
-            yield _Pool(executor, n_threads, lambda: client.status == "running", KilledWorker, lost)
+            yield executor, n_threads, lambda: client.status == "running", KilledWorker, lost
         finally:
             with suppress(Exception):
                 executor.shutdown(wait=False)
             with suppress(Exception):
                 client.close(timeout=2)
+
+
+class Part(Protocol):
+    """A part of a job; as text it names the part in error messages."""
+
+    @property
+    def key(self) -> str:
+        """Checksum of everything on which the result of the part depends."""
+
+    @property
+    def n_bytes(self) -> float:
+        """Size of the part's share of the inputs in bytes."""
+
+
+P = TypeVar("P", bound=Part)
+
+
+@dataclass
+class Job(Generic[P]):
+    """Work that is done in parts.
+
+    Attributes
+    ----------
+    store, engine
+        Store of the results of complete parts, and engine that computes the missing ones.
+    raise_first_fault
+        True if the first invalid document is an error, so that a part with rejected documents cannot be used.
+    compute, here
+        Functions that compute a part: in any process, which must be able to import the first, and in this process.
+    keep
+        Function that is called with a part and its result, and adds it to the store; not needed where `compute` and
+        `here` add it, and return the part in the store.
+    total_bytes, on_progress
+        Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size, and
+        the number of their documents.
+    n_bytes, n_documents
+        Size of the complete parts so far, and number of their documents.
+    """
+
+    store: PartStore
+    engine: Engine
+    raise_first_fault: bool
+    compute: Callable[[P], Any]
+    here: Callable[[P], Any]
+    total_bytes: int
+    keep: Callable[[P, Any], StoredPart] | None = None
+    on_progress: Progress | None = None
+    n_bytes: float = field(init=False, default=0.0)
+    n_documents: int = field(init=False, default=0)
+
+    def complete(self, parts: Iterable[P]) -> Iterator[tuple[P, StoredPart]]:
+        """Yield each part with its result in the store, in the order of the parts, which are requested one by one.
+
+        Raises
+        ------
+        InputError
+            If a worker added its result to another folder of the same name.
+        OutputError
+            If a worker dies, or the scheduler cannot be reached.
+        """
+        with closing(self.engine.results(self.compute, parts, here=self.here, stored=self._in_store)) as results:
+            for part, result in results:
+                stored = result if self.keep is None or isinstance(result, StoredPart) else self.keep(part, result)
+                if not stored.folder.is_dir():
+                    rule = "folder must be the same for all workers"
+                    raise InputError(f"{rule}, got no result of {part}", place=str(self.store.path))
+                yield part, stored
+                self.n_bytes += part.n_bytes
+                self.n_documents += stored.record["documents"]
+                self.report()
+
+    def _in_store(self, part: P) -> StoredPart | None:
+        return self.store.find(part.key, raise_first_fault=self.raise_first_fault)
+
+    def report(self, n_bytes: float = 0.0, n_documents: int = 0) -> None:
+        """Report the complete parts, and what was read and counted of the part that this process computes."""
+        if self.on_progress is not None:
+            n_done = min(int(self.n_bytes + n_bytes), self.total_bytes)
+            self.on_progress(n_done, self.total_bytes, self.n_documents + n_documents)

@@ -14,9 +14,8 @@ from corefsample.documents._batch import SCHEMA, VERSION, DocumentBatch
 from corefsample.documents._faults import Rejected, missing_field, version_fault
 from corefsample.documents._tokens import STRING_COLUMNS
 from corefsample.errors import DamagedFileError, InputError
-from corefsample.files._contents import one_line, parquet_errors
 from corefsample.files._paths import parquet_source, total_size
-from corefsample.files._reading import ReadProgress
+from corefsample.files._reading import ReadProgress, one_line, parquet_errors
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")

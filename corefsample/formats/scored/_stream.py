@@ -27,9 +27,8 @@ from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.errors import DamagedFileError
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import PathLike, input_paths, partition_values
+from corefsample.files._paths import SCORED, PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, read_ahead
-from corefsample.files._suffixes import SCORED
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 

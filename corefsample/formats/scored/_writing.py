@@ -14,8 +14,7 @@ from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument, is_another_parse
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import new_file, remove_file, require_writable
-from corefsample.files._paths import PathLike, require_suffix
-from corefsample.files._suffixes import SCORED
+from corefsample.files._paths import SCORED, PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer
 from corefsample.formats.scored._parquet import ParquetReader, ParquetWriter
 from corefsample.formats.scored._stream import DocumentStream

@@ -15,8 +15,13 @@ The bytes depend only on the model, not on time or name.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,9 +36,9 @@ from corefsample._checks import shown
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError
-from corefsample.files._archives import npy_array, npy_bytes, read_archive, write_archive
-from corefsample.files._contents import parsed_json
+from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import one_line, parsed_json
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear.features._encoding import Encoder, features_hash
@@ -48,6 +53,9 @@ _LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabul
 _RECIPE = ("bits", "costs", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows")
 _STEPS = 127
 _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
+# NumPy reads the header of an array as Python source.
+_HEADER_ERRORS = (ValueError, RecursionError, tokenize.TokenError, SyntaxError, TypeError, MemoryError)
 _ROOM = 16  # candidates kept for each mention before the arrays grow
 
 
@@ -222,8 +230,13 @@ class AntecedentModel:
             text = json.dumps(header, ensure_ascii=False, allow_nan=False, indent=1).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise ParameterError(f"must be what JSON can represent, got: {error}", parameter="provenance") from None
-        files = {"header.json": text, "weights.npy": npy_bytes(steps), "vocabulary.npy": npy_bytes(self.vocabulary)}
-        write_archive(path, files, overwrite=overwrite)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for name, part in zip(_LIMITS, (text, _npy_bytes(steps), _npy_bytes(self.vocabulary)), strict=True):
+                entry = zipfile.ZipInfo(name)
+                entry.create_system = 3  # the same on every system
+                archive.writestr(entry, part, zipfile.ZIP_DEFLATED)
+        write_bytes(path, packed.getvalue(), overwrite=overwrite)
 
 
 def on_grid(weights: Floats32) -> tuple[Ints8, float]:
@@ -268,11 +281,22 @@ def load_model(path: PathLike) -> AntecedentModel:
         If the file cannot be read, is not a model, is of another version, or has templates or features that this
         version of corefsample does not have.
     """
-    files = read_archive(path, _LIMITS, FORMAT)
+    location = os.fspath(path)
     try:
-        header, language = _header(files["header.json"])
-        weights = npy_array(files["weights.npy"], np.int8, "weights")
-        vocabulary = npy_array(files["vocabulary.npy"], np.uint32, "vocabulary")
+        with zipfile.ZipFile(location) as archive:
+            text, *arrays = (_archive_part(archive, name, limit) for name, limit in _LIMITS.items())
+    except InputError as error:
+        raise error.at(location) from None
+    except OSError as error:
+        raise InputError(f"model file must be readable, got: {error.strerror or error}", place=location) from None
+    except _ZIP_ERRORS as error:
+        raise InputError(
+            f"must be a {FORMAT}, got an incomplete or damaged zip file: {error}", place=location
+        ) from None
+    try:
+        header, language = _header(text)
+        weights = _npy_array(arrays[0], np.int8, "weights")
+        vocabulary = _npy_array(arrays[1], np.uint32, "vocabulary")
         templates = TemplateSet(**header["templates"])
         return AntecedentModel(
             weights.astype(np.float32) * np.float32(header["scale"]),
@@ -282,9 +306,51 @@ def load_model(path: PathLike) -> AntecedentModel:
             language,
         )
     except InputError as error:
-        raise error.at(os.fspath(path)) from None
+        raise error.at(location) from None
     except ParameterError as error:
-        raise error.as_input_error(os.fspath(path)) from None
+        raise error.as_input_error(location) from None
+
+
+def _archive_part(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+    """Content of a file of the archive, of at most `limit` bytes."""
+    if name not in archive.namelist():
+        raise InputError(f"must be a {FORMAT}, got a zip file without {name}")
+    entry = archive.getinfo(name)
+    if entry.file_size > limit:
+        raise InputError(f"{name} must have at most {limit} bytes, got {entry.file_size}")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(f"{name} must be stored or deflated, got compression {entry.compress_type}")
+    return archive.read(entry)
+
+
+def _npy_bytes(array: npt.NDArray[Any]) -> bytes:
+    """Content of an .npy file."""
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
+    """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header.
+
+    Raises
+    ------
+    InputError
+        If it is no such file, of another type or number of dimensions, or of another length than it says.
+    """
+    wanted, stream = np.dtype(dtype), io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the .npy format")
+        shape, _, stored_dtype = np.lib.format.read_array_header_1_0(stream)
+    except _HEADER_ERRORS as error:
+        raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
+    if stored_dtype != wanted or len(shape) != 1:
+        raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {stored_dtype}")
+    values = data[stream.tell() :]
+    if len(values) != shape[0] * wanted.itemsize:
+        raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
+    return np.frombuffer(values, wanted)
 
 
 def _header(text: bytes) -> tuple[dict[str, Any], Language]:

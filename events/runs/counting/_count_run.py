@@ -40,8 +40,7 @@ from events.evidence._periods import UNDATED
 from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
-from events.runs._engines import Engine
-from events.runs._jobs import Job
+from events.runs._engines import Engine, Job
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, Source, StoredPart, opened_store
 from events.runs.counting._count_options import CountOptions, EventsOptions, EventsResult

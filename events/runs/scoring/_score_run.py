@@ -28,9 +28,9 @@ from corefsample.files._atomic import (
     write_bytes,
     write_json,
 )
-from corefsample.files._contents import read_json
 from corefsample.files._csv_cells import write_csv
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
+from corefsample.files._reading import read_json
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
@@ -42,8 +42,7 @@ from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._annotated_output import clustered
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, RepeatedTexts
-from events.runs._engines import Engine
-from events.runs._jobs import Job
+from events.runs._engines import Engine, Job
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._score_options import ScoreOptions, ScoringOptions

@@ -1,27 +1,158 @@
-"""Corpora to train on, with the origin of the model, and feature templates of a file."""
+"""Corpora to train on: documents with annotated entities, held-out documents, language, and feature templates."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import corefsample
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._paths import Inputs, PathLike
 from corefsample.formats.scored._writing import QuarantineFile
-from corefsample.languages._language import Language
+from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
+from corefsample.scorers import load_scorer
 from corefsample.scorers._held_out_training import held_out_ids
 from corefsample.scorers._loading import feature_templates
+from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
+from corefsample.syntax._roles import NeutralParse
 from events._options import Progress
 from events._selection import Selection
 from events._yaml_file import file_bytes, read_yaml, typed
+from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import checksums
-from events.runs.scoring._annotated_corpora import Corpus, annotated_inputs, chosen_language, read_corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The selected documents of annotated files.
+
+    Attributes
+    ----------
+    paths
+        Paths of the files.
+    documents
+        Selected documents with annotated entities, in order.
+    n_without_gold, n_not_selected
+        Number of documents left out because they have no annotated entities, and number of documents left out because
+        they do not meet the conditions of the selection.
+    skipped
+        Number of annotated mentions that could not be read, by reason.
+    languages
+        Codes of the languages that the metadata of the selected documents or the names of their files declare.
+    """
+
+    paths: list[str]
+    documents: list[MentionDocument]
+    n_without_gold: int
+    n_not_selected: int
+    skipped: Counter[str]
+    languages: set[str]
+
+
+def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
+    """Return the documents of annotated files, not yet read.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, has an unknown ending, or contains text.
+    """
+    documents = DocumentInputs(inputs, entity_fields=entity_fields)
+    text = documents.first_of("news")
+    if text is not None:
+        rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
+        raise InputError(f"{rule}, got text", place=text)
+    return documents
+
+
+def read_corpus(
+    inputs: DocumentInputs,
+    selection: Selection,
+    scheme: str | None,
+    on_rejected: QuarantineFile | None,
+    on_progress: Progress | None,
+) -> Corpus:
+    """Read all documents, and keep those that are selected and have annotated entities.
+
+    Raises
+    ------
+    InputError
+        If a file has no annotated entities, if no document is selected, or if a document is invalid and `on_rejected`
+        is None.
+    ParameterError
+        If no document is selected because no document has the metadata of a condition.
+    """
+    documents: list[MentionDocument] = []
+    n_with_gold: Counter[str] = Counter()
+    n_read: Counter[str] = Counter()
+    n_not_selected = 0
+    metadata_names: set[str] = set()
+    languages: set[Any] = set()
+    for item in inputs.accepted(on_rejected):
+        n_read[item.source] += 1
+        if on_progress is not None:
+            on_progress(inputs.bytes_read, inputs.total_bytes, n_read.total())
+        document: Any = item.document
+        gold = gold_entities(document)
+        if gold is None or all(entity is None for entity in gold):
+            continue
+        n_with_gold[item.source] += 1
+        metadata_names.update(document.metadata)
+        if not selection.includes(document.doc_id, document.metadata):
+            n_not_selected += 1
+            continue
+        try:
+            if document.tokens is None:
+                raise ParameterError("tokens are required to train on, got none")
+            NeutralParse.of(document.tokens, scheme)
+        except ParameterError as error:
+            reject(item.rejected(error), on_rejected)
+            continue
+        documents.append(document)
+        languages.add(declared_language(document.metadata, item.source))
+    for path in inputs.paths:
+        if not n_with_gold[path]:
+            rule = "a corpus must have annotated entities to train on"
+            raise InputError(f"{rule}, got none in {n_read[path]} documents", place=path)
+    if not documents:
+        selection.require_known_names(metadata_names)
+        rule = f"must leave documents to train on ({selection})"
+        raise InputError(f"{rule}, got none of {n_not_selected}", parameter="where", place=", ".join(inputs.paths))
+    n_without_gold = n_read.total() - n_with_gold.total()
+    return Corpus(inputs.paths, documents, n_without_gold, n_not_selected, inputs.skipped, languages - {None})
+
+
+def chosen_language(requested: str | Language | None, corpora: Iterable[Corpus]) -> Language:
+    """Language to train in: the requested one, by default the one that documents declare, otherwise English.
+
+    Raises
+    ------
+    ParameterError
+        If documents declare another language or several languages, or if neither a language is requested nor declared
+        and few of the words are English.
+    """
+    codes = {code for corpus in corpora for code in corpus.languages}
+    name = requested or (min(codes) if codes else ENGLISH)
+    language = name if isinstance(name, Language) else load_language(name)
+    foreign = sorted(code for code in codes if differ(language.code, code))
+    hint = ParameterHint("language", "names the language of all")
+    if foreign:
+        rule = "must be that of all documents"
+        raise ParameterError(f"{rule}, got {language.code} and {', '.join(foreign)}", parameter="language", hint=hint)
+    if requested is None and not codes:
+        english = load_scorer(ENGLISH)
+        counts = [known_words(english, each.tokens) for corpus in corpora for each in corpus.documents if each.tokens]
+        n_words, n_known = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+        if n_words >= ENOUGH_WORDS and n_known < FEW_KNOWN * n_words:
+            rule = "is required: the documents do not declare their language, and few of their words are English"
+            hint = ParameterHint("language", "gives its code, such as es; none: features of the parse alone")
+            raise ParameterError(f"{rule} ({n_known / n_words:.0%})", parameter="language", hint=hint)
+    return language
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
 from events.evidence._rule_set import RuleSet
-from events.runs.scoring._annotated_corpora import folds_of
+from events.runs.scoring._fold_scores import folds_of
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "orders": 1, "l2": 0.02}
 
