@@ -189,17 +189,15 @@ class MergedCounts:
         Raises
         ------
         InputError
-            If the scores of only some parts had a recalibration whose uncertainty is recorded, or the documents have
-            more than 100,000 periods.
+            If the scores of only some parts had a recalibration whose uncertainty is recorded.
         """
-        with_documents = [each for each in self.evidence if each.n_documents] or self.evidence[:1]
-        first, *others = with_documents
+        first = next((evidence for evidence in self.evidence if evidence.n_documents), self.evidence[0])
         merged = Evidence(first.settings)
-        for part, each in zip(self.count_parts, self.evidence, strict=True):
-            if each.n_documents and each.settings.uncertainty != first.settings.uncertainty:
-                raise unlike_scores(each.settings.scores, first.settings.scores).as_input_error(part.source.path)
-        for each in (first, *others):
-            for rows, added in zip(merged.tables, each.tables, strict=True):
+        for count_part, evidence in zip(self.count_parts, self.evidence, strict=True):
+            if evidence.n_documents and evidence.settings.uncertainty != first.settings.uncertainty:
+                scores = evidence.settings.scores, first.settings.scores
+                raise unlike_scores(*scores).as_input_error(count_part.source.path)
+            for rows, added in zip(merged.tables, evidence.tables, strict=True):
                 rows.extend(added)
         return merged
 
