@@ -171,7 +171,7 @@ before_and_after.round(4)
 
 # %%
 reliability_figure(
-    {name: curve(held_out_tables[name]) for name in ("as scored", "links (log score)")},
+    {name: curve(held_out_tables[name]) for name in ("as scored", "links-log")},
     title="Held-out documents, before and after",
 )
 
@@ -180,7 +180,7 @@ reliability_figure(
 # bias apply to all types. If one type was overconfident and another underconfident, improving one can worsen the other.
 
 # %%
-kinds = pd.concat(results[name].to_frame().assign(partition=name) for name in ("as scored", "links (log score)"))
+kinds = pd.concat(results[name].to_frame().assign(partition=name) for name in ("as scored", "links-log"))
 kinds = kinds[kinds["group"].str.contains("all pairs|name|noun|pronoun")]
 calibration_error_dots(kinds, title="Held-out documents, by kind of mentions").figure
 
