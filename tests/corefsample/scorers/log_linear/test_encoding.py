@@ -428,11 +428,6 @@ def test_a_flat_name_is_known_by_its_last_word() -> None:
     assert head_word("1 appos", "1 flat") == word_hash("barack")  # not next to the head
 
 
-def test_labels_of_no_scheme_are_rejected() -> None:
-    with pytest.raises(ParameterError, match="must fit a dependency scheme"):
-        encoded(ranking_references.parsed("a a NOUN 0 SBJ"), [])
-
-
 # --- the hash in a model file ----------------------------------------------------------------------------------
 
 MODULES = (syntax_codes, _codes)
@@ -550,15 +545,6 @@ def test_mentions_of_the_parse_have_the_gold_of_their_span_or_head_or_are_alone(
     assert words(found) == [*names[:1], (names[1][0], None), (names[2][0], None), *names[3:]]
 
 
-def test_an_entity_that_is_not_annotated_stays_so() -> None:
-    given = whole()
-    gold = [None, *given.gold[1:]]
-    (found,) = readings(
-        Reading(given.tokens, given.mentions, gold, "ud2"), mentions="parse", window_seed=None, doc_id="a"
-    )
-    assert found.gold == gold
-
-
 @pytest.mark.parametrize(
     ("spans", "gold", "expected"),
     [
@@ -580,40 +566,6 @@ def test_gold_by_span_and_then_by_head(spans: list[list[int]], gold: list[str], 
 GOOD = {"pronoun": ["i.any"], "phrase": ["pair.match"], "new": ["i.kind"]}
 
 
-def test_a_template_is_compiled_to_places_and_a_seed() -> None:
-    lists = TemplateSet(
-        pronoun=["i.kind k.kind pair.sentences pair.match"],
-        phrase=["pair.match"],
-        new=["i.any", "i.any best.match", "best.near i.length"],
-    )
-    pronoun, phrase, new = lists.groups
-    kind, any_, length = (codes.ATOMS.index(name) for name in ("kind", "any", "length"))
-    assert pronoun.mention.tolist() == [[kind, -1, -1, -1]]
-    assert pronoun.candidate.tolist() == [[kind, -1, -1, -1]]
-    assert pronoun.pair.tolist() == [[codes.PairAtom.SENTENCES, codes.PairAtom.MATCH, 1]]
-    assert phrase.pair.tolist() == [[codes.PairAtom.MATCH, 0, 1]]
-    assert phrase.mention.tolist() == [[-1] * 4]
-    assert new.mention[:, 0].tolist() == [any_, any_, length]
-    assert new.best.tolist() == [0, 1, 2]
-    assert pronoun.seeds.tolist() == [zlib.crc32(b"pronoun i.kind k.kind pair.sentences pair.match")]
-    assert lists.n_templates == 5
-
-
-def test_templates_with_factors_come_first_and_have_seeds_of_their_own() -> None:
-    lines = ["i.any", "3* i.kind", "k.any", "16* pair.match", "1* k.kind", "3* pair.match"]
-    compiled = TemplateSet(pronoun=lines, phrase=["i.any"], new=["i.any"]).groups[0]
-    assert compiled.pair[:, 2].tolist() == [3, 16, 3, 1, 1, 1]
-    order = [1, 3, 5, 0, 2, 4]  # the factors above 1 first, otherwise as written
-    assert compiled.seeds.tolist() == [zlib.crc32(f"pronoun {lines[t]}".encode()) for t in order]
-    match = codes.PairAtom.MATCH
-    assert compiled.pair[:, 0].tolist() == [0, match, match, 0, 0, 0]
-
-
-def test_the_same_template_has_its_own_weights_in_each_list() -> None:
-    lists = TemplateSet(["i.any"], ["i.any"], ["i.any"])
-    assert len({int(group.seeds[0]) for group in lists.groups}) == 3
-
-
 @pytest.mark.parametrize(
     ("name", "lines", "rule"),
     [
@@ -632,9 +584,3 @@ def test_a_template_that_cannot_be_read_is_rejected(name: str, lines: list[str],
     for line in lines:
         with pytest.raises(ParameterError, match=f"^{re.escape(f'templates.{name}[1] must {rule}{line!r}')}$"):
             TemplateSet(**{**GOOD, name: [*GOOD[name], f"{line} i.any" if line.endswith("*") else line]})
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_a_list_without_templates_is_rejected(name: str) -> None:
-    with pytest.raises(ParameterError, match=rf"^templates\.{name} is empty$"):
-        TemplateSet(**{**GOOD, name: []})

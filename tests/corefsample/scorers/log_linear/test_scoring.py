@@ -121,22 +121,10 @@ def all_scores(
 
 
 @pytest.mark.kernels
-@settings(max_examples=60)
-@given(strategies.texts(), st.integers(0, 3))
-def test_scores_are_sums_of_the_weights_at_each_templates_hash(text: strategies.Text, seed: int) -> None:
-    tokens, spans = text
-    found = all_scores(model(seed=seed), tokens, spans)
-    for values, wanted in zip(found, expected(model(seed=seed), tokens, spans), strict=True):
-        np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-12)
-
-
-@pytest.mark.kernels
-@settings(max_examples=5)
-@given(strategies.texts())
-def test_the_templates_that_ship_are_read_as_they_are_written(text: strategies.Text) -> None:
-    tokens, spans = text
-    whole = model(DEFAULT_TEMPLATES, bits=12)
-    for values, wanted in zip(all_scores(whole, tokens, spans), expected(whole, tokens, spans), strict=True):
+@settings(max_examples=40)
+@given(strategies.texts(), st.sampled_from([model(), model(seed=1), model(DEFAULT_TEMPLATES, bits=12)]))
+def test_scores_are_sums_of_the_weights_at_each_templates_hash(text: strategies.Text, scorer: AntecedentModel) -> None:
+    for values, wanted in zip(all_scores(scorer, *text), expected(scorer, *text), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-11)
 
 
@@ -220,25 +208,9 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     assert model().pruned_score(tokens, array(spans)).distribution.n_mentions == n
 
 
-@pytest.mark.parametrize(
-    ("mentions", "message"),
-    [
-        ([[0, 1, 1]], r"mentions\[0\]: head must lie in the span"),
-        ([[0, 9, 1]], r"mentions\[0\]: end must be at most the number of tokens \(3\)"),
-        ([[1, 2, 1], [0, 1, 0]], r"mentions\[1\] must come in order"),
-        ([[0, 1]], r"mentions must have three numbers each"),
-    ],
-)
-def test_mentions_that_break_their_rules_are_rejected(mentions: list[list[int]], message: str) -> None:
-    tokens = reference.parsed("a a DET 2 det\ndog dog NOUN 0 root\nx x NOUN 2 nmod")
-    with pytest.raises(ParameterError, match=message):
-        model().pruned_score(tokens, mentions)
-
-
-@pytest.mark.parametrize("min_prob", [-0.1, 1.0, math.nan, True, "0.1"])
-def test_a_bound_outside_0_to_1_is_rejected(min_prob: float) -> None:
-    with error(ParameterError, "min_prob"):
-        model().pruned_score(reference.parsed("a a DET 0 root"), [], min_prob=min_prob)
+def test_mentions_that_break_the_rules_of_documents_are_rejected() -> None:
+    with pytest.raises(ParameterError, match=r"mentions\[0\]: end must be at most the number of tokens \(1\)"):
+        model().pruned_score(reference.parsed("a a DET 0 root"), [[0, 9, 1]])
 
 
 @pytest.mark.parametrize(
@@ -258,15 +230,6 @@ def test_a_model_of_bad_arrays_is_rejected(parameter: str, values: list[Any], me
         with error(ParameterError, parameter) as caught:
             AntecedentModel(**arrays, templates=SMALL)
         assert caught.value.message.startswith(message)
-
-
-def test_a_model_keeps_its_arrays_to_itself() -> None:
-    weights = np.zeros(4, np.float32)
-    made = AntecedentModel(weights, np.zeros(0, np.uint32), SMALL)
-    weights[0] = 1.0
-    assert made.weights[0] == 0.0
-    with pytest.raises(ValueError, match="read-only"):
-        made.weights[0] = 1.0
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -391,13 +354,6 @@ def test_each_parse_has_its_mentions_and_their_scores() -> None:
             alone = whole.pruned_score(parse, mentions, min_prob=0.01, scheme="ud2")
             np.testing.assert_array_equal(scored.distribution.scores, alone.distribution.scores)
             np.testing.assert_array_equal(scored.dropped_mass, alone.dropped_mass)
-
-
-def test_bad_parses_raise() -> None:
-    with pytest.raises(ParameterError, match="tokens must be parsed to find mentions"):
-        score_parses(model(), [dataclasses.replace(WORD, dep=[""])])
-    with error(ParameterError, "min_prob"):
-        score_parses(model(), [WORD], min_prob=1.0)
 
 
 # --- the English model -----------------------------------------------------------------------------------------

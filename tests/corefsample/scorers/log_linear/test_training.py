@@ -258,11 +258,6 @@ def test_the_penalty_and_the_pass_that_do_best_on_held_out_documents_are_kept() 
     assert content(alone) == content(model)
 
 
-def test_without_held_out_documents_the_last_pass_is_kept() -> None:
-    model = train(tales(4), **{**QUICK, "epochs": 3})
-    assert (model.provenance["epoch"], model.provenance["held_out"]) == (3, None)
-
-
 # --- what it depends on ------------------------------------------------------------------------------------
 
 
@@ -349,9 +344,10 @@ def test_english_and_models_of_other_features_begin_with_zeros() -> None:
         train(tales(2), language="es", start="english", **QUICK)
 
 
-def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
+def test_weights_of_a_trained_model_are_of_the_last_pass_and_lie_on_the_grid_of_its_file() -> None:
     model = train(tales(4), **QUICK)
     np.testing.assert_array_equal(module.rounded(model.weights), model.weights)
+    assert (model.provenance["epoch"], model.provenance["held_out"]) == (2, None)  # the last pass
 
 
 # --- invalid input -----------------------------------------------------------------------------------------
@@ -367,6 +363,10 @@ def test_weights_of_a_trained_model_lie_on_the_grid_of_its_file() -> None:
         ("link_weight", [-0.5, True], "link_weight"),
         ("bits", [7, 23], "bits"),
         ("held_out", [[]], "held_out"),
+        *(
+            ("costs", [[cost if each == name else 0.0 for each in COSTS]], name)
+            for name, cost in zip(COSTS, (-1.0, math.nan, "1"), strict=True)
+        ),
         *((name, [value], name) for name, value in (("min_count", 0), ("seed", -1), ("orders", 0), ("n_threads", 0))),
     ],
 )
@@ -376,17 +376,9 @@ def test_options_outside_their_range_are_rejected(option: str, values: list[Any]
             train(tales(1), **{**QUICK, option: value})
 
 
-def test_penalties_need_documents_to_choose_by() -> None:
-    with pytest.raises(ParameterError, match=r"^held_out is required to choose among penalties, got l2=\[0.1, 1.0\]"):
-        train(tales(1), **{**QUICK, "l2": [0.1, 1.0]})
+def test_a_document_that_cannot_be_encoded_is_named() -> None:
     with error(ParameterError, "scheme", "doc_id 'tale-0'"):
         train(tales(1), **{**QUICK, "scheme": "ptb"})
-
-
-@pytest.mark.parametrize(("name", "cost"), [("false_anaphor", -1.0), ("false_new", math.nan), ("wrong_link", "1")])
-def test_costs_below_zero_are_rejected(name: str, cost: Any) -> None:
-    with error(ParameterError, name):
-        train(tales(1), costs=[cost if each == name else 0.0 for each in COSTS], **QUICK)
 
 
 def test_a_corpus_without_gold_cannot_train() -> None:
