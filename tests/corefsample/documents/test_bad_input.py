@@ -15,6 +15,7 @@ from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
+from scored_files import contents, contents_of, lines_of
 from strategies import documents as strategies
 from strategies.documents import BREAKAGES, COMPLETE, Breakage, Document
 
@@ -23,18 +24,15 @@ from corefsample.documents._faults import Rejected
 
 
 def line_of(document: Document) -> bytes:
-    return json.dumps(document).encode()
+    return lines_of([document]).strip()
 
 
 def good(number: int) -> Document:
     return COMPLETE | {"doc_id": f"good {number}"}
 
 
-def read(lines: Sequence[bytes], **keywords: Any) -> list[dict[str, Any]]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "corpus.jsonl"
-        path.write_bytes(b"\n".join(lines))
-        return [references.content(document) for document in read_documents(path, **keywords)]
+def read(lines: Sequence[bytes], **keywords: Any) -> list[Document]:
+    return contents_of(b"\n".join(lines), **keywords)
 
 
 def failure(line: bytes, **keywords: Any) -> str:
@@ -239,11 +237,11 @@ def read_or_reject(line: bytes) -> None:
         if message:
             assert_names_place(message, "line.jsonl: line ")
             return
-        contents = [references.content(document) for document in documents]
+        expected = [references.content(document) for document in documents]
         for ending in (".jsonl", ".parquet"):
             again = folder / f"again{ending}"
             assert write_documents(documents, again) == len(documents)
-            assert [references.content(document) for document in read_documents(again)] == contents
+            assert contents(again) == expected
 
 
 @settings(max_examples=200)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
 from references import parses as pr
+from scored_files import contents, lines_file
 from strategies import documents as strategies
 from strategies.documents import Document
 
@@ -61,22 +62,13 @@ corpora = st.lists(several_parses(), max_size=3).map(
 )
 
 
-def written(path: Path, documents: list[Document]) -> Path:
-    path.write_bytes(b"".join(json.dumps(document).encode() + b"\n" for document in documents))
-    return path
-
-
-def contents(path: Path) -> list[dict[str, Any]]:
-    return [*map(references.content, read_documents(path))]
-
-
 @settings(max_examples=50)
 @given(corpora, strategies.corpora)
 def test_parses_survive_every_format(several: list[Document], others: list[Document]) -> None:
     corpus = several + [{**document, "doc_id": f"x{document['doc_id']}"} for document in others]
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("a.jsonl", "b.parquet", "c.jsonl.gz", "d.parquet", "e.jsonl")]
-        written(paths[0], corpus)
+        lines_file(paths[0], corpus)
         if not corpus:
             return
         for source, target in itertools.pairwise(paths):
@@ -93,7 +85,9 @@ def test_parses_survive_every_format(several: list[Document], others: list[Docum
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_batch_and_a_row_group_have_all_parses_of_their_documents(tmp_path: Path, size: int, name: str) -> None:
     counts = {"a": (1, 1), "b": (2, 0, 1), "c": (1,), "d": (1, 1, 1, 1)}
-    lines = written(tmp_path / "lines.jsonl", [row for doc_id, each in counts.items() for row in rows_of(doc_id, each)])
+    lines = lines_file(
+        tmp_path / "lines.jsonl", [row for doc_id, each in counts.items() for row in rows_of(doc_id, each)]
+    )
     path = tmp_path / name
     assert write_documents(read_documents(lines), path, batch_size=size) == 10
     batches = [*DocumentStream(path, batch_size=size, parses=True)]
@@ -104,7 +98,7 @@ def test_a_batch_and_a_row_group_have_all_parses_of_their_documents(tmp_path: Pa
 
 def test_no_document_is_divided_between_row_groups(tmp_path: Path) -> None:
     corpus = [row for d in range(150) for row in rows_of(f"d{d}")]
-    convert(written(tmp_path / "in.jsonl", corpus), tmp_path / "out.parquet")
+    convert(lines_file(tmp_path / "in.jsonl", corpus), tmp_path / "out.parquet")
     assert all(n % 2 == 0 for n in row_group_sizes(str(tmp_path / "out.parquet")))
     assert len(row_group_sizes(str(tmp_path / "out.parquet"))) == 2
 
@@ -131,7 +125,7 @@ BROKEN = [
 def test_a_broken_rule_rejects_every_parse_of_the_document(
     tmp_path: Path, field: str, value: Any, row: int, message: str
 ) -> None:
-    path = written(tmp_path / "in.jsonl", [*edited(rows_of(), row, **{field: value}), SMALL | {"doc_id": "other"}])
+    path = lines_file(tmp_path / "in.jsonl", [*edited(rows_of(), row, **{field: value}), SMALL | {"doc_id": "other"}])
     rejected = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)][-1] == "other"
     assert any(bad.reason.startswith(message) for bad in rejected)
@@ -139,7 +133,7 @@ def test_a_broken_rule_rejects_every_parse_of_the_document(
 
 
 def test_a_rule_that_one_parse_breaks_is_the_reason_of_the_others(tmp_path: Path) -> None:
-    path = written(tmp_path / "in.jsonl", edited(rows_of(), 1, antecedents=[[], [1]]))
+    path = lines_file(tmp_path / "in.jsonl", edited(rows_of(), 1, antecedents=[[], [1]]))
     rejected = []
     assert not [*read_documents(path, on_rejected=rejected.append)]
     reason = "antecedents[1][0] must be a mention before 1, got 1"
@@ -159,7 +153,7 @@ def test_a_line_that_is_no_document_may_be_a_parse_of_the_document_beside_it(tmp
 
 
 def test_a_file_of_version_2_is_refused_with_the_next_step(tmp_path: Path) -> None:
-    path = written(tmp_path / "in.jsonl", [{"version": 2, "doc_id": "d", "parses": []}])
+    path = lines_file(tmp_path / "in.jsonl", [{"version": 2, "doc_id": "d", "parses": []}])
     with error(InputError, place="line 1") as lines:
         [*read_documents(path)]
     table = tmp_path / "in.parquet"
@@ -172,7 +166,7 @@ def test_a_file_of_version_2_is_refused_with_the_next_step(tmp_path: Path) -> No
 
 
 def test_a_stream_of_one_parse_documents_rejects_several_parses(tmp_path: Path) -> None:
-    path = written(tmp_path / "in.jsonl", [SMALL, *rows_of("several"), *rows_of("one", (4,))])
+    path = lines_file(tmp_path / "in.jsonl", [SMALL, *rows_of("several"), *rows_of("one", (4,))])
     reasons = []
     stream = DocumentStream(path, on_rejected=lambda bad: reasons.append((bad.number, bad.doc_id, bad.reason)))
     assert [doc_id for batch in stream for doc_id in batch.doc_ids] == ["d", "one"]
@@ -182,7 +176,7 @@ def test_a_stream_of_one_parse_documents_rejects_several_parses(tmp_path: Path) 
 
 def test_parses_that_do_not_stand_together_are_rejected(tmp_path: Path) -> None:
     first, second = rows_of()
-    path = written(tmp_path / "in.jsonl", [first, SMALL | {"doc_id": "between"}, second])
+    path = lines_file(tmp_path / "in.jsonl", [first, SMALL | {"doc_id": "between"}, second])
     rejected = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["d", "between"]
     assert [(bad.number, bad.reason[:25]) for bad in rejected] == [(3, "samples must follow each ")]
@@ -190,7 +184,7 @@ def test_parses_that_do_not_stand_together_are_rejected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["text", "lemma", "head"])
 def test_a_null_word_of_parquet_is_set_aside_with_file_row_and_field(tmp_path: Path, name: str) -> None:
-    convert(written(tmp_path / "in.jsonl", [SMALL | {"doc_id": "e"}, SMALL]), tmp_path / "in.parquet")
+    convert(lines_file(tmp_path / "in.jsonl", [SMALL | {"doc_id": "e"}, SMALL]), tmp_path / "in.parquet")
     table = pq.read_table(tmp_path / "in.parquet")
     tokens = table.column("tokens").to_pylist()
     tokens[1][name][2] = None

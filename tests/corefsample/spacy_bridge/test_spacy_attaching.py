@@ -15,20 +15,17 @@ from expected_errors import error
 from references import mention_ranking as ranking_references
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy_stubs import add_parser
+from spacy_stubs import parsed_doc as parsed
 
 import corefsample as cs
 from corefsample import AntecedentDistribution, ParameterError, ScoredDocument, metrics, sample_clusterings
 from corefsample.metrics._metric_counts import METRICS
 from corefsample.metrics._scores import metric_posterior
 from corefsample.spacy_bridge.component import CorefComponent, is_scored, set_posterior
-from corefsample.spacy_bridge.documents import doc_of_tokens
 from corefsample.summaries import point_estimate
 
 DISTRIBUTION = AntecedentDistribution.from_lists([[], [0], [1, 0]], [[], [0.4], [1.0, -1.0]])
-
-
-def parsed(nlp: Any) -> Any:
-    return doc_of_tokens(ranking_references.parsed(ranking_references.PARSES["ud2"]), nlp.vocab)
 
 
 def document(**changes: Any) -> ScoredDocument:
@@ -261,19 +258,10 @@ def test_evaluate_scores_the_component_under_its_own_key() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("corefsample", config={"require_parser": False, "spans_key": "ours"})
     tokens = ranking_references.parsed(ranking_references.PARSES["ud2"])
-    parsed = doc_of_tokens(tokens, nlp.vocab)
-
-    @spacy.Language.component("parse_for_evaluation")
-    def parse(doc: Doc) -> Doc:
-        return doc.from_array(HEADS, parsed.to_array(HEADS))
-
-    nlp.add_pipe("parse_for_evaluation", first=True)
+    add_parser(nlp, tokens)
     first = nlp(Doc(nlp.vocab, words=tokens.text))
     reference = Doc(nlp.vocab, words=tokens.text)
     reference.spans["ours_clusters_1"] = [reference[each.start : each.end] for each in first._.coref.mentions[:2]]
     scores = nlp.evaluate([Example(nlp.make_doc(reference.text), reference)])
     assert 0.0 <= scores["ours_f"] <= 1.0
     assert "coref_f" not in scores
-
-
-HEADS = ["POS", "LEMMA", "DEP", "HEAD", "SENT_START"]
