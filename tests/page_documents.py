@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from references import events as er
 
 from corefsample import AntecedentDistribution, ScoredDocument
@@ -63,10 +59,3 @@ def hostile() -> ScoredDocument:
     mentions = [(0, 2, 1), (3, 4, 3), (4, 5, 4), (5, 6, 5), (7, 8, 7)]
     links = [{}, {0: -2.0}, {}, {0: 0.25, 1: -1.0}, {1: 0.5}]
     return document(HOSTILE_ID, sentences, mentions, links, words, HOSTILE_ABOUT)
-
-
-def changed_table(path: Path, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
-    """Change a table of a run, but not the version that it carries."""
-    table = pq.read_table(path)
-    changed = pa.Table.from_pandas(change(table.to_pandas()), preserve_index=False)
-    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import re
 import tempfile
@@ -40,34 +41,9 @@ def written_text(writer: Callable[..., Any], documents: Sequence[AnnotatedDocume
 # --- content -----------------------------------------------------------------------------------------------
 
 
-def content(document: AnnotatedDocument) -> dict[str, Any]:
-    """Everything a document contains, as values that compare."""
-    tokens = document.tokens
-    return {
-        "doc_id": document.doc_id,
-        "date": document.date,
-        "mentions": document.mentions.tolist(),
-        "entities": list(document.entities),
-        "attributes": {name: list(column) for name, column in document.attributes.items()},
-        "metadata": dict(document.metadata),
-        "skipped": dict(document.skipped),
-        "entity_fields": document.entity_fields,
-        "sentences": document.sentences,
-        **parse(tokens),
-        "extra": {name: list(column) for name, column in tokens.extra.items()},
-    }
-
-
-def parse(tokens: Tokens) -> dict[str, list[Any]]:
+def parse(tokens: Tokens) -> Tokens:
     """The columns that every document has."""
-    return {
-        "text": list(tokens.text),
-        "lemma": list(tokens.lemma),
-        "upos": list(tokens.upos),
-        "dep": list(tokens.dep),
-        "head": tokens.head.tolist(),
-        "sent": tokens.sent.tolist(),
-    }
+    return dataclasses.replace(tokens, extra={})
 
 
 def spans(document: AnnotatedDocument) -> list[tuple[int, int, str]]:

@@ -100,8 +100,3 @@ def error(bins: Sequence[Bin], norm: str, *, debiased: bool = False) -> float:
 
 def brier(pairs: Sequence[Pair]) -> float:
     return mean([(q - y) ** 2 for q, y in pairs])
-
-
-def log_loss(pairs: Sequence[Pair]) -> float:
-    given = [q if y == 1 else 1 - q for q, y in pairs]
-    return mean([-math.log(p) if p > 0 else math.inf for p in given])

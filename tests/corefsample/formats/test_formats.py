@@ -278,13 +278,6 @@ def test_an_earlier_quarantine_does_not_stay_beside_new_output(tmp_path: Path, o
 # --- what is no document, no file, no JSON ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("documents", [5, None, "corpus.jsonl", Path("corpus.jsonl")])
-def test_objects_that_are_not_documents_are_rejected(tmp_path: Path, documents: Any) -> None:
-    with error(ParameterError, "documents"):
-        write_documents(documents, tmp_path / "out.jsonl")
-    assert os.listdir(tmp_path) == []
-
-
 def test_something_else_among_documents_is_named(ten: list[ScoredDocument], tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"^documents must be ScoredDocuments, got 'eleven' \(document 11\)$"):
         write_documents([*ten, "eleven"], tmp_path / "out.jsonl")  # type: ignore[list-item]

@@ -180,19 +180,3 @@ def test_parses_that_do_not_stand_together_are_rejected(tmp_path: Path) -> None:
     rejected = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["d", "between"]
     assert [(bad.number, bad.reason[:25]) for bad in rejected] == [(3, "samples must follow each ")]
-
-
-@pytest.mark.parametrize("name", ["text", "lemma", "head"])
-def test_a_null_word_of_parquet_is_set_aside_with_file_row_and_field(tmp_path: Path, name: str) -> None:
-    convert(lines_file(tmp_path / "in.jsonl", [SMALL | {"doc_id": "e"}, SMALL]), tmp_path / "in.parquet")
-    table = pq.read_table(tmp_path / "in.parquet")
-    tokens = table.column("tokens").to_pylist()
-    tokens[1][name][2] = None
-    place = table.schema.get_field_index("tokens")
-    broken = table.set_column(place, "tokens", pa.array(tokens, table.schema.field("tokens").type))
-    path = tmp_path / "broken.parquet"
-    pq.write_table(broken, path)
-    rejected = []
-    assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["e"]
-    reason = f"tokens.{name}[2] must not be null, got null"
-    assert [(bad.number, bad.doc_id, bad.reason) for bad in rejected] == [(2, "d", reason)]
