@@ -73,19 +73,15 @@ def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) 
         random.shuffle(pairs)  # type: ignore[attr-defined]
         shuffled.antecedents.append([k for k, _ in pairs])
         shuffled.scores.append([score for _, score in pairs])
-    one, other = AntecedentDistribution.from_lists(*lists), AntecedentDistribution.from_lists(*shuffled)
-    for name in NAMES:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert AntecedentDistribution.from_lists(*lists) == AntecedentDistribution.from_lists(*shuffled)
 
 
 # --- building ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_arrays_are_read_only(name: str) -> None:
+def test_arrays_are_read_only() -> None:
     distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-    with pytest.raises(ValueError, match="read-only"):
-        getattr(distribution, name)[0] = 1
+    assert not any(getattr(distribution, name).flags.writeable for name in NAMES)
 
 
 def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
@@ -215,13 +211,12 @@ def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.Da
     mention = data.draw(st.integers(0, len(lists.antecedents) - 1))
     k = data.draw(st.sampled_from([None, *lists.antecedents[mention]]))
     before = AntecedentDistribution.from_lists(*lists)
-    arrays = {name: getattr(before, name).copy() for name in NAMES}
     after = before.with_antecedent(mention, k)
+    assert before == AntecedentDistribution.from_lists(*lists)
     expected = rows_of(before)
     expected[mention] = {mention: 1.0} if k is None else {k: 1.0, mention: 0.0}
     assert rows_of(after) == expected
     for name in NAMES:
-        np.testing.assert_array_equal(getattr(before, name), arrays[name])
         assert getattr(after, name).dtype == getattr(before, name).dtype
         assert not getattr(after, name).flags.writeable
     others = np.delete(np.arange(after.n_mentions), mention)

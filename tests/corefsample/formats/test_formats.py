@@ -52,22 +52,6 @@ def ids(inputs: Any, **keywords: Any) -> list[str]:
 # --- which files -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder of three files, one per format, of two documents each."""
-    for number, ending in enumerate(ENDINGS):
-        source = lines_file(tmp_path / "source.txt", some(2, first=2 * number)).rename(tmp_path / "source.jsonl")
-        (tmp_path / "in").mkdir(exist_ok=True)
-        convert(source, tmp_path / "in" / f"part{number}{ending}")
-        source.unlink()
-    return tmp_path / "in"
-
-
-def test_several_files_are_read_in_the_order_given(folder: Path) -> None:
-    paths = [folder / "part2.parquet", folder / "part0.jsonl", str(folder / "part1.jsonl.gz")]
-    assert ids(paths) == ["d4", "d5", "d0", "d1", "d2", "d3"]
-
-
 def test_a_doc_id_of_another_file_is_rejected(tmp_path: Path) -> None:
     first, second = lines_file(tmp_path / "a.jsonl", some(3)), lines_file(tmp_path / "b.jsonl", some(2, first=2))
     with error(InputError, place="doc_id 'd2'"):
