@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _FILE = Path(__file__).parent / "data" / "asserted_sentences.txt"
-_UD1_LABELS = {
+UD1_LABELS = {
     "obj": "dobj",
     "nsubj:pass": "nsubjpass",
     "csubj:pass": "csubjpass",
@@ -44,7 +44,7 @@ def in_ud1(parse: str) -> str:
         word = named.rpartition("/")[0]
         lemma = (word.partition("=")[2] or word).lower()
         negation = label in ("advmod", "det") and lemma in _NEGATIONS
-        tokens.append(f"{named}>{head}:{'neg' if negation else _UD1_LABELS.get(label, label)}")
+        tokens.append(f"{named}>{head}:{'neg' if negation else UD1_LABELS.get(label, label)}")
     return " ".join(tokens)
 
 

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
+from asserted_sentences import UD1_LABELS
 from places import TEST_DATA
-
-_VERSION_1 = {
-    "obj": "dobj",
-    "nsubj:pass": "nsubjpass",
-    "aux:pass": "auxpass",
-    "obl": "nmod",
-    "obl:agent": "nmod:agent",
-    "obl:tmod": "nmod:tmod",
-    "flat": "name",
-    "fixed": "mwe",
-}
 
 
 def _sections() -> dict[str, str]:
@@ -33,6 +23,6 @@ def notations(text: str) -> dict[str, str]:
         words, _, other = line.partition("|")
         *columns, label = words.split() or [""]
         parses["ud2"].append(" ".join([*columns, label]))
-        parses["ud1"].append(" ".join([*columns, _VERSION_1.get(label, label)]))
+        parses["ud1"].append(" ".join([*columns, UD1_LABELS.get(label, label)]))
         parses["clearnlp"].append(" ".join([*columns[:3], *other.split()]))
     return {scheme: "\n".join(lines) for scheme, lines in parses.items()}

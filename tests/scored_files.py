@@ -19,12 +19,6 @@ def lines_of(documents: Iterable[Document]) -> bytes:
     return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
 
 
-def lines_file(path: Path, documents: Iterable[Document]) -> Path:
-    """Write lines of documents."""
-    path.write_bytes(lines_of(documents))
-    return path
-
-
 def contents(inputs: Any, **keywords: Any) -> list[Document]:
     """Content of the documents of files, in the form of `references.content_of_json`."""
     return [references.content(document) for document in read_documents(inputs, **keywords)]

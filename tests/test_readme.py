@@ -14,7 +14,7 @@ import click
 import matplotlib as mpl
 import pandas as pd
 import pytest
-from command_line import Calls
+from command_line import LEAVES, Calls
 from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
 
 import corefsample as cs
@@ -33,12 +33,6 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
-
-
-def commands() -> dict[str, click.Command]:
-    from command_line import LEAVES
-
-    return LEAVES
 
 
 @pytest.fixture
@@ -72,7 +66,6 @@ def test_the_python_of_a_building_page_runs(name: str, tmp_path: Path, monkeypat
 
 @each_page
 def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
-    known = commands()
     for block in blocks(page, "sh"):
         for line in re.sub(r"\\\n *", " ", block).splitlines():
             for part in re.findall(r"(?:^|&& |\| )(corefsample [^#|&]*)", line.strip()):
@@ -80,8 +73,8 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
                 if words[0].startswith("-"):
                     continue
                 name = " ".join(words[:2]) if words[0] in ("audit", "rule") else words[0]
-                assert name in known, part
-                options = {option for each in known[name].params for option in (*each.opts, *each.secondary_opts)}
+                assert name in LEAVES, part
+                options = {option for each in LEAVES[name].params for option in (*each.opts, *each.secondary_opts)}
                 given = {word.partition("=")[0] for word in words if word.startswith("--")}
                 assert given <= options | {"--help"}, part
 
@@ -111,7 +104,7 @@ def test_every_command_has_a_page_with_its_options(tmp_path: Path, monkeypatch: 
     found = {path.stem: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")}
     overview = found.pop("overview")
     assert "gone" not in found
-    for name, command in commands().items():
+    for name, command in LEAVES.items():
         page = found[name.replace(" ", "-")]
         assert f"# corefsample {name}\n" in page
         assert f"[{name}](reference/commands/{name.replace(' ', '-')}.md)" in overview

@@ -8,22 +8,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 Pair = tuple[float, int]
 Bin = list[Pair]
+AnyPair = TypeVar("AnyPair", bound=tuple[float, ...])  # with its document, perhaps
 
 
 # --- bins --------------------------------------------------------------------------------------------------
 
 
-def ties(pairs: Sequence[Pair]) -> list[Bin]:
+def ties(pairs: Sequence[AnyPair]) -> list[list[AnyPair]]:
     """Pairs of equal prediction together, ascending."""
     return [list(tie) for _, tie in itertools.groupby(sorted(pairs), key=lambda pair: pair[0])]
 
 
-def bins_by_size(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
+def bins_by_size(pairs: Sequence[AnyPair], bin_size: int) -> list[list[AnyPair]]:
     """A bin closes once it has `bin_size` pairs; a short last one joins the one before."""
-    bins: list[Bin] = [[]]
+    bins: list[list[AnyPair]] = [[]]
     for tie in ties(pairs):
         if len(bins[-1]) >= bin_size:
             bins.append([])

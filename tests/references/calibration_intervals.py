@@ -13,19 +13,6 @@ Pair = tuple[float, int, int]
 Bin = list[Pair]
 
 
-def adaptive_bins(pairs: Sequence[Pair], bin_size: int) -> list[Bin]:
-    """Bins that close at the first value after which they have enough pairs; a short last one joins the one before."""
-    bins: list[Bin] = [[]]
-    for _, tied in itertools.groupby(sorted(pairs), key=lambda pair: pair[0]):
-        if len(bins[-1]) >= bin_size:
-            bins.append([])
-        bins[-1].extend(tied)
-    if len(bins) > 1 and len(bins[-1]) < bin_size:
-        last = bins.pop()
-        bins[-1].extend(last)
-    return bins
-
-
 def combined(gaps: Sequence[float], sizes: Sequence[float], norm: str) -> float:
     """Error of bins, from the gap of each and its number of pairs; empty ones have no weight."""
     there = [(abs(gap), size) for gap, size in zip(gaps, sizes, strict=True) if size > 0]

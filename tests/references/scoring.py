@@ -142,24 +142,5 @@ def tokens_by_paragraph(paragraphs: Sequence[str], pipeline: Any) -> Tokens:
 def scored_text(model: AntecedentModel, tokens: Tokens) -> tuple[list[list[int]], list[float]]:
     """Mentions of parsed text and the scores of all their candidates."""
     mentions = mentions_from_parse(tokens)
-    return mentions.tolist(), score_mentions(model, [tokens], [mentions], MIN_PROB, None)[
-        0
-    ].distribution.scores.tolist()
-
-
-def same_documents(found: ScoredDocument, expected: ScoredDocument) -> bool:
-    """Whether two documents are equal in all fields of a file."""
-    ours, theirs = found.tokens, expected.tokens
-    if ours is None or theirs is None:
-        return False
-    return (
-        (found.doc_id, found.date, found.metadata) == (expected.doc_id, expected.date, expected.metadata)
-        and found.gold == expected.gold
-        and found.mentions.tolist() == expected.mentions.tolist()
-        and found.antecedents.antecedents.tolist() == expected.antecedents.antecedents.tolist()
-        and found.antecedents.indptr.tolist() == expected.antecedents.indptr.tolist()
-        and found.antecedents.scores.tolist() == expected.antecedents.scores.tolist()
-        and all(list(getattr(ours, n)) == list(getattr(theirs, n)) for n in ("text", "lemma", "upos", "dep"))
-        and (ours.head.tolist(), ours.sent.tolist()) == (theirs.head.tolist(), theirs.sent.tolist())
-        and {n: list(c) for n, c in ours.extra.items()} == {n: list(c) for n, c in theirs.extra.items()}
-    )
+    (pruned,) = score_mentions(model, [tokens], [mentions], MIN_PROB, None)
+    return mentions.tolist(), pruned.distribution.scores.tolist()

@@ -18,6 +18,7 @@ from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_intervals as references
+from references.calibration_bins import bins_by_size
 from references.coreference import poisson_binomial_pmf
 from references.paired import paired_comparison
 from strategies.synthetic_pairs import synthetic_pairs
@@ -79,7 +80,7 @@ def synthetic_blocks(n_pairs: int, bin_size: int, seed: int, **design: Any) -> t
     return blocks, math.sqrt(float(blocks.bins.n @ pairs.true_gaps(blocks.bins) ** 2) / n_pairs)
 
 
-SMALL = references.adaptive_bins(drawn_pairs(60, 5, seed=1), 10)
+SMALL = bins_by_size(drawn_pairs(60, 5, seed=1), 10)
 ONE_SIDED = [[(0.1, 0, 0), (0.2, 0, 1)], [(0.4, 1, 0), (0.5, 0, 1), (0.6, 0, 2)], [(0.8, 1, 1), (0.9, 1, 2)]]
 
 # --- Algorithm 2 -------------------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ def test_the_normal_interval_is_the_mean_and_1_96_deviations() -> None:
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("n_documents", [2, 3])
 def test_bootstrap_errors_have_the_distribution_of_resampled_documents(n_documents: int, norm: Any) -> None:
-    bins = references.adaptive_bins(drawn_pairs(14, n_documents, seed=6), 4)
+    bins = bins_by_size(drawn_pairs(14, n_documents, seed=6), 4)
     pmf = references.bootstrap_distribution(bins, norm)
     drawn = np.round(bootstrap_errors(block_bins(bins), norm=norm, n_resamples=20_000, seed=1), 12)
     expected: Counter[float] = Counter()
@@ -131,7 +132,7 @@ def test_bootstrap_errors_have_the_distribution_of_resampled_documents(n_documen
 
 @pytest.mark.parametrize("norm", NORMS[1:])
 def test_the_noise_of_a_resample_is_how_far_it_moves_its_bins(norm: Any) -> None:
-    bins = references.adaptive_bins(drawn_pairs(14, 3, seed=6), 4)
+    bins = bins_by_size(drawn_pairs(14, 3, seed=6), 4)
     expected = {
         (round(error, 10), round(noise, 10)) for error, noise, _ in references.bootstrap_distribution(bins, norm)
     }
@@ -150,7 +151,7 @@ def test_the_noise_of_simulated_shares_is_their_spread_before_it_is_clipped() ->
 
 
 def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
-    blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=3, off=0.2), 50))
+    blocks = block_bins(bins_by_size(drawn_pairs(400, 20, seed=3, off=0.2), 50))
     errors = bootstrap_errors(blocks, n_resamples=999, seed=4)
     estimate = calibration_test(blocks, n_resamples=2).statistic
     low, high = np.quantile(errors, [0.05, 0.95])
@@ -171,7 +172,7 @@ def test_intervals_from_the_bootstrap_are_those_of_their_definitions() -> None:
 def test_the_inverted_interval_has_the_errors_that_the_estimate_does_not_contradict(
     simulated: bool, off: float
 ) -> None:
-    blocks = block_bins(references.adaptive_bins(drawn_pairs(400, 20, seed=4, off=off), 50))
+    blocks = block_bins(bins_by_size(drawn_pairs(400, 20, seed=4, off=off), 50))
     estimate = calibration_test(blocks, n_resamples=2, norm="mse").statistic
     mse: dict[str, Any] = {"norm": "mse", "n_resamples": 999, "seed": 4}
     draws = simulated_draws(blocks.bins, **mse) if simulated else bootstrap_draws(blocks, **mse)
@@ -202,7 +203,7 @@ def test_the_upper_end_is_above_0_if_the_debiased_error_is_negative() -> None:
 
 bin_lists = st.integers(0, 10_000).flatmap(
     lambda seed: st.tuples(st.integers(4, 60), st.integers(1, 30), st.floats(0.0, 0.5)).map(
-        lambda options: references.adaptive_bins(drawn_pairs(options[0], 4, seed, options[2]), options[1])
+        lambda options: bins_by_size(drawn_pairs(options[0], 4, seed, options[2]), options[1])
     )
 )
 METHODS: list[tuple[Callable[..., Any], str]] = [
@@ -447,7 +448,7 @@ def test_p_values_of_few_labels_are_exact_if_the_distribution_of_a_bin_is(seed: 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_p_values_of_blocks_are_the_share_of_sign_flips(norm: Any) -> None:
-    bins = references.adaptive_bins(drawn_pairs(40, 7, seed=2, off=0.15), 10)
+    bins = bins_by_size(drawn_pairs(40, 7, seed=2, off=0.15), 10)
     errors = references.flipped_errors(bins, norm)
     found = references.binned_error(bins, norm)
     expected = np.mean([error >= found - 1e-12 for error in errors])
@@ -459,7 +460,7 @@ def test_p_values_of_blocks_are_the_share_of_sign_flips(norm: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_and_their_complements_give_the_same_p_value(seed: int) -> None:
-    bins = references.adaptive_bins(drawn_pairs(200, 1, seed), 20)
+    bins = bins_by_size(drawn_pairs(200, 1, seed), 20)
     mirrored = [[(1.0 - q, 1 - y, document) for q, y, document in each] for each in bins]
     p_values = [calibration_test(block_bins(each).bins, n_resamples=5000).p_value for each in (bins, mirrored)]
     assert p_values[0] == p_values[1]

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from expected_errors import error
 from references import coreference as references
-from scored_files import contents, lines_file
+from references.events import write_lines
+from scored_files import contents
 from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, OutputError, ParameterError, ScoredDocument, read_documents, write_documents
@@ -42,7 +43,7 @@ def some(n: int, first: int = 0) -> list[Document]:
 
 @pytest.fixture
 def ten(tmp_path: Path) -> list[ScoredDocument]:
-    return list(read_documents(lines_file(tmp_path / "source.jsonl", some(10))))
+    return list(read_documents(write_lines(tmp_path / "source.jsonl", some(10))))
 
 
 def ids(inputs: Any, **keywords: Any) -> list[str]:
@@ -53,7 +54,7 @@ def ids(inputs: Any, **keywords: Any) -> list[str]:
 
 
 def test_a_doc_id_of_another_file_is_rejected(tmp_path: Path) -> None:
-    first, second = lines_file(tmp_path / "a.jsonl", some(3)), lines_file(tmp_path / "b.jsonl", some(2, first=2))
+    first, second = write_lines(tmp_path / "a.jsonl", some(3)), write_lines(tmp_path / "b.jsonl", some(2, first=2))
     with error(InputError, place="doc_id 'd2'"):
         ids([first, second])
 
@@ -73,7 +74,7 @@ def test_a_batch_has_at_most_its_size(ten: list[ScoredDocument], tmp_path: Path,
 
 
 def test_documents_before_a_bad_one_come_out_first(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "long.jsonl", [*some(100), {}])
+    path = write_lines(tmp_path / "long.jsonl", [*some(100), {}])
     documents = read_documents(path)
     assert [next(documents).doc_id for _ in range(64)] == [f"d{number}" for number in range(64)]
     with error(InputError, place="long.jsonl: line 101"):
@@ -95,7 +96,7 @@ def test_progress_grows_to_the_size_of_all_files(ten: list[ScoredDocument], tmp_
 def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
     rejected: list[Rejected] = []
 
-    path = lines_file(tmp_path / "five.jsonl", some(5))
+    path = write_lines(tmp_path / "five.jsonl", some(5))
     stream = DocumentStream(path, on_rejected=rejected.append)
     (read,) = stream.checked()
     batch, rows = stream.accepted(*read, dict.fromkeys((1, 3), "number must be even"))
@@ -108,7 +109,7 @@ def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
 
 
 def test_a_batch_size_below_one_is_rejected(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "one.jsonl", some(1))
+    path = write_lines(tmp_path / "one.jsonl", some(1))
     with error(ParameterError, "batch_size"):
         DocumentStream(path, batch_size=0)
     with error(ParameterError, "batch_size"):
@@ -120,7 +121,7 @@ def test_a_batch_size_below_one_is_rejected(tmp_path: Path) -> None:
 def test_a_missing_required_field_is_rejected(tmp_path: Path, ending: str, field: str) -> None:
     lacking = {name: value for name, value in COMPLETE.items() if name != field} | {"doc_id": "lacking"}
     path = tmp_path / f"corpus{ending}"
-    convert(lines_file(tmp_path / "source.jsonl", [COMPLETE, lacking]), path)
+    convert(write_lines(tmp_path / "source.jsonl", [COMPLETE, lacking]), path)
     assert ids(path) == ["complete", "lacking"]
     with pytest.raises(InputError, match=rf" 2: doc_id 'lacking': {field} is missing"):
         ids(path, needs=[field])
@@ -128,7 +129,7 @@ def test_a_missing_required_field_is_rejected(tmp_path: Path, ending: str, field
 
 def test_an_unknown_required_field_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="needs must be one of date, tokens, gold, got 'parse'"):
-        ids(lines_file(tmp_path / "one.jsonl", some(1)), needs=["parse"])
+        ids(write_lines(tmp_path / "one.jsonl", some(1)), needs=["parse"])
 
 
 # --- writing -----------------------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ def test_a_corpus_of_no_documents_is_not_converted(tmp_path: Path, ending: str) 
 
 
 def test_a_file_may_be_converted_into_itself(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "same.jsonl", some(3))
+    path = write_lines(tmp_path / "same.jsonl", some(3))
     assert convert(path, path, overwrite=True) == 3
     assert ids(path) == ["d0", "d1", "d2"]
 
@@ -222,7 +223,7 @@ def test_bad_lines_are_set_aside_as_they_came(tmp_path: Path) -> None:
 
 def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
     with quarantine_file(tmp_path / "out.jsonl") as quarantine:
-        convert(lines_file(tmp_path / "good.jsonl", some(2)), tmp_path / "out.jsonl", on_rejected=quarantine)
+        convert(write_lines(tmp_path / "good.jsonl", some(2)), tmp_path / "out.jsonl", on_rejected=quarantine)
     assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
 
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from references import coreference as references
-from scored_files import contents, lines_file
+from references.events import write_lines
+from scored_files import contents
 from strategies.documents import COMPLETE, Document
 
 from corefsample import InputError, read_documents
@@ -33,7 +34,7 @@ CONTENT = references.content_of_json(DOCUMENT)
 def table(tmp_path: Path) -> pa.Table:
     """Three good documents, d, e and f, as Arrow columns."""
     many = [DOCUMENT | {"doc_id": doc_id} for doc_id in "def"]
-    convert(lines_file(tmp_path / "made.jsonl", many), tmp_path / "made.parquet")
+    convert(write_lines(tmp_path / "made.jsonl", many), tmp_path / "made.parquet")
     return pq.read_table(tmp_path / "made.parquet")
 
 
@@ -94,7 +95,7 @@ def test_types_without_loss_are_read(table: pa.Table, name: str, values: list[An
 def test_tokens_are_read_from_any_size_of_row_groups(tmp_path: Path, group: int) -> None:
     words = [[f"w{(7 * n + k) % 50}" for k in range(3)] for n in range(100)]
     many = [DOCUMENT | {"doc_id": str(n), "tokens": TOKENS | {"text": text}} for n, text in enumerate(words)]
-    convert(lines_file(tmp_path / "made.jsonl", many), tmp_path / "made.parquet")
+    convert(write_lines(tmp_path / "made.jsonl", many), tmp_path / "made.parquet")
     pq.write_table(pq.read_table(tmp_path / "made.parquet"), tmp_path / "c.parquet", row_group_size=group)
     for size in (1, 10, 256):
         batches = [*DocumentStream(tmp_path / "c.parquet", batch_size=size, ahead=size == 10)]

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import coreference as references
 from references import parses as pr
-from scored_files import contents, lines_file
+from references.events import write_lines
+from scored_files import contents
 from strategies import documents as strategies
 from strategies.documents import Document
 
@@ -68,7 +69,7 @@ def test_parses_survive_every_format(several: list[Document], others: list[Docum
     corpus = several + [{**document, "doc_id": f"x{document['doc_id']}"} for document in others]
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("a.jsonl", "b.parquet", "c.jsonl.gz", "d.parquet", "e.jsonl")]
-        lines_file(paths[0], corpus)
+        write_lines(paths[0], corpus)
         if not corpus:
             return
         for source, target in itertools.pairwise(paths):
@@ -85,7 +86,7 @@ def test_parses_survive_every_format(several: list[Document], others: list[Docum
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_batch_and_a_row_group_have_all_parses_of_their_documents(tmp_path: Path, size: int, name: str) -> None:
     counts = {"a": (1, 1), "b": (2, 0, 1), "c": (1,), "d": (1, 1, 1, 1)}
-    lines = lines_file(
+    lines = write_lines(
         tmp_path / "lines.jsonl", [row for doc_id, each in counts.items() for row in rows_of(doc_id, each)]
     )
     path = tmp_path / name
@@ -98,7 +99,7 @@ def test_a_batch_and_a_row_group_have_all_parses_of_their_documents(tmp_path: Pa
 
 def test_no_document_is_divided_between_row_groups(tmp_path: Path) -> None:
     corpus = [row for d in range(150) for row in rows_of(f"d{d}")]
-    convert(lines_file(tmp_path / "in.jsonl", corpus), tmp_path / "out.parquet")
+    convert(write_lines(tmp_path / "in.jsonl", corpus), tmp_path / "out.parquet")
     assert all(n % 2 == 0 for n in row_group_sizes(str(tmp_path / "out.parquet")))
     assert len(row_group_sizes(str(tmp_path / "out.parquet"))) == 2
 
@@ -125,7 +126,7 @@ BROKEN = [
 def test_a_broken_rule_rejects_every_parse_of_the_document(
     tmp_path: Path, field: str, value: Any, row: int, message: str
 ) -> None:
-    path = lines_file(tmp_path / "in.jsonl", [*edited(rows_of(), row, **{field: value}), SMALL | {"doc_id": "other"}])
+    path = write_lines(tmp_path / "in.jsonl", [*edited(rows_of(), row, **{field: value}), SMALL | {"doc_id": "other"}])
     rejected = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)][-1] == "other"
     assert any(bad.reason.startswith(message) for bad in rejected)
@@ -133,7 +134,7 @@ def test_a_broken_rule_rejects_every_parse_of_the_document(
 
 
 def test_a_rule_that_one_parse_breaks_is_the_reason_of_the_others(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "in.jsonl", edited(rows_of(), 1, antecedents=[[], [1]]))
+    path = write_lines(tmp_path / "in.jsonl", edited(rows_of(), 1, antecedents=[[], [1]]))
     rejected = []
     assert not [*read_documents(path, on_rejected=rejected.append)]
     reason = "antecedents[1][0] must be a mention before 1, got 1"
@@ -153,7 +154,7 @@ def test_a_line_that_is_no_document_may_be_a_parse_of_the_document_beside_it(tmp
 
 
 def test_a_file_of_version_2_is_refused_with_the_next_step(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "in.jsonl", [{"version": 2, "doc_id": "d", "parses": []}])
+    path = write_lines(tmp_path / "in.jsonl", [{"version": 2, "doc_id": "d", "parses": []}])
     with error(InputError, place="line 1") as lines:
         [*read_documents(path)]
     table = tmp_path / "in.parquet"
@@ -166,7 +167,7 @@ def test_a_file_of_version_2_is_refused_with_the_next_step(tmp_path: Path) -> No
 
 
 def test_a_stream_of_one_parse_documents_rejects_several_parses(tmp_path: Path) -> None:
-    path = lines_file(tmp_path / "in.jsonl", [SMALL, *rows_of("several"), *rows_of("one", (4,))])
+    path = write_lines(tmp_path / "in.jsonl", [SMALL, *rows_of("several"), *rows_of("one", (4,))])
     reasons = []
     stream = DocumentStream(path, on_rejected=lambda bad: reasons.append((bad.number, bad.doc_id, bad.reason)))
     assert [doc_id for batch in stream for doc_id in batch.doc_ids] == ["d", "one"]
@@ -176,7 +177,7 @@ def test_a_stream_of_one_parse_documents_rejects_several_parses(tmp_path: Path) 
 
 def test_parses_that_do_not_stand_together_are_rejected(tmp_path: Path) -> None:
     first, second = rows_of()
-    path = lines_file(tmp_path / "in.jsonl", [first, SMALL | {"doc_id": "between"}, second])
+    path = write_lines(tmp_path / "in.jsonl", [first, SMALL | {"doc_id": "between"}, second])
     rejected = []
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["d", "between"]
     assert [(bad.number, bad.reason[:25]) for bad in rejected] == [(3, "samples must follow each ")]

@@ -128,12 +128,7 @@ def test_most_annotated_mentions_are_found_in_real_parses(gum_path: Path, split:
 
 def parsed(text: str) -> Tokens:
     """Tokens from lines of word, part of speech, number of the head (0: root), label."""
-    rows = [line.split() for line in text.strip().splitlines()]
-    words = [row[0] for row in rows]
-    heads = np.array([int(row[2]) - 1 for row in rows], np.int32)
-    return Tokens(
-        words, words, [row[1] for row in rows], [row[3] for row in rows], heads, np.zeros(len(rows), np.int32)
-    )
+    return reference.parsed("\n".join(f"{line.split()[0]} {line}" for line in text.splitlines()))
 
 
 def separated(text: str) -> set[frozenset[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 import neutral_sentences
 import numpy as np
 import pytest
+from encoded_texts import pairs_of, vocabulary_hashes
 from hypothesis import given
 from hypothesis import strategies as st
 from references import events as er
@@ -17,8 +18,6 @@ from strategies.parses import UD2_PATHS, path_parses
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear.features import _pair_kernels as pairs
-from corefsample.scorers.log_linear.features._codes import PairAtom
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax._codes import Role
@@ -36,7 +35,6 @@ from corefsample.syntax._paths import (
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, scheme_metadata, universal_scheme
 from corefsample.syntax._views import ParseView
-from corefsample.syntax._words import WordTable
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
 TEXT = (
@@ -416,7 +414,7 @@ def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
 
 SENTENCES = {name: neutral_sentences.notations(text) for name, text in neutral_sentences.SENTENCES.items()}
 OTHERS = ("ud1", "clearnlp")
-VOCABULARY = np.unique(WordTable.hashes(["the", "dog", "of", "mary", "say", "met"]))
+VOCABULARY = vocabulary_hashes(["the", "dog", "of", "mary", "say", "met"])
 ENCODER = Encoder(VOCABULARY)
 
 
@@ -432,16 +430,6 @@ def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
     closed = {"ADP", "CCONJ", "SCONJ", "PUNCT", "PART", "AUX"}
     return [row for row, link, upos in zip(rows, parse.link, tokens.upos, strict=True)
             if link != Role.FUNCTION and upos not in closed]  # fmt: skip
-
-
-def pair_rows(tokens: Tokens, spans: np.ndarray) -> list[list[int]]:
-    doc, rows = ENCODER.encode(tokens, spans), []
-    for i in range(len(spans)):
-        between, pair = np.zeros(3, np.int32), np.zeros(len(PairAtom), np.uint32)
-        for k in range(i - 1, -1, -1):
-            pairs.fill_pair(doc, i, k, between, pair)
-            rows.append(pair.tolist())
-    return rows
 
 
 @pytest.mark.kernels
@@ -477,8 +465,9 @@ def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
     np.testing.assert_array_equal(spans[:, :2], others[:, :2])
     if scheme == "clearnlp":
         assert (spans[:, 2] != others[:, 2]).any()  # a flat name hangs on its first word there, on its last here
-    np.testing.assert_array_equal(ENCODER.encode(one, spans).atoms, ENCODER.encode(other, others).atoms)
-    assert pair_rows(one, spans) == pair_rows(other, others)
+    first, second = ENCODER.encode(one, spans), ENCODER.encode(other, others)
+    np.testing.assert_array_equal(first.atoms, second.atoms)
+    assert pairs_of(first) == pairs_of(second)
 
 
 @pytest.mark.kernels

@@ -110,8 +110,7 @@ def test_an_annotated_corpus_keeps_its_content(
     run = score(corpus, "s.jsonl.gz", min_prob=0.01)
     found = list(read_documents(tmp_path / "s.jsonl.gz"))
     expected = list(score_documents(model, read_corefud(corpus), min_prob=0.01))
-    assert [each.doc_id for each in found] == [each.doc_id for each in expected]
-    assert all(sr.same_documents(a, b) for a, b in zip(found, expected, strict=True))
+    assert found == expected
     assert all(a.gold == list(b.entities) for a, b in zip(found, read_corefud(corpus), strict=True))
     assert all(each.date is not None and "genre" in each.metadata for each in found)
     assert run.tally.n_mentions == sum(each.n_mentions for each in expected)
@@ -391,7 +390,7 @@ def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score
 
     run = score(corpus, model=None, recalibration="none")
     found, document = next(read_documents(run.out)), next(read_corefud(corpus))
-    assert sr.same_documents(found, next(score_documents(load_scorer(), [document])))
+    assert found == next(score_documents(load_scorer(), [document]))
     assert "recalibration" not in found.metadata
     assert score(corpus, "own.jsonl").recalibration is run.recalibration is None
 
