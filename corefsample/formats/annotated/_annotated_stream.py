@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import Literal, NamedTuple, get_args
 
-from corefsample._arrays import Ints32
 from corefsample._checks import choice, elements, shown
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
@@ -22,19 +21,22 @@ Lines = list[tuple[int, str]]  # number from 1, and text
 OnUnwritable = Literal["refuse", "skip"]
 
 
-class RawDocument(Protocol):
-    """The lines of one document, not yet parsed."""
+class RawDocument(NamedTuple):
+    """One document before it is parsed.
 
-    @property
-    def doc_id(self) -> str:
-        """Id of the document; "" if it is not known before parsing."""
+    Attributes
+    ----------
+    doc_id
+        Id of the document; "" if it is not known before parsing.
+    lines
+        Lines of the document.
+    parse
+        Function that parses the lines; raises DocumentFaultError.
+    """
 
-    @property
-    def lines(self) -> Lines:
-        """Lines of the document."""
-
-    def document(self) -> AnnotatedDocument:
-        """Parse the lines; raises DocumentFaultError."""
+    doc_id: str
+    lines: Lines
+    parse: Callable[[], AnnotatedDocument]
 
 
 class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
@@ -92,7 +94,7 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
         """Parse one document; if it is bad, report it and return None."""
         line, hint = raw.lines[0][0], None
         try:
-            document = raw.document()
+            document = raw.parse()
             if self._seen.add(document.doc_id):
                 return document
             reason = "doc_id must be unique in the corpus, got it again"
@@ -153,21 +155,6 @@ def write_annotated(
             written.n_documents += 1
             written.n_mentions += len(writable)
     return written
-
-
-def layout(mentions: Ints32) -> dict[int, tuple[list[int], list[int], list[int]]]:
-    """Mentions that open, that close, or that do both at each token with brackets, each in the order of their brackets.
-
-    Longer mentions open first; the mention that opened last closes first.
-    """
-    brackets: dict[int, tuple[list[int], list[int], list[int]]] = defaultdict(lambda: ([], [], []))
-    for i, (start, end, _) in enumerate(mentions.tolist()):
-        if end == start + 1:
-            brackets[start][2].append(i)
-        else:
-            brackets[start][0].append(i)
-            brackets[end - 1][1].insert(0, i)
-    return brackets
 
 
 def kept_mentions(

@@ -1,4 +1,4 @@
-"""Brackets that mark mentions token by token, matched as they are read.
+"""Brackets that mark mentions token by token, matched as they are read, and laid out to be written.
 
 A closing bracket closes the bracket of its name that was opened last. So mentions of different entities
 may nest, cross or share a span, and mentions of one entity may nest or share a span, but not cross.
@@ -7,9 +7,8 @@ may nest, cross or share a span, and mentions of one entity may nest or share a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
 
 from corefsample._checks import shown
 from corefsample.errors import ParameterHint
@@ -27,8 +26,7 @@ class DocumentFaultError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class BracketPosition:
+class BracketPosition(NamedTuple):
     """Position of a bracket.
 
     Attributes
@@ -48,115 +46,132 @@ class BracketPosition:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
-    """An opening bracket: entity, position, text, fields, and which part of how many parts it opens."""
+class Bracket(NamedTuple):
+    """A bracket that opens or closes, or a pair of brackets around one word.
 
-    entity: str
+    Attributes
+    ----------
+    name
+        Name by which a closing bracket finds its opening bracket.
+    opens, closes
+        True if the bracket opens, and if it closes; both are true for a pair.
+    position, text
+        Position of the bracket, and its text in the file.
+    entity, values
+        Entity of an opening bracket, and the values of its fields.
+    part, n_parts
+        Number of the part of a discontinuous mention that an opening bracket begins, from 1, and number of its parts.
+    """
+
+    name: str
+    opens: bool
+    closes: bool
     position: BracketPosition
     text: str
+    entity: str = ""
     values: tuple[str, ...] = ()
-    part_number: int = 1
+    part: int = 1
     n_parts: int = 1
-    order: int = 0  # number among the opening brackets of the document, which the collector assigns
 
 
-Span = tuple[Bracket, BracketPosition]  # an opening bracket, and the position of the bracket that closes it
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedMention:
+class MatchedMention(NamedTuple):
     """A mention: the opening bracket of its first part, spans of its parts that do not adjoin, and its nodes."""
 
     bracket: Bracket
-    spans: Sequence[tuple[int, int]]
-    nodes: Sequence[int]
-
-    @property
-    def start(self) -> int:
-        """First token."""
-        return self.spans[0][0]
-
-    @property
-    def end(self) -> int:
-        """End of the last part."""
-        return self.spans[-1][1]
+    spans: list[tuple[int, int]]
+    nodes: list[int]
 
 
-@dataclass
-class MentionCollector:
-    """Matches the brackets of one document.
+def match_brackets(
+    brackets: Iterable[Bracket], column: str, on_crossing: OnCrossing, sentences: Sequence[str]
+) -> tuple[list[MatchedMention], dict[str, int]]:
+    """Match the brackets of one document.
 
     Parameters
     ----------
+    brackets
+        Brackets in the order of the file.
     column
         Name of the annotation in the file, for messages.
     on_crossing
         Treatment of mentions that close in another sentence than they open: "skip" counts and drops them, "keep" keeps
         them.
     sentences
-        Name of each sentence in messages; the list grows while the document is read.
+        Name of each sentence in messages.
+
+    Returns
+    -------
+    mentions
+        Mentions by start, then longest first, then in the order of opening.
+    skipped
+        Number of dropped mentions by reason.
+
+    Raises
+    ------
+    DocumentFaultError
+        If a bracket has no counterpart, or the parts of a mention are incomplete or out of order.
     """
 
-    column: str
-    on_crossing: OnCrossing
-    sentences: Sequence[str]
-    mentions: list[MatchedMention] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
-    _n_opened: int = 0
-    _open: dict[str, list[Bracket]] = field(default_factory=lambda: defaultdict(list))
-    _parts: dict[tuple[str, int], list[list[Span]]] = field(default_factory=lambda: defaultdict(list))
+    def fault(bracket: Bracket, rule: str, remark: str = "") -> DocumentFaultError:
+        reason = f"{column}: {rule}, got {shown(bracket.text)}{remark}"
+        return DocumentFaultError(bracket.position.line, sentences[bracket.position.sentence], reason)
 
-    def open(self, name: str, bracket: Bracket) -> None:
-        """Add an opening bracket; the next closing bracket of this name closes it."""
-        self._open[name].append(replace(bracket, order=self._n_opened))
-        self._n_opened += 1
+    n_opened = 0
+    open_brackets: dict[str, list[tuple[int, Bracket]]] = defaultdict(list)
+    # By entity and number of parts: the parts of each mention so far, as order of opening, bracket and end.
+    incomplete: dict[tuple[str, int], list[list[tuple[int, Bracket, BracketPosition]]]] = defaultdict(list)
+    mentions: dict[tuple[int, int, int], MatchedMention] = {}
+    skipped: Counter[str] = Counter()
+    for bracket in brackets:
+        if bracket.opens:
+            open_brackets[bracket.name].append((n_opened, bracket))
+            n_opened += 1
+        if not bracket.closes:
+            continue
+        if not open_brackets[bracket.name]:
+            raise fault(bracket, "a closing bracket must close an open one")
+        order, opening = open_brackets[bracket.name].pop()
+        pending = incomplete[opening.entity, opening.n_parts]
+        if opening.part == 1:
+            pending.append([])
+        if not pending or len(pending[-1]) != opening.part - 1:
+            raise fault(opening, "the parts of a mention must come in order, each once")
+        pending[-1].append((order, opening, bracket.position))
+        if opening.part < opening.n_parts:
+            continue
+        parts = pending.pop()
+        order, opening, _ = parts[0]
+        if on_crossing == "skip" and opening.position.sentence != bracket.position.sentence:
+            skipped["crossing_sentences"] += 1
+            continue
+        spans: list[tuple[int, int]] = []
+        nodes: list[int] = []
+        for _, part, last in parts:
+            nodes += range(part.position.node, last.node + 1)
+            if spans and spans[-1][1] == part.position.before:
+                spans[-1] = (spans[-1][0], last.after)
+            else:
+                spans.append((part.position.before, last.after))
+        mentions[spans[0][0], -spans[-1][1], order] = MatchedMention(opening, spans, nodes)
+    unclosed = [pair for stack in open_brackets.values() for pair in stack]
+    if unclosed:
+        raise fault(min(unclosed)[1], "an opening bracket must be closed before the document ends")
+    first_parts = [parts[0] for pending in incomplete.values() for parts in pending]
+    if first_parts:
+        raise fault(min(first_parts)[1], "a mention must have all its parts", " alone")
+    return [mentions[key] for key in sorted(mentions)], dict(skipped)
 
-    def close(self, name: str, position: BracketPosition, text: str) -> None:
-        """Add a closing bracket."""
-        stack = self._open.get(name)
-        if not stack:
-            raise self._fault(position, f"a closing bracket must close an open one, got {shown(text)}")
-        bracket = stack.pop()
-        if bracket.n_parts == 1:
-            self._finish([(bracket, position)])
-            return
-        open_parts = self._parts[bracket.entity, bracket.n_parts]
-        if bracket.part_number == 1:
-            open_parts.append([])
-        if not open_parts or len(open_parts[-1]) != bracket.part_number - 1:
-            raise self._fault(
-                bracket.position, f"the parts of a mention must come in order, each once, got {shown(bracket.text)}"
-            )
-        open_parts[-1].append((bracket, position))
-        if bracket.part_number == bracket.n_parts:
-            self._finish(open_parts.pop())
 
-    def finish(self) -> list[MatchedMention]:
-        """Return all mentions by start, then longest first, then in the order of opening."""
-        unclosed = [bracket for stack in self._open.values() for bracket in stack]
-        if unclosed:
-            first_fault = min(unclosed, key=lambda bracket: bracket.order)
-            rule = "an opening bracket must be closed before the document ends"
-            raise self._fault(first_fault.position, f"{rule}, got {shown(first_fault.text)}")
-        openings = [openings[0][0] for pending in self._parts.values() for openings in pending]
-        if openings:
-            first_fault = min(openings, key=lambda bracket: bracket.order)
-            rule = "a mention must have all its parts"
-            raise self._fault(first_fault.position, f"{rule}, got {shown(first_fault.text)} alone")
-        return sorted(self.mentions, key=lambda mention: (mention.start, -mention.end, mention.bracket.order))
+def layout(spans: Iterable[tuple[int, int]]) -> dict[int, tuple[list[int], list[int], list[int]]]:
+    """Spans that open, that close, or that do both at each token with brackets, each in the order of their brackets.
 
-    def _finish(self, pairs: list[tuple[Bracket, BracketPosition]]) -> None:
-        bracket = pairs[0][0]
-        spans = [(opened.position.before, position.after) for opened, position in pairs]
-        joined = [spans[0]]
-        for start, end in spans[1:]:
-            joined[-1:] = [(joined[-1][0], end)] if start == joined[-1][1] else [joined[-1], (start, end)]
-        if self.on_crossing == "skip" and bracket.position.sentence != pairs[-1][1].sentence:
-            self.skipped["crossing_sentences"] += 1
+    Longer spans open first; the span that opened last closes first.
+    """
+    brackets: dict[int, tuple[list[int], list[int], list[int]]] = defaultdict(lambda: ([], [], []))
+    for i, (start, end) in enumerate(spans):
+        if end == start + 1:
+            brackets[start][2].append(i)
         else:
-            nodes = [node for opened, position in pairs for node in range(opened.position.node, position.node + 1)]
-            self.mentions.append(MatchedMention(bracket, joined, nodes))
-
-    def _fault(self, position: BracketPosition, reason: str) -> DocumentFaultError:
-        return DocumentFaultError(position.line, self.sentences[position.sentence], f"{self.column}: {reason}")
+            brackets[start][0].append(i)
+            brackets[end - 1][1].insert(0, i)
+    return brackets

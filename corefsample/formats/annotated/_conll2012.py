@@ -28,6 +28,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate, groupby, pairwise
 from typing import get_args
 
 import numpy as np
@@ -42,16 +43,17 @@ from corefsample.formats.annotated._annotated_stream import (
     AnnotatedStream,
     Lines,
     OnUnwritable,
+    RawDocument,
     WriteCounts,
-    layout,
     write_annotated,
 )
 from corefsample.formats.annotated._brackets import (
     Bracket,
     BracketPosition,
     DocumentFaultError,
-    MentionCollector,
     OnCrossing,
+    layout,
+    match_brackets,
 )
 
 _MISSING = {"named_entity": "*"}
@@ -182,7 +184,7 @@ def _coreference(document: AnnotatedDocument, mentions: Sequence[int]) -> dict[i
         numbers: dict[str, int] = {}
         names = [str(numbers.setdefault(name, len(numbers))) for name in names]
     column = {}
-    for token, (openings, closings, singles) in layout(document.mentions[list(mentions)]).items():
+    for token, (openings, closings, singles) in layout(document.mentions[list(mentions), :2].tolist()).items():
         pieces = [f"({names[i]}" for i in openings] + [f"({names[i]})" for i in singles]
         column[token] = "|".join(pieces + [f"{names[i]})" for i in closings])
     return column
@@ -209,76 +211,115 @@ def document_name(name: str, number: str | None) -> str:
     return name if number is None else f"{name}_{int(number)}"
 
 
-def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[_ConllLines]:
+def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[RawDocument]:
     """Yield the documents of a file; rows outside of all documents make one that is invalid."""
-    raw: _ConllLines | None = None
-    for number, text in lines:
+    raw: RawDocument | None = None
+    for numbered in lines:
+        text = numbered[1]
         begin = _BEGIN.fullmatch(text)
-        if begin is not None:
+        if begin is not None or (raw is None and text.strip() and not text.startswith("#")):
             if raw is not None:
                 yield raw
-            name = _NAME.fullmatch(begin[1])
-            raw = _ConllLines(name[1] if name else begin[1], name[2] if name else None, on_crossing, [(number, text)])
+            match = _NAME.fullmatch(begin[1]) if begin else None
+            name, part = (match[1], match[2]) if match else (begin[1] if begin else "", None)
+            block = [numbered]
+            raw = RawDocument(document_name(name, part), block, partial(_document, name, part, block, on_crossing))
         elif raw is not None:
-            raw.lines.append((number, text))
+            raw.lines.append(numbered)
             if _END.fullmatch(text):
-                raw.is_ended = True
                 yield raw
                 raw = None
-        elif text.strip() and not text.startswith("#"):
-            raw = _ConllLines("", None, on_crossing, [(number, text)])
     if raw is not None:
         yield raw
 
 
-@dataclass
-class _ConllLines:
-    """The lines of one part of a document."""
+def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing) -> AnnotatedDocument:
+    """Parse one part of a document."""
+    if not name:
+        rule = "a row must be between #begin document (name); and #end document"
+        raise DocumentFaultError(lines[0][0], "", f"{rule}, got {shown(lines[0][1])}")
+    sentences = _sentences(lines[1:])
+    last_number, last_text = lines[-1]
+    if len(lines) == 1 or not _END.fullmatch(last_text):
+        rule = "a document must end with #end document"
+        raise DocumentFaultError(last_number, "", f"{rule}, got {shown(last_text)} last")
+    rows = [cells for sentence in sentences for _, cells in sentence]
+    middles = [cells[_FIRST:-1] for cells in rows]
+    columns = {
+        column: [middle[k] if k < len(middle) else "-" for middle in middles] for k, column in enumerate(COLUMNS)
+    }
+    names = [f"sentence {k + 1}" for k in range(len(sentences))]
+    first_tokens = list(accumulate(map(len, sentences), initial=0))
+    trees = []
+    for k, (start, end) in enumerate(pairwise(first_tokens)):
+        try:
+            trees.append(sentence_tree(columns["parse_bit"][start:end], columns["xpos"][start:end]))
+        except ValueError as error:
+            number, cells = sentences[k][error.args[0]]
+            reason = f"the parse bits of a sentence must be a tree, got {shown(cells[_FIRST + 1])}"
+            raise DocumentFaultError(number, names[k], reason) from None
+    matched, skipped = match_brackets(_brackets(sentences, names), "coreference", on_crossing, names)
+    sent = np.repeat(np.arange(len(sentences), dtype=np.int32), list(map(len, sentences)))
+    mentions = []
+    for mention in matched:
+        start, end = mention.spans[0]
+        first = first_tokens[sent[start]]
+        mentions.append((start, end, first + head_of(trees[sent[start]], start - first, end - first)))
+    text = [cells[_WORD] for cells in rows]
+    lemmas = zip(columns["predicate_lemma"], text, strict=True)
+    genre = name.partition("/")[0]
+    return AnnotatedDocument(
+        doc_id=document_name(name, part),
+        tokens=Tokens(
+            text=text,
+            lemma=[word if lemma == "-" else lemma for lemma, word in lemmas],
+            upos=[universal_tag(tag) for tag in columns["xpos"]],
+            dep=["_"] * len(text),
+            head=np.full(len(text), -1, np.int32),
+            sent=sent,
+            extra={**columns, "arguments": [" ".join(middle[len(COLUMNS) :]) for middle in middles]},
+        ),
+        mentions=np.array(mentions, np.int32).reshape(-1, 3),
+        entities=[mention.bracket.entity for mention in matched],
+        metadata={"document": name}
+        | ({} if part is None else {"part": part})
+        | ({"genre": genre} if genre != name else {}),
+        skipped=skipped,
+    )
 
-    name: str
-    part_number: str | None
-    on_crossing: OnCrossing
-    lines: Lines
-    is_ended: bool = False
 
-    @property
-    def doc_id(self) -> str:
-        return document_name(self.name, self.part_number)
+def _sentences(lines: Lines) -> list[list[tuple[int, list[str]]]]:
+    """Line and cells of each row, by sentence; the rows of one sentence have equally many cells."""
+    lines = [(number, text) for number, text in lines if not text.startswith("#")]
+    cells_of = _row_reader([text for _, text in lines if text.strip()])
+    sentences: list[list[tuple[int, list[str]]]] = []
+    for is_row, group in groupby(lines, key=lambda numbered: bool(numbered[1].strip())):
+        if not is_row:
+            continue
+        sentence = [(number, cells_of(text)) for number, text in group]
+        sentences.append(sentence)
+        width = len(sentence[0][1])
+        for number, cells in sentence:
+            if len(cells) != width or width < _FEWEST:
+                expected = f"{_FEWEST} columns or more"
+                if width >= _FEWEST:
+                    expected = f"{width} columns, as the sentence's first"
+                reason = f"a row must have {expected}, got {len(cells)}"
+                raise DocumentFaultError(number, f"sentence {len(sentences)}", reason)
+    return sentences
 
-    def document(self) -> AnnotatedDocument:
-        """Parse the lines."""
-        number, text = self.lines[0]
-        if not self.name:
-            rule = "a row must be between #begin document (name); and #end document"
-            raise DocumentFaultError(number, "", f"{rule}, got {shown(text)}")
-        names: list[str] = []
-        rows = _SentenceRows(MentionCollector("coreference", self.on_crossing, names), names)
-        cells_of = _row_reader([text for _, text in self.lines[1:] if text.strip() and not text.startswith("#")])
-        sentence: list[tuple[int, list[str]]] = []
-        for number, text in self.lines[1:]:
-            if text.startswith("#"):
-                continue
-            if text.strip():
-                sentence.append((number, cells_of(text)))
-            elif sentence:
-                rows.add(sentence)
-                sentence = []
-        if not self.is_ended:
-            rule = "a document must end with #end document"
-            raise DocumentFaultError(self.lines[-1][0], "", f"{rule}, got {shown(self.lines[-1][1])} last")
-        if sentence:
-            rows.add(sentence)
-        mentions = rows.collector.finish()
-        metadata = {"document": self.name} | ({} if self.part_number is None else {"part": self.part_number})
-        genre = self.name.partition("/")[0]
-        return AnnotatedDocument(
-            doc_id=self.doc_id,
-            tokens=rows.tokens(),
-            mentions=np.array([(f.start, f.end, rows.head(f.start, f.end)) for f in mentions], np.int32).reshape(-1, 3),
-            entities=[f.bracket.entity for f in mentions],
-            metadata=metadata | ({"genre": genre} if genre != self.name else {}),
-            skipped=dict(rows.collector.skipped),
-        )
+
+def _brackets(sentences: Sequence[Sequence[tuple[int, list[str]]]], names: Sequence[str]) -> Iterator[Bracket]:
+    """Yield the brackets of a document."""
+    rows = [(k, number, cells[-1]) for k, sentence in enumerate(sentences) for number, cells in sentence]
+    for token, (k, number, value) in enumerate(rows):
+        position = BracketPosition(token, token + 1, token, k, number)
+        for piece in value.split("|") if value not in _NONE else ():
+            match = _PIECE.fullmatch(piece)
+            if match is None or not (match[1] or match[3]):
+                rule = "must be - or brackets like (1), (1 or 1), bars between them"
+                raise DocumentFaultError(number, names[k], f"coreference: {rule}, got {shown(value)}")
+            yield Bracket(match[2], bool(match[1]), bool(match[3]), position, piece, match[2])
 
 
 def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
@@ -303,80 +344,6 @@ def _cells_between_tabs(row: str) -> list[str]:
 def _has_full_cells(cells: list[str]) -> bool:
     """True if all cells are single words, except that the last one may be empty."""
     return len(cells) >= _FEWEST and all(cells[:-1]) and not any(" " in cell for cell in cells)
-
-
-@dataclass
-class _SentenceRows:
-    """The words of a document, read sentence by sentence."""
-
-    collector: MentionCollector
-    names: list[str]  # names of the sentences for messages
-    _text: list[str] = field(default_factory=list)
-    _columns: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in (*COLUMNS, "arguments")})
-    _sent: list[int] = field(default_factory=list)
-    _trees: list[tuple[int, Constituent | None]] = field(default_factory=list)
-
-    def add(self, rows: list[tuple[int, list[str]]]) -> None:
-        """Read one sentence."""
-        sentence = len(self._trees)
-        self.names.append(f"sentence {sentence + 1}")
-        first_token = len(self._text)
-        width = len(rows[0][1])
-        for number, row in rows:
-            if len(row) != width or width < _FEWEST:
-                expected = f"{_FEWEST} columns or more"
-                if width >= _FEWEST:
-                    expected = f"{width} columns, as the sentence's first"
-                raise DocumentFaultError(number, self.names[-1], f"a row must have {expected}, got {len(row)}")
-            self._annotate(row[-1], number)
-            self._text.append(row[_WORD])
-            self._sent.append(sentence)
-            middle = row[_FIRST:-1]
-            for k, name in enumerate(COLUMNS):
-                self._columns[name].append(middle[k] if k < len(middle) else "-")
-            self._columns["arguments"].append(" ".join(middle[len(COLUMNS) :]))
-        try:
-            tree = sentence_tree(self._columns["parse_bit"][first_token:], self._columns["xpos"][first_token:])
-        except ValueError as error:
-            number, row = rows[error.args[0]]
-            rule = "the parse bits of a sentence must be a tree"
-            raise DocumentFaultError(number, self.names[-1], f"{rule}, got {shown(row[_FIRST + 1])}") from None
-        self._trees.append((first_token, tree))
-
-    def head(self, start: int, end: int) -> int:
-        """Head word of a span, by the sentence's tree if it has one."""
-        first, tree = self._trees[self._sent[start]]
-        return first + head_of(tree, start - first, end - first)
-
-    def tokens(self) -> Tokens:
-        """Return all words; the format has no dependencies."""
-        n_tokens = len(self._text)
-        lemmas = zip(self._columns["predicate_lemma"], self._text, strict=True)
-        return Tokens(
-            text=self._text,
-            lemma=[word if lemma == "-" else lemma for lemma, word in lemmas],
-            upos=[universal_tag(tag) for tag in self._columns["xpos"]],
-            dep=["_"] * n_tokens,
-            head=np.full(n_tokens, -1, np.int32),
-            sent=np.array(self._sent, np.int32),
-            extra=dict(self._columns),
-        )
-
-    def _annotate(self, value: str, number: int) -> None:
-        """Match the brackets of one word."""
-        token = len(self._text)
-        position = BracketPosition(token, token + 1, token, len(self._trees), number)
-        if value in _NONE:
-            return
-        for piece in value.split("|"):
-            match = _PIECE.fullmatch(piece)
-            if match is None or not (match[1] or match[3]):
-                rule = "must be - or brackets like (1), (1 or 1), bars between them"
-                raise DocumentFaultError(number, self.names[-1], f"coreference: {rule}, got {shown(value)}")
-            if match[1]:
-                self.collector.open(match[2], Bracket(match[2], position, piece))
-            if match[3]:
-                self.collector.close(match[2], position, piece)
 
 
 _BIT = re.compile(r"\(([^()*\s]*)|(\*)|(\))")

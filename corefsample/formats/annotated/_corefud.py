@@ -24,29 +24,41 @@ Nedoluzhko et al. (2022), CorefUD 1.0: Coreference Meets Universal Dependencies;
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, get_args
-
-import numpy as np
+from typing import Any, get_args
 
 from corefsample._checks import choice, shown
-from corefsample.documents._annotated import REFERENCES, AnnotatedDocument
+from corefsample.documents._annotated import REFERENCES, AnnotatedDocument, SentenceNotes
 from corefsample.documents._faults import Rejected
+from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER, Tokens
 from corefsample.errors import ParameterError, ParameterHint
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated import _corefud_reading
 from corefsample.formats.annotated._annotated_stream import (
     AnnotatedStream,
     OnUnwritable,
     WriteCounts,
-    layout,
     write_annotated,
 )
-from corefsample.formats.annotated._brackets import OnCrossing
-from corefsample.formats.annotated._conllu import COMMENT, META, conllu_lines, metadata_name
-from corefsample.formats.annotated._corefud_reading import DATE_KEYS
+from corefsample.formats.annotated._brackets import OnCrossing, layout
+from corefsample.formats.annotated._corefud_reading import (
+    COMMENT,
+    DATE_KEYS,
+    DEFAULT_FIELDS,
+    IDS,
+    META,
+    PARTS,
+    attribute_name,
+    metadata_name,
+    require_fields,
+    split_corefud,
+)
+
+_FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
+_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, which are encoded in an id
 
 
 def read_corefud(
@@ -95,9 +107,9 @@ def read_corefud(
     """
     choice("on_crossing_sentences", on_crossing_sentences, get_args(OnCrossing))
     if entity_fields is not None:
-        _corefud_reading.require_fields(entity_fields)
+        require_fields(entity_fields)
     options: dict[str, Any] = {"entity_fields": entity_fields, "on_crossing": on_crossing_sentences}
-    return AnnotatedStream(inputs, partial(_corefud_reading.split_corefud, **options), on_rejected)
+    return AnnotatedStream(inputs, partial(split_corefud, **options), on_rejected)
 
 
 def write_corefud(
@@ -145,148 +157,136 @@ def write_corefud(
         If the file cannot be written.
     """
     if entity_fields is not None:
-        _corefud_reading.require_fields(entity_fields)
-    lines = CorefudLines(entity_fields)
-    return write_annotated(
-        documents, path, lines.of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
-    )
+        require_fields(entity_fields)
+    fields = entity_fields or ""
+    used_ids: set[str] = set()
+    numbers = itertools.count(1)
 
-
-_FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
-_MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, which are encoded in an id
-
-
-class CorefudLines:
-    """Lines of the documents of one file, which share the fields of ``Entity=`` and the ids of entities.
-
-    Parameters
-    ----------
-    entity_fields
-        Fields of ``Entity=``. None stands for those of the first document.
-    """
-
-    def __init__(self, entity_fields: str | None) -> None:
-        self._fields = entity_fields or ""
-        self._is_chosen = entity_fields is not None
-        self._used: set[str] = set()
-        self._n_documents = 0
-
-    def of(self, document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
-        """Yield the lines of one document; `mentions` are the indices of the mentions to write."""
-        declared = "-".join(document.entity_fields or ()) or _corefud_reading.DEFAULT_FIELDS
-        _corefud_reading.require_fields(declared)
-        self._fields = self._fields or declared
-        if not self._is_chosen and declared != self._fields:
+    def lines_of(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
+        nonlocal fields
+        declared = "-".join(document.entity_fields or ()) or DEFAULT_FIELDS
+        require_fields(declared)
+        fields = fields or declared
+        if entity_fields is None and declared != fields:
             raise ParameterError(
-                f"fields of Entity= must be the same in a file ({self._fields}), got {declared}",
+                f"fields of Entity= must be the same in a file ({fields}), got {declared}",
                 place=f"doc_id {document.doc_id!r}",
                 hint=ParameterHint("entity_fields", "can choose"),
             )
-        fields = self._fields.split("-")
-        ids = self._ids(document, mentions, unique="GRP" not in fields)
-        dated, header = _dated(document)
-        extra = dict(document.tokens.extra)
-        if "misc" in extra:
-            ids_written = {_encoded(entity): name for entity, name in ids.items()}
-            extra["misc"] = [_with_references(ids_written, misc) for misc in extra["misc"]]
-            dated = dataclasses.replace(dated, tokens=dataclasses.replace(dated.tokens, extra=extra))
-        pieces = _parts(document, mentions)
-        bracket_texts = _opened(document, fields, ids, pieces)
-        entities = [""] * len(document.tokens)
-        brackets = layout(np.array([(*each.span, 0) for each in pieces]).reshape(-1, 3))
-        for token, (openings, closings, singles) in brackets.items():
-            closed = [pieces[i] for i in closings]
-            closing = "".join(f"{ids[document.entities[piece.mention]]}{piece.number})" for piece in closed)
-            opening = "".join(f"({bracket_texts[i]}" for i in openings)
-            single = "".join(f"({bracket_texts[i]})" for i in singles)
-            # The order that validators require.
-            entities[token] = closing + opening + single if opening else single + closing
-        return conllu_lines(dated, self._fields, entities, header)
-
-    def _ids(self, document: AnnotatedDocument, mentions: Sequence[int], *, unique: bool) -> dict[str, str]:
-        """Id of each entity of the mentions to write: an eid is unique in a file, a GRP in its document."""
-        self._n_documents += 1
-        ids: dict[str, str] = {}
+        number, ids = next(numbers), dict[str, str]()
         for entity in dict.fromkeys(document.entities[i] for i in mentions):
             ids[entity] = _encoded(entity)
-            while unique and ids[entity] in self._used:
-                ids[entity] += f".{self._n_documents}"
-            if unique:
-                self._used.add(ids[entity])
-        return ids
+            while ids[entity] in used_ids:
+                ids[entity] += f".{number}"
+            if "GRP" not in fields.split("-"):
+                used_ids.add(ids[entity])
+        return _lines(document, mentions, fields, ids)
+
+    return write_annotated(
+        documents, path, lines_of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
+    )
 
 
-class _Part(NamedTuple):
-    """One part of a mention: its span, the mention, its number in the file ("" for an only part), and all spans."""
+def _lines(
+    document: AnnotatedDocument, mentions: Sequence[int], declared: str, ids: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the lines of one document.
 
-    span: tuple[int, int]
-    mention: int
-    number: str
-    spans: tuple[tuple[int, int], ...]
+    Parameters
+    ----------
+    document, mentions
+        Document, and the indices of its mentions to write.
+    declared
+        Value of ``# global.Entity``.
+    ids
+        Id in the file of each entity to write.
+    """
+    if not len(document.tokens):
+        location = f"doc_id {document.doc_id!r}"
+        raise ParameterError("tokens must not be empty to be written, got none", place=location)
+    document = _dated(document)
+    rows = _rows(document, _entity_values(document, mentions, declared.split("-"), ids), ids)
+    yield from _header(document, declared)
+    for k, (start, end) in enumerate(document.tokens.sentences().values()):
+        notes = document.sentences[k] if document.sentences else _generated(document, k, start, end)
+        yield from (_one_line(document, comment) for comment in notes.comments)
+        further = list(notes.further_rows)
+        for token in range(start, end):
+            while further and further[0][0] <= token - start:
+                yield _one_line(document, further.pop(0)[1])
+            yield rows[token]
+        yield from (_one_line(document, row) for _, row in further)
+        yield ""
 
 
-def _parts(document: AnnotatedDocument, mentions: Sequence[int]) -> list[_Part]:
-    """Parts of the mentions to write, sorted by start, then longest first."""
-    part_texts = document.attributes.get(_corefud_reading.PARTS, [""] * document.n_mentions)
-    pieces = []
-    for i in mentions:
-        start, end, _ = document.mentions[i].tolist()
-        bounds = (text.split("-") for text in part_texts[i].split())
-        spans = tuple((int(start), int(end)) for start, end in bounds) or ((start, end),)
-        for number, span in enumerate(spans, start=1):
-            pieces.append(_Part(span, i, f"[{number}/{len(spans)}]" if len(spans) > 1 else "", spans))
-    return sorted(pieces, key=lambda piece: (piece.span[0], -piece.span[1]))
-
-
-def _opened(
-    document: AnnotatedDocument, fields: Sequence[str], ids: Mapping[str, str], pieces: Sequence[_Part]
+def _entity_values(
+    document: AnnotatedDocument, mentions: Sequence[int], fields: Sequence[str], ids: Mapping[str, str]
 ) -> list[str]:
-    """Fields of each opening bracket."""
-    numbers = node_numbers(document)
+    """Value of ``Entity=`` of each token; "" for a token without brackets."""
+    brackets = sorted(_brackets(document, mentions, fields, ids), key=lambda bracket: (bracket[0], -bracket[1]))
+    values = [""] * len(document.tokens)
+    for token, (openings, closings, singles) in layout((start, end) for start, end, _, _ in brackets).items():
+        closing = "".join(f"{brackets[i][3]})" for i in closings)
+        opening = "".join(f"({brackets[i][2]}" for i in openings)
+        single = "".join(f"({brackets[i][2]})" for i in singles)
+        # The order that validators require.
+        values[token] = closing + opening + single if opening else single + closing
+    return values
+
+
+def _brackets(
+    document: AnnotatedDocument, mentions: Sequence[int], fields: Sequence[str], ids: Mapping[str, str]
+) -> Iterator[tuple[int, int, str, str]]:
+    """Start, end, and texts of the opening and the closing bracket of each part of the mentions."""
+    numbers = _node_numbers(document)
     missing = [""] * document.n_mentions
-    columns = [document.attributes.get(_corefud_reading.attribute_name(name), missing) for name in fields]
-    texts = []
-    for _, i, number, spans in pieces:
+    columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
+    part_texts = document.attributes.get(PARTS, missing)
+    id_field = next(k for k, name in enumerate(fields) if name in IDS)
+    for i in mentions:
+        first, last, head = document.mentions[i].tolist()
+        bounds = (text.split("-") for text in part_texts[i].split())
+        spans = [(int(start), int(end)) for start, end in bounds] or [(first, last)]
         values = [column[i] for column in columns]
         for k, name in enumerate(fields):
-            if name in _corefud_reading.IDS:
-                values[k] = ids[document.entities[i]] + number
-            elif name == "head":
-                head = int(document.mentions[i, 2])
+            if name == "head":
                 before = sum(numbers[end - 1] - numbers[start] + 1 for start, end in spans if end <= head)
                 start = next(start for start, end in spans if start <= head < end)
                 values[k] = str(before + numbers[head] - numbers[start] + 1)
-            elif _FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1):
+            elif k != id_field and (_FORBIDDEN.search(values[k]) or ("-" in values[k] and k < len(fields) - 1)):
                 rule = "must contain no bracket, bar, tab or line break, and no hyphen except in the last field"
                 location = f"doc_id {document.doc_id!r}"
                 raise ParameterError(f"{name}[{i}] {rule}, got {shown(values[k])}", place=location)
-        while values[-1] == "":
-            values.pop()
-        texts.append("-".join(values))
-    return texts
+        for number, (start, end) in enumerate(spans, start=1):
+            part = f"[{number}/{len(spans)}]" if len(spans) > 1 else ""
+            values[id_field] = ids[document.entities[i]] + part
+            n_values = max(k for k, value in enumerate(values) if value) + 1
+            yield start, end, "-".join(values[:n_values]), values[id_field]
 
 
-def _dated(document: AnnotatedDocument) -> tuple[AnnotatedDocument, list[str]]:
-    """Return the document with its date in its date comment, and the comment lines to add if it has no such comment."""
+def _dated(document: AnnotatedDocument) -> AnnotatedDocument:
+    """Return the document with its date in its comment or metadata of the date; without them, in new metadata."""
     if document.date is None:
-        return document, []
+        return document
     iso = document.date.isoformat()
+    date_name = metadata_name(DATE_KEYS[0])
     for key in DATE_KEYS:
         name = metadata_name(key)
         if key.startswith(META) and name in document.metadata:
-            if str(document.metadata[name]).strip() == iso:
-                return document, []
-            return dataclasses.replace(document, metadata={**document.metadata, name: iso}), []
-        comments = document.sentences[0].comments if document.sentences else ()
-        for k, comment in enumerate(comments):
-            match = COMMENT.fullmatch(comment)
-            if match and match[1] == key:
-                changed = comment if match[2].strip() == iso else f"# {key} = {iso}"
-                first = dataclasses.replace(
-                    document.sentences[0], comments=(*comments[:k], changed, *comments[k + 1 :])
-                )
-                return dataclasses.replace(document, sentences=(first, *document.sentences[1:])), []
-    return document, [f"# {DATE_KEYS[0]} = {iso}"]
+            date_name = name
+            break
+        comments = list(document.sentences[0].comments) if document.sentences else []
+        matches = [COMMENT.fullmatch(comment) for comment in comments]
+        k = next((k for k, match in enumerate(matches) if match and match[1] == key), None)
+        if k is not None:
+            if matches[k][2].strip() == iso:
+                return document
+            comments[k] = f"# {key} = {iso}"
+            first = dataclasses.replace(document.sentences[0], comments=tuple(comments))
+            return dataclasses.replace(document, sentences=(first, *document.sentences[1:]))
+    if str(document.metadata.get(date_name, "")).strip() == iso:
+        return document
+    return dataclasses.replace(document, metadata={**document.metadata, date_name: iso})
 
 
 def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
@@ -318,7 +318,7 @@ def _encoded(name: str) -> str:
     )
 
 
-def node_numbers(document: AnnotatedDocument) -> list[int]:
+def _node_numbers(document: AnnotatedDocument) -> list[int]:
     """Number of words and empty nodes of the document before each token."""
     n_tokens = len(document.tokens)
     numbers = list(range(n_tokens))
@@ -337,3 +337,83 @@ def node_numbers(document: AnnotatedDocument) -> list[int]:
             n_passed += 1
         numbers[token] += n_passed
     return numbers
+
+
+def _rows(document: AnnotatedDocument, entities: Sequence[str], ids: Mapping[str, str]) -> list[str]:
+    """Lines of the words with these values of ``Entity=``; references to entities get their ids in the file."""
+    tokens, extra = document.tokens, document.tokens.extra
+    location = f"doc_id {document.doc_id!r}"
+    empty = extra.get(EMPTY_COLUMN, [""] * len(tokens))
+    numbers: list[str] = []
+    heads: list[str] = []
+    for start, end in tokens.sentences().values():
+        n_words = n_empty = 0
+        for token in range(start, end):
+            n_words, n_empty = (n_words, n_empty + 1) if empty[token] else (n_words + 1, 0)
+            numbers.append(f"{n_words}.{n_empty}" if n_empty else str(n_words))
+        for token, head in enumerate(tokens.head[start:end].tolist(), start=start):
+            if head >= 0 and not start <= head < end:
+                rule = f"tokens.head[{token}] must lie in its sentence ({start} to {end - 1}) to be written"
+                raise ParameterError(f"{rule}, got {head}", place=location)
+            heads.append("_" if empty[token] else numbers[head] if head >= 0 else "0")
+    dep = ["_" if form else label for form, label in zip(empty, tokens.dep, strict=True)]
+    text = [form or word for form, word in zip(empty, tokens.text, strict=True)]
+    xpos, feats, deps = (extra.get(name, [""] * len(tokens)) for name in ("xpos", "feats", "deps"))
+    misc = extra.get("misc") or ["_" if spaced else "SpaceAfter=No" for spaced in _spaces(tokens)]
+    ids_written = {_encoded(entity): name for entity, name in ids.items()}
+    misc = [_with_references(ids_written, attributes) for attributes in misc]
+    rows = []
+    columns = (numbers, text, tokens.lemma, tokens.upos, xpos, feats, heads, dep, deps, misc)
+    for values, entity in zip(zip(*columns, strict=True), entities, strict=True):
+        cells = ["_" if value is None or value == "" else str(value) for value in values]
+        for cell in cells:
+            if re.search(r"[\t\n\r]", cell):
+                rule = "tokens must contain no tab or line break to be written"
+                raise ParameterError(f"{rule}, got {shown(cell)}", place=location)
+        rows.append("\t".join([*cells[:-1], _with_entity(cells[-1], entity)]))
+    return rows
+
+
+def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
+    yield _one_line(document, f"# newdoc id = {document.doc_id}")
+    yield f"# global.Entity = {declared}"
+    for name, value in document.metadata.items():
+        if not re.fullmatch(r"[^\s=]([^=\r\n]*[^\s=])?", name):
+            rule = "metadata must have names that a comment can represent"
+            raise ParameterError(f"{rule}, got {shown(name)}", place=f"doc_id {document.doc_id!r}")
+        plain = isinstance(value, str) and "\n" not in value and "\r" not in value
+        prefix = "" if name.startswith(META) and metadata_name(name) == name else META
+        yield f"# {prefix}{name} = {value if plain else json.dumps(value)}"
+
+
+def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
+    """Make sent_id, speaker and text of a sentence without comments; a slash has a meaning in ids, and is replaced."""
+    empty = document.tokens.extra.get(EMPTY_COLUMN, [""] * end)
+    words = ["" if empty[token] else document.tokens.text[token] or "_" for token in range(start, end)]
+    blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
+    text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
+    doc_id = re.sub(r"[/\s]", "_", document.doc_id)
+    speakers = document.tokens.extra.get(SPEAKER, [""] * end)[start:end]
+    spoken = [f"# {SPEAKER} = {speaker}" for speaker in speakers if speaker and speaker not in NO_SPEAKER][:1]
+    return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", *spoken, f"# text = {text}"))
+
+
+def _spaces(tokens: Tokens) -> Sequence[bool]:
+    """True for each token that is followed by a blank."""
+    return tokens.extra.get("space_after", [True] * len(tokens))
+
+
+def _with_entity(misc: str, entity: str) -> str:
+    """Insert Entity= in alphabetical order, by which the attributes of MISC are sorted by convention."""
+    attributes = [] if misc == "_" else [part for part in misc.split("|") if not part.startswith("Entity=")]
+    if entity:
+        after = (i for i, part in enumerate(attributes) if part.lower() > "entity=")
+        attributes.insert(next(after, len(attributes)), f"Entity={entity}")
+    return "|".join(attributes) or "_"
+
+
+def _one_line(document: AnnotatedDocument, text: str) -> str:
+    if "\n" in text or "\r" in text:
+        rule = "doc_id and comments must be one line to be written"
+        raise ParameterError(f"{rule}, got {shown(text)}", place=f"doc_id {document.doc_id!r}")
+    return text
