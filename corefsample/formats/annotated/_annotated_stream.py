@@ -110,12 +110,6 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
         return None
 
 
-_WRITABLE = {
-    "crossing_sentences": "lie in one sentence",
-    "crossing_mentions": "not cross another mention of its entity",
-}
-
-
 @dataclass(slots=True)
 class WriteCounts:
     """Numbers of documents and mentions that a writer wrote, and of mentions that it left out.
@@ -170,29 +164,7 @@ def kept_mentions(
     ParameterError
         If a mention cannot be written and `on_unwritable` is "refuse".
     """
-    reasons = _unwritable(document)
-    for i, reason in reasons.items():
-        if on_unwritable == "refuse":
-            start, end, _ = document.mentions[i].tolist()
-            actual = f"tokens {start} to {end - 1} of entity {shown(document.entities[i])}"
-            raise ParameterError(
-                f"mentions[{i}] must {_WRITABLE[reason]} to be written, got {actual}",
-                place=f"doc_id {document.doc_id!r}",
-                hint=ParameterHint("on_unwritable", "can skip it"),
-            )
-    writable = [i for i in range(document.n_mentions) if i not in reasons]
-    left_out.update(reasons.values())
-    if not singletons:
-        sizes = Counter(document.entities[i] for i in writable)
-        singleton_mentions = {i for i in writable if sizes[document.entities[i]] == 1}
-        if singleton_mentions:
-            left_out["singletons"] += len(singleton_mentions)
-        writable = [i for i in writable if i not in singleton_mentions]
-    return writable
-
-
-def _unwritable(document: AnnotatedDocument) -> dict[int, str]:
-    reasons: dict[int, str] = {}
+    writable = []
     open_ends: dict[str, list[int]] = defaultdict(list)  # by entity: ends of mentions that may contain the current one
     sents = document.tokens.sent
     for i, ((start, end, _), entity) in enumerate(zip(document.mentions.tolist(), document.entities, strict=True)):
@@ -200,9 +172,24 @@ def _unwritable(document: AnnotatedDocument) -> dict[int, str]:
         while ends and ends[-1] <= start:
             ends.pop()
         if sents[start] != sents[end - 1]:
-            reasons[i] = "crossing_sentences"
+            reason, rule = "crossing_sentences", "lie in one sentence"
         elif ends and ends[-1] < end:
-            reasons[i] = "crossing_mentions"
+            reason, rule = "crossing_mentions", "not cross another mention of its entity"
         else:
             ends.append(end)
-    return reasons
+            writable.append(i)
+            continue
+        if on_unwritable == "refuse":
+            raise ParameterError(
+                f"mentions[{i}] must {rule} to be written, got tokens {start} to {end - 1} of entity {shown(entity)}",
+                place=f"doc_id {document.doc_id!r}",
+                hint=ParameterHint("on_unwritable", "can skip it"),
+            )
+        left_out[reason] += 1
+    if singletons:
+        return writable
+    sizes = Counter(document.entities[i] for i in writable)
+    in_chains = [i for i in writable if sizes[document.entities[i]] > 1]
+    if len(in_chains) < len(writable):
+        left_out["singletons"] += len(writable) - len(in_chains)
+    return in_chains

@@ -275,15 +275,15 @@ def _dated(document: AnnotatedDocument) -> AnnotatedDocument:
         if key.startswith(META) and name in document.metadata:
             date_name = name
             break
-        comments = list(document.sentences[0].comments) if document.sentences else []
-        matches = [COMMENT.fullmatch(comment) for comment in comments]
-        k = next((k for k, match in enumerate(matches) if match and match[1] == key), None)
-        if k is not None:
-            if matches[k][2].strip() == iso:
-                return document
-            comments[k] = f"# {key} = {iso}"
-            first = dataclasses.replace(document.sentences[0], comments=tuple(comments))
-            return dataclasses.replace(document, sentences=(first, *document.sentences[1:]))
+        comments = document.sentences[0].comments if document.sentences else ()
+        for k, comment in enumerate(comments):
+            match = COMMENT.fullmatch(comment)
+            if match and match[1] == key:
+                if match[2].strip() == iso:
+                    return document
+                changed = (*comments[:k], f"# {key} = {iso}", *comments[k + 1 :])
+                first = dataclasses.replace(document.sentences[0], comments=changed)
+                return dataclasses.replace(document, sentences=(first, *document.sentences[1:]))
     if str(document.metadata.get(date_name, "")).strip() == iso:
         return document
     return dataclasses.replace(document, metadata={**document.metadata, date_name: iso})
