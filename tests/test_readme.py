@@ -25,7 +25,8 @@ PIPELINE, UD_PIPELINE = "en_core_web_sm", PROJECT / ".." / "shared" / "models" /
 PAGES = [README, *sorted(DOCS.glob("*.md"))]
 # Pages whose Python runs here; other pages have tests of their own.
 RUNNABLE = [README, *(DOCS / f"{name}.md" for name in ("recipes", "python", "my-system"))]
-BUILDING = ["pictures", "summaries", "tagging", "tagging-studies"]  # whose blocks use names of earlier blocks
+# Pages whose blocks use names of earlier blocks.
+BUILDING = ["audit", "installation", "pictures", "recalibration", "summaries", "tagging", "tagging-studies"]
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from events_audit_made import edit, frame, write_sheet
 from expected_errors import error
-from places import PROJECT
 from references import audit as references
 
 from corefsample import InputError, ParameterError
@@ -230,15 +228,3 @@ def test_agreement_of_two_labellers_is_reported(tmp_path: Path) -> None:
 def test_bad_options_are_named(labels: SheetLabels, options: dict[str, object]) -> None:
     with error(ParameterError, *options):
         estimate_counts(PLAN, labels, **options)  # type: ignore[arg-type]
-
-
-def test_the_code_of_the_page_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = PROJECT / "docs" / "audit.md"
-    if not page.exists():
-        pytest.skip("the pages are beside the sources alone")
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(page), "exec"), {})
-    assert capsys.readouterr().out.startswith("54.44")

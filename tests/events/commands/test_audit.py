@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Calls
 from events_audit_made import fill
 from expected_errors import error
 from references import events as er
 from references.learning import difference_estimate
-from report_pages import unpacked
 from run_cases import CountOptions, count_events
 
-from corefsample import InputError, ParameterError, write_documents
+from corefsample import InputError, ParameterError
 from corefsample.files._csv_cells import write_csv
-from events import simulate_documents
 from events.audit import AuditFrame, read_sheets, regress_counts
 from events.audit._audit_frame import read_run_documents, read_scores
 from events.audit._plan_files import read_plan, story_column
@@ -147,15 +143,6 @@ def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_pa
     assert f"name the rule too: {names[0]!r}" in str(caught.value.hint)
 
 
-def test_scores_of_any_model_can_be_audited(scores: Path, tmp_path: Path) -> None:
-    options = partial(AuditPlanOptions, n_labels=60, cuts=(0.5,), column="topic", by="year", period="year", floor=2)
-    plan = run_audit_plan(scores, options(out=tmp_path / "audit"))
-    assert {"P = 0, other, 2000", "P >= 0.5, war, 2001"} <= {row["name"] for row in plan["strata"]}
-    summary = run_audit_estimate(scores, [fill(plan["sheet"])], AuditEstimateOptions(pictures=False))
-    assert summary["totals"][0]["estimate"] == 0.0
-    assert summary["totals"][0]["model_mean"] == pytest.approx(pd.read_csv(scores)["probability"].sum())
-
-
 def test_columns_of_the_articles_divide_strata_and_name_units(tmp_path: Path) -> None:
     rows = [{**each, "doc_id": f"{each['doc_id']} {k}", "outlet": k} for k in "AB" for each in er.corpus()]
     count_events(er.write_lines(tmp_path / "corpus.jsonl", rows), tmp_path / "run", CountOptions(n_samples=20))
@@ -170,23 +157,15 @@ def test_columns_of_the_articles_divide_strata_and_name_units(tmp_path: Path) ->
     assert result.units["n_docs"][::2].sum() == np.logical_and(*in_units).sum()
 
 
-def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(call: Calls, run: Path, tmp_path: Path) -> None:
+def test_question_and_codebook_can_be_changed_and_stay_in_later_rounds(run: Path, tmp_path: Path) -> None:
     own = partial(AuditPlanOptions, question="Who did it?", codebook="Raids count.")
     first = run_audit_plan(run, own(out=tmp_path, n_labels=12))
     later = run_audit_plan(run, AuditPlanOptions(out=tmp_path, more=2))
-    assert (
-        (first["question"], first["codebook"])
-        == (later["question"], later["codebook"])
-        == ("Who did it?", ("Raids count.",))
-    )
+    for plan in (first, later):
+        assert (plan["question"], plan["codebook"]) == ("Who did it?", ("Raids count.",))
     emptied = run_audit_plan(run, AuditPlanOptions(out=tmp_path, n_labels=12, codebook="", overwrite=True))
     assert emptied["codebook"] == ()
     assert emptied["question"].startswith("Does the article say that an actor of the lexicon countries attacked")
-    out = call.good("audit", "plan", run, "--labels", 12, "--actors", "USA", "--out", tmp_path / "b")
-    assert "Does the article say that the United States attacked someone or something, as a fact?" in " ".join(
-        out.split()
-    )
-    assert "Counts for the United States: “" in " ".join(out.split())
 
 
 def test_a_table_of_actors_has_a_row_for_each(tmp_path: Path) -> None:
@@ -272,15 +251,6 @@ def test_an_earlier_plan_is_replaced_only_if_asked(scores: Path, tmp_path: Path)
         run_audit_plan(scores, options(out=tmp_path, overwrite=True))
 
 
-def test_a_run_without_the_table_of_documents_is_refused(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text((run / "run.json").read_text())
-    with pytest.raises(InputError, match=r"all_documents.parquet is missing"):
-        run_audit_plan(tmp_path, AuditPlanOptions(out=tmp_path / "audit"))
-
-
-# --- the command line --------------------------------------------------------------------------------------
-
-
 # --- learning from labels ---------------------------------------------------------------------------------
 
 
@@ -363,14 +333,11 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
     with error(InputError, place="learned.json"):
         run_audit_estimate(run, [fill(other["sheet"])], options)
     rows = pd.read_csv(folder / "learned.csv", dtype=str, keep_default_na=False)
-    for value in ("1.5", "-0.1", "x", ""):
-        rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]).to_csv(folder / "learned.csv", index=False)
-        with error(InputError, place="learned.csv") as raised:
+    damaged = [rows.assign(cross_fitted=[*rows["cross_fitted"][:-1], value]) for value in ("1.5", "-0.1", "x", "")]
+    for table in (*damaged, rows.iloc[:-1]):
+        table.to_csv(folder / "learned.csv", index=False)
+        with error(InputError, place="learned.csv"):
             run_audit_estimate(run, [labelled / "sheet.csv"], options)
-        assert "cross_fitted of" in str(raised.value)
-    rows.iloc[:-1].to_csv(folder / "learned.csv", index=False)
-    with error(InputError, place="learned.csv"):
-        run_audit_estimate(run, [labelled / "sheet.csv"], options)
     with error(InputError, place="none.csv"):
         run_audit_estimate(run, [tmp_path / "none.csv"], AuditEstimateOptions(pictures=False))
     with error(InputError):
@@ -420,11 +387,6 @@ def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp
     fill(without["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
     later = AuditEstimateOptions(pictures=False, proxies=("coder",), table=str(tmp_path / "t.csv"))
     assert run_audit_estimate(scores, [without["sheet"]], later)["learned"][0]["estimate"] == n_positive
-    for name in ("story", "none"):
-        with error(InputError, place="t.csv"):
-            run_audit_plan(
-                scores, AuditPlanOptions(out=tmp_path / "bad", proxies=(name,), table=str(tmp_path / "t.csv"))
-            )
     with error(ParameterError, "cluster"):
         run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
 
@@ -441,7 +403,7 @@ def test_stories_of_documents_are_read_from_a_table_of_copies(tmp_path: Path) ->
             story_column("first", frame, path)
 
 
-def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: Path, labelled: Path) -> None:
+def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(run: Path, labelled: Path) -> None:
     periods = sorted(set(pd.read_csv(run / "counts.csv")["period"]))
     table = pd.DataFrame({"period": periods, "time": np.arange(len(periods)) / 4})
     path, sheet = labelled / "quarters.csv", labelled / "sheet.csv"
@@ -454,47 +416,25 @@ def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(call: Calls, run: 
     assert units.columns.tolist() == ["period", "n_docs", "estimate", "run_mean", "time"]
     assert units["n_docs"].sum() == len(plan.frame)
     assert len(pd.read_csv(labelled / "regression.csv")) == 2
-    status, output, _ = call("audit", "regress", run, sheet, "--table", path)
-    assert (status, "time" in output) == (0, True)
-    table.assign(time="soon").to_csv(path, index=False)
-    with error(InputError, place="quarters.csv"):
-        run_audit_regress(run, [sheet], AuditRegressOptions(table=str(path)))
 
 
 # --- pages -------------------------------------------------------------------------------------------------
 
 
-def embedded(page: Path, name: str) -> Any:
-    found = re.search(rf'id="{name}">(.*?)</script>', page.read_text(encoding="utf-8"), flags=re.S)
-    assert found
-    return json.loads(found[1])
-
-
-def contents(page: Path) -> list[Any]:
-    return list(unpacked(embedded(page, "texts-0")))
-
-
-@pytest.fixture(scope="module")
-def news_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("audit-pages")
-    write_documents((each.document for each in simulate_documents(60, seed=2)), folder / "news.parquet")
-    count_events(str(folder / "news.parquet"), folder / "run", CountOptions(n_samples=50, threads=1))
-    return folder / "run"
-
-
-def test_disagreements_have_a_page_until_they_are_resolved(news_run: Path, tmp_path: Path) -> None:
+def test_disagreements_have_a_page_until_they_are_resolved(run: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit"
-    run_audit_plan(news_run, AuditPlanOptions(out=audit, n_labels=15, floor=2))
+    run_audit_plan(run, AuditPlanOptions(out=audit, n_labels=15, floor=2))
     sheet = pd.read_csv(audit / "sheet.csv", keep_default_na=False)
     sheet.assign(label="yes", labeller="anna").to_csv(audit / "anna.csv", index=False)
     sheet.assign(label=["no", *["yes"] * 14], labeller="ben").to_csv(audit / "ben.csv", index=False)
     sheets = [audit / "anna.csv", audit / "ben.csv"]
-    summary = run_audit_estimate(news_run, sheets, AuditEstimateOptions(pictures=False))
+    summary = run_audit_estimate(run, sheets, AuditEstimateOptions(pictures=False))
     assert {"sheet-resolve.csv", "sheet-resolve.html"} <= set(summary["files"])
     resolve = pd.read_csv(audit / "sheet-resolve.csv", keep_default_na=False)
-    assert embedded(audit / "sheet-resolve.html", "sheet")["documents"]["note"] == ["anna: yes; ben: no"]
+    assert resolve["note"].tolist() == ["anna: yes; ben: no"]
+    assert "anna: yes; ben: no" in (audit / "sheet-resolve.html").read_text(encoding="utf-8")
     resolve.assign(label="no").to_csv(audit / "sheet-resolve.csv", index=False)
-    run_audit_estimate(news_run, [*sheets, audit / "sheet-resolve.csv"], AuditEstimateOptions(pictures=False))
+    run_audit_estimate(run, [*sheets, audit / "sheet-resolve.csv"], AuditEstimateOptions(pictures=False))
     assert pd.read_csv(audit / "sheet-resolve.csv")["label"].tolist() == ["no"]
     labels = pd.read_csv(audit / "labels.csv", keep_default_na=False)
     assert labels["label"].tolist() == ["no", *["yes"] * 14]

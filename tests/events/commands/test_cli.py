@@ -75,15 +75,6 @@ def test_every_option_of_the_job_reaches_it(call: Calls, corpus: Path, tmp_path:
     assert record["arguments"] == json.loads(json.dumps(chosen.recorded()))
 
 
-def test_what_was_set_aside_is_counted(call: Calls, tmp_path: Path) -> None:
-    mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus()])
-    arguments = ("events", mixed, "--samples", 20, "--no-pictures", "--on-error", "quarantine", "--out")
-    out = call.good(*arguments, tmp_path / "run")
-    assert f"1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}" in out
-    _, out, _ = call(*arguments, tmp_path / "json", "--json")
-    assert json.loads(out)["n_quarantined"] == 1
-
-
 def test_standard_input_is_read_and_no_progress_is_shown(call: Calls, corpus: Path, tmp_path: Path) -> None:
     arguments = ("--samples", 50, "--no-pictures", "--out")
     with corpus.open() as stream:

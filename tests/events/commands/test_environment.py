@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +12,13 @@ import numba
 import pytest
 from places import PROJECT
 
-PAGE = PROJECT / "docs" / "installation.md"
-beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
+compiled = pytest.mark.skipif(
+    numba.config.DISABLE_JIT,  # type: ignore[attr-defined]
+    reason="nothing is compiled",
+)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")  # type: ignore[attr-defined]
+@compiled
 def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_CPU_NAME": "generic"}
     command = [sys.executable, "-m", "events.commands", "doctor", "--environment", "--json"]
@@ -29,19 +30,8 @@ def test_kernels_of_an_empty_cache_are_missing(tmp_path: Path) -> None:
     assert found["variables"]["NUMBA_CACHE_DIR"] == str(tmp_path)
 
 
-@beside_sources
-def test_the_example_of_the_page_runs() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    subprocess.run([sys.executable, "-c", block], cwd=PROJECT, check=True, capture_output=True)
-
-
 # --- the warm-up -------------------------------------------------------------------------------------------
 
-
-compiled = pytest.mark.skipif(
-    numba.config.DISABLE_JIT,  # type: ignore[attr-defined]
-    reason="nothing is compiled",
-)
 
 PROGRAM = [sys.executable, "-m", "events.commands"]
 OWN_NEWS = PROJECT / "notebooks" / "own_news.conllu"

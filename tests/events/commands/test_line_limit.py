@@ -76,21 +76,6 @@ def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
             list(read_documents(path))
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("news.jsonl", b'{"doc_id": "a", "date": "1999-01-01", "text": "' + X + b'"}', f"line 1: a line {TOO_LONG}"),
-        ("news.csv", b"doc_id,date,text\na,1999-01-01," + X, f"line 2: a row {TOO_LONG}"),
-    ],
-)
-def test_the_limit_of_news(tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    path = written(tmp_path / name, content)
-    with line_limit(1), pytest.raises(InputError) as error:
-        list(ArticleStream(path))
-    assert message in str(error.value)
-    assert str(error.value).endswith("(max_line_mib raises the limit)")
-
-
 @pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.conllu.gz", "bomb.conll.gz", "news.jsonl.gz", "news.csv.gz"])
 def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, name: str) -> None:
     path = written(tmp_path / name, b"x" * (100 * 2**20))
@@ -98,7 +83,7 @@ def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, n
     read = {"bomb.conllu.gz": read_corefud, "bomb.conll.gz": read_conll2012}.get(name, read_documents)
     tracemalloc.start()
     try:
-        with line_limit(1), pytest.raises(InputError, match=TOO_LONG):
+        with line_limit(1), pytest.raises(InputError, match=rf"line 1: .* {TOO_LONG} \(max_line_mib"):
             list(ArticleStream(path) if name.startswith("news") else read(path))  # type: ignore[operator]
         assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
     finally:

@@ -7,7 +7,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from expected_errors import error
-from places import PROJECT
 from references import events as er
 from references import recalibration as rr
 
@@ -75,14 +73,6 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
         marked = {**old.metadata, "recalibration": done.result.uncertain.recalibration.fingerprint()}
         assert (new.gold, new.date, new.metadata) == (old.gold, old.date, marked)
         assert (list(new.tokens.text), list(new.tokens.dep)) == (list(old.tokens.text), list(old.tokens.dep))
-
-
-@pytest.mark.parametrize("objective", ["likelihood", "links-log"])
-def test_the_fit_is_that_of_the_objective(run: Run, objective: Any) -> None:
-    done = run(objective=objective, seed=3)
-    expected = RecalibrationFitter(scored_lines(), objective=objective).fit()
-    assert done.result.fit.recalibration == expected.recalibration
-    assert done.result.fit.objective == expected.objective == objective
 
 
 def test_by_default_links_are_fitted_by_kind(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
@@ -172,32 +162,3 @@ def test_a_record_that_cannot_be_written_leaves_none(run: Run, tmp_path: Path, m
     with pytest.raises(OutputError, match=r"recalibration.json: output must be writable, got: No space left on device"):
         run(overwrite=True)
     assert not [path for path in tmp_path.iterdir() if "recalibration" in path.name or "partial" in path.name]
-
-
-# --- the page ----------------------------------------------------------------------------------------------
-
-
-PAGE = PROJECT / "docs" / "recalibration.md"
-
-beside_sources = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-
-
-@beside_sources
-def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    by_kind, example, by_default = blocks("python")
-    names: dict[str, Any] = {}
-    exec(compile(by_kind, str(PAGE), "exec"), names)
-    assert names["recalibrated"].antecedents.n_candidates == names["documents"][0].antecedents.n_candidates
-    capsys.readouterr()
-    names = {}
-    exec(compile(example, str(PAGE), "exec"), names)
-    assert names["fit"].temperature == pytest.approx(1.5, rel=0.2)  # what the simulation divided by
-    assert capsys.readouterr().out.count("upper") == 2
-    names = {}
-    exec(compile(by_default, str(PAGE), "exec"), names)
-    scores = [names[name][0].antecedents.scores.tolist() for name in ("recalibrated", "plain")]
-    assert scores[0] != scores[1]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from expected_errors import error
 
 from corefsample import ParameterError
 from events.commands import EventsOptions, run_events
@@ -40,18 +41,15 @@ def test_a_picture_has_the_actors_in_their_order_and_their_labels(run: Path, tmp
 def test_a_picture_of_what_the_run_lacks_is_not_drawn(
     run: Path, tmp_path: Path, options: dict[str, object], parameter: str
 ) -> None:
-    with pytest.raises(ParameterError) as error:
+    with error(ParameterError, parameter):
         run_report(run, ReportOptions(picture=str(tmp_path / "a.pdf"), **options))  # type: ignore[arg-type]
-    assert error.value.parameter == parameter
     assert not (tmp_path / "a.pdf").exists()
 
 
 def test_options_of_a_picture_need_its_file_and_labels_an_actor() -> None:
-    with pytest.raises(ParameterError) as without_file:
+    with error(ParameterError, "actors"):
         ReportOptions(actors=("USA",))
-    with pytest.raises(ParameterError) as without_actor:
+    with error(ParameterError, "labels"):
         ReportOptions(picture="a.pdf", labels=("USA",))
-    with pytest.raises(ParameterError) as format_unknown:
+    with error(ParameterError, place="a.bmp"):
         run_report("run", ReportOptions(picture="a.bmp"))
-    assert (without_file.value.parameter, without_actor.value.parameter) == ("actors", "labels")
-    assert format_unknown.value.place == "a.bmp"

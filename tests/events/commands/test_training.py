@@ -66,8 +66,6 @@ def test_all_formats_train_the_same_way(tmp_path: Path, documents: list[Annotate
         run_train(tmp_path / n, options(out=tmp_path / f"{n}.npz")) for n in ("scored.parquet", "packed.conllu.gz")
     ]
     assert np.array_equal(by_format[0].result.weights, by_format[1].result.weights)
-    sr.corpus_file(tmp_path / "x.v4_gold_conll", documents)
-    assert run_train(tmp_path / "x.v4_gold_conll", options(out=tmp_path / "c.npz"))["n_documents"] == 12
 
 
 def test_conditions_select_documents_of_both_corpora(tmp_path: Path, documents: list[AnnotatedDocument]) -> None:
