@@ -10,6 +10,7 @@ import pandas as pd
 
 from events.audit import AuditFrame
 from events.audit._plan import AuditPlan
+from events.audit._sheets import SheetLabels
 
 
 def frame(n: int = 300, *, seed: int = 0) -> AuditFrame:
@@ -48,6 +49,12 @@ def fill(path: Path | str, label: str | Sequence[str] | Callable[[str], str] = "
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     table.assign(label=table["doc_id"].map(label) if callable(label) else label).to_csv(path, index=False)
     return str(path)
+
+
+def true_labels(plan: AuditPlan, truth: np.ndarray) -> SheetLabels:
+    """Labels of the sample, as the truth of every document of the frame is, or its labels are."""
+    own = truth[plan.sample].astype(np.int8)[:, None]
+    return SheetLabels(own, {"ann": own}, len(plan.rounds), {})
 
 
 def edit(path: Path, row: int, **values: object) -> Path:

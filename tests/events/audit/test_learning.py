@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from events_audit_made import actor_frame, edit, frame, write_sheet
+from events_audit_made import actor_frame, edit, frame, true_labels, write_sheet
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ from events.audit._learning import (
     standardised,
     target_labels,
 )
-from events.audit._plan import AuditPlan, extend_plan
+from events.audit._plan import extend_plan
 from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, YES, SheetLabels
 from events.audit._totals import difference_total, total_draws
@@ -41,11 +41,6 @@ TRUTH = _RNG.random(400) < np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0,
 COLUMNS = {"seen": SEEN.astype(np.float64), "noise": _RNG.normal(size=400)}
 
 REFERENCE = ReferenceClass(reference_model(), {})
-
-
-def labels_of(plan: AuditPlan, truth: np.ndarray = TRUTH) -> SheetLabels:
-    own = truth[plan.sample].astype(np.int8)[:, None]
-    return SheetLabels(own, {"ann": own}, len(plan.rounds), {})
 
 
 def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -111,7 +106,7 @@ def test_a_document_has_no_part_in_its_own_cross_fitted_p() -> None:
 
 
 def test_learned_p_never_falls_with_p() -> None:
-    (target,) = learn(PLAN, labels_of(PLAN), n_draws=100).targets
+    (target,) = learn(PLAN, true_labels(PLAN, TRUTH), n_draws=100).targets
     order = np.argsort(target.probability, kind="stable")
     assert (np.diff(target.learned[order]) >= -1e-6).all()
 
@@ -119,7 +114,7 @@ def test_learned_p_never_falls_with_p() -> None:
 def test_what_p_does_not_know_is_learned() -> None:
     """The share of yes is .6 P, and .3 more for documents that have the feature."""
     plan = plan_audit(FRAME, 300)
-    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=200).targets
+    (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=200).targets
     assert target.model == "regression"
     features = target.to_json()["features"]
     assert features["seen"] > 3 * abs(features["noise"])
@@ -138,14 +133,14 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
     The number of one stratum is not given, as where none of its documents has a label.
     """
     learning = LearnedTarget(
-        PLAN, labels_of(PLAN), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, REFERENCE, 0.9, 10, 0
+        PLAN, true_labels(PLAN, TRUTH), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, REFERENCE, 0.9, 10, 0
     )
     betas = np.random.default_rng(1).normal(learning.coefficients, 0.2, (10, len(learning.coefficients)))
     given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
     monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
     monkeypatch.setattr(LabelRegression, "draws", lambda *_: np.tile(betas, (200, 1)))
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
-    labels = target_labels(PLAN, labels_of(PLAN), 0)
+    labels = target_labels(PLAN, true_labels(PLAN, TRUTH), 0)
     for count in learning.counts.itertuples():
         inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
         is_open = labels == MISSING
@@ -171,7 +166,7 @@ def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(mo
 def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> None:
     p_above_0 = np.maximum(FRAME.probability(0), 0.01)
     plan = plan_audit(AuditFrame.from_arrays(FRAME.doc_ids.tolist(), FRAME.dates, p_above_0), 120)
-    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=4000).targets
+    (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=4000).targets
     y = TRUTH[plan.sample].astype(np.float64)
     estimate, lower, upper = difference_total(plan.stratum_of, plan.sample, y, target.cross_fitted, 0.95)
     total, periods = target.counts.iloc[0], target.counts.iloc[1:]
@@ -192,7 +187,7 @@ def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
         rows = [(f"corpus {i}", "e", "*", 1000, 100, 50 + yes_below, 100, 50, yes_below) for i in range(4)]
         table = pd.DataFrame(rows, columns=columns).assign(kind="any", preset="", pipeline="", period="")
         reference = ReferenceClass(fit_rule_error(table), {})
-        (target,) = learn(plan, labels_of(plan, truth), reference=reference).targets
+        (target,) = learn(plan, true_labels(plan, truth), reference=reference).targets
         missed = target.missing(1000)[:, 0]
         assert np.quantile(missed, 0.975) > 0
         means.append(missed.mean())
@@ -232,7 +227,7 @@ def test_a_sample_that_may_have_every_positive_document_says_so() -> None:
 
 def test_labelled_documents_count_as_what_they_are() -> None:
     plan = plan_audit(FRAME, 400)
-    (target,) = learn(plan, labels_of(plan), n_draws=100).targets
+    (target,) = learn(plan, true_labels(plan, TRUTH), n_draws=100).targets
     assert target.counts.loc[0, ["lower", "mean", "upper"]].tolist() == [TRUTH.sum()] * 3
     years = FRAME.dates.astype("datetime64[Y]").astype(str)
     expected = [TRUTH[years == year].sum() for year in ("1999", "2000", "2001")]
@@ -243,7 +238,7 @@ def test_labelled_documents_count_as_what_they_are() -> None:
 def test_few_labels_of_a_kind_are_refused_or_only_recalibrate(n_yes: int, model: str | None) -> None:
     truth = np.zeros(400, np.bool_)
     truth[PLAN.sample[:n_yes]] = True
-    labels = labels_of(PLAN, truth)
+    labels = true_labels(PLAN, truth)
     if model is None:
         with pytest.raises(InputError, match="must have 2 of yes and of no"):
             learn(PLAN, labels, columns=COLUMNS, n_draws=100)
@@ -292,14 +287,15 @@ def test_chosen_documents_teach_but_estimate_nothing(tmp_path: Path, caplog: pyt
 
 
 def test_a_chosen_document_must_be_one_of_the_plan_without_a_probability(tmp_path: Path) -> None:
-    doc_id = str(FRAME.doc_ids[0])
-    with pytest.raises(InputError, match="doc_id must be one of the plan's documents"):
-        read_sheets(PLAN, [chosen_sheet(tmp_path / "c.csv", ["none such"])])
-    path = edit(chosen_sheet(tmp_path / "d.csv", [doc_id]), 0, inclusion_probability=0.5)
-    with pytest.raises(InputError, match="must be empty"):
-        read_sheets(PLAN, [path])
-    with pytest.raises(InputError, match="a sheet of another plan"):
-        read_sheets(PLAN, [edit(chosen_sheet(tmp_path / "e.csv", [doc_id]), 0, plan="0" * 12)])
+    changes = (
+        ({"doc_id": "none such"}, "doc_id must"),
+        ({"inclusion_probability": 0.5}, "must be empty"),
+        ({"plan": "0"}, "another plan"),
+    )
+    for cells, message in changes:
+        path = edit(chosen_sheet(tmp_path / "c.csv", [str(FRAME.doc_ids[0])]), 0, **cells)
+        with pytest.raises(InputError, match=message):
+            read_sheets(PLAN, [path])
 
 
 # --- totals ------------------------------------------------------------------------------------------------
@@ -334,7 +330,7 @@ def test_the_difference_estimator_is_unbiased() -> None:
 
 
 def test_learned_totals_stand_beside_the_valid_ones() -> None:
-    labels = labels_of(PLAN)
+    labels = true_labels(PLAN, TRUTH)
     result = learn(PLAN, labels, columns=COLUMNS, n_draws=100)
     estimate = estimate_counts(PLAN, labels, learned=result.cross_fitted)
     assert estimate.to_frame().equals(estimate_counts(PLAN, labels).to_frame())
@@ -342,7 +338,7 @@ def test_learned_totals_stand_beside_the_valid_ones() -> None:
     assert learned.assumption == "learned P"
     assert learned.upper - learned.lower < (estimate.totals["upper"] - estimate.totals["lower"]).item()
     assert learned.lower <= TRUTH.sum() <= learned.upper
-    open_labels = labels_of(PLAN)
+    open_labels = true_labels(PLAN, TRUTH)
     open_labels.labels[:10] = MISSING
     (wider,) = estimate_counts(PLAN, open_labels, learned=result.cross_fitted).learned.itertuples()
     assert wider.upper - wider.lower > learned.upper - learned.lower
@@ -363,7 +359,7 @@ def test_a_second_round_goes_where_learned_p_is_least_sure() -> None:
 
 def test_log_scores_are_weighted_by_inclusion_and_lie_in_their_intervals() -> None:
     plan = plan_audit(FRAME, 200)
-    (target,) = learn(plan, labels_of(plan), columns=COLUMNS, n_draws=100).targets
+    (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=100).targets
     rows, y, weights = target.regression.rows, target.regression.y, target.regression.weights
     for score, p in zip(target.scores.itertuples(), (target.probability, target.cross_fitted), strict=True):
         clipped = np.clip(p[rows], 0.005, 0.995) if score.p == "run" else p[rows]
@@ -376,12 +372,10 @@ def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> Non
     table = pd.DataFrame({"doc_id": FRAME.doc_ids[::-1], "score": np.arange(400.0)})
     table.to_csv(tmp_path / "t.csv", index=False)
     assert numeric_columns(tmp_path / "t.csv", FRAME)["column score"].tolist() == np.arange(400.0)[::-1].tolist()
-    table.astype({"score": object}).assign(score="high").to_csv(tmp_path / "u.csv", index=False)
-    with error(InputError, place="doc_id"):
-        numeric_columns(tmp_path / "u.csv", FRAME)
-    table.iloc[1:].to_csv(tmp_path / "v.csv", index=False)
-    with error(InputError, place="v.csv"):
-        numeric_columns(tmp_path / "v.csv", FRAME)
+    for bad, place in ((table.assign(score="high"), "doc_id"), (table.iloc[1:], "t.csv")):
+        bad.to_csv(tmp_path / "t.csv", index=False)
+        with error(InputError, place=place):
+            numeric_columns(tmp_path / "t.csv", FRAME)
 
 
 def test_features_that_hardly_vary_are_left_out() -> None:
@@ -393,6 +387,6 @@ def test_features_that_hardly_vary_are_left_out() -> None:
 
 
 def test_the_same_seed_gives_the_same_result() -> None:
-    first, second = (learn(PLAN, labels_of(PLAN), columns=COLUMNS, n_draws=100) for _ in range(2))
+    first, second = (learn(PLAN, true_labels(PLAN, TRUTH), columns=COLUMNS, n_draws=100) for _ in range(2))
     assert first.to_frame().equals(second.to_frame())
     assert first.documents_frame().equals(second.documents_frame())

@@ -82,17 +82,15 @@ def test_a_second_round_keeps_the_first_and_the_plans_identity() -> None:
     assert second.round_of.tolist() == [1] * 60 + [2] * 40
     assert len(set(second.sample.tolist())) == 100
     assert second.identity == first.identity
+    others = [plan_audit(frame(), 60, seed=1), plan_audit(frame(seed=1), 60), plan_audit(frame(), 61)]
+    assert len({first.identity, *(each.identity for each in others)}) == 4
     assert second.inclusion_probability(1) == first.inclusion_probability(1)
     assert sum(second.rounds[1]) == 100
     # As if all had been drawn at once.
     whole = plan_audit(frame(), 100)
     assert set(whole.sample.tolist()) == set(second.sample.tolist())
-
-
-def test_another_seed_or_frame_is_another_plan() -> None:
-    identities = {plan_audit(frame(), 60, seed=seed).identity for seed in range(3)}
-    identities |= {plan_audit(frame(seed=1), 60).identity, plan_audit(frame(), 61).identity}
-    assert len(identities) == 5
+    with error(ParameterError, "n_more"):
+        extend_plan(first, 241)
 
 
 # --- allocation --------------------------------------------------------------------------------------------
@@ -101,9 +99,6 @@ def test_another_seed_or_frame_is_another_plan() -> None:
 def test_labels_follow_size_and_spread() -> None:
     """Weights 1000 * .1 = 100, 100 * .5 = 50, 100 * .5 = 50: of 80 labels 40, 20, 20."""
     assert allocate([1000, 100, 100], [0.1, 0.5, 0.5], 80, floor=5).tolist() == [40, 20, 20]
-
-
-def test_small_strata_are_labelled_whole_and_floors_hold() -> None:
     assert allocate([1000, 3, 400], [0.5, 0.5, 0.0], 50, floor=5).tolist() == [42, 3, 5]
 
 
@@ -132,11 +127,6 @@ def test_an_allocation_adds_up_within_its_bounds(strata: list[tuple[int, float]]
 def test_bad_options_are_named(options: dict[str, object]) -> None:
     with error(ParameterError, *options):
         plan_audit(frame(), **{"n_labels": 60, **options})  # type: ignore[arg-type]
-
-
-def test_a_round_of_more_documents_than_are_left_is_refused() -> None:
-    with error(ParameterError, "n_more"):
-        extend_plan(plan_audit(frame(), 60), 241)
 
 
 @pytest.mark.parametrize(
@@ -182,15 +172,11 @@ def test_no_division_at_tenths_is_expected_to_vary_less(n_bounds: int, seed: int
     assert expected_variance(p.tolist(), found) == pytest.approx(least, rel=1e-12)
 
 
-def test_a_plan_chooses_its_bounds_and_divides_all_documents() -> None:
-    plan = plan_audit(frame(), 60)
-    assert plan.cuts == best_cuts(plan.frame.probability(0), 2)
-    assert len(plan.strata) == 4
-
-
 def test_a_plan_has_fewer_bounds_where_floors_would_take_half_of_the_labels() -> None:
     """Floors of 5 in 4 strata are 20 labels, half of 40."""
-    assert len(plan_audit(frame(), 40).cuts) == 2
+    plan = plan_audit(frame(), 40)
+    assert plan.cuts == best_cuts(plan.frame.probability(0), 2)
+    assert len(plan.strata) == 4
     assert len(plan_audit(frame(), 39).cuts) == 1
     assert len(plan_audit(frame(), 120, by="year").cuts) == 2
     assert len(plan_audit(frame(), 119, by="year").cuts) == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from events_audit_made import true_labels
 from expected_errors import error
 from scipy.optimize import minimize
 from scipy.stats import binom
@@ -17,17 +18,12 @@ from corefsample._arrays import Bools, Floats, Ints
 from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
 from events.audit._plan import AuditPlan
 from events.audit._proxies import combined_probability, made_folds
-from events.audit._sheets import SheetLabels
 
 N = 600
 
 
 def frame_of(p: Floats) -> AuditFrame:
     return AuditFrame.from_arrays([f"d{i}" for i in range(len(p))], ["2000-01-01"] * len(p), p, period="year")
-
-
-def true_labels(plan: AuditPlan, truth: Bools) -> SheetLabels:
-    return SheetLabels(truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
 
 
 def corpus(share: float, seed: int = 0) -> tuple[Bools, Floats, dict[str, Floats]]:

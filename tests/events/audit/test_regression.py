@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from events_audit_made import actor_frame
+from events_audit_made import actor_frame, true_labels
 from expected_errors import error
 from scipy.optimize import minimize
 from scipy.stats import norm
@@ -20,15 +20,10 @@ from corefsample import InputError, ParameterError
 from corefsample._arrays import Bools, Ints
 from corefsample.errors import CorefsampleError
 from events.audit import AuditFrame, plan_audit, regress_counts
-from events.audit._plan import AuditPlan
 from events.audit._regression import CountRegression, Outcome
 from events.audit._sheets import UNSURE, SheetLabels
 
 SLOPE = 0.5
-
-
-def true_labels(plan: AuditPlan, truth: Bools) -> SheetLabels:
-    return SheetLabels(truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
 
 
 def corpus(seed: int, *, n_units: int = 30, share: float = 0.2) -> tuple[AuditFrame, Bools, pd.DataFrame]:
