@@ -13,9 +13,8 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import declared_language, differ
 from corefsample.recalibration._domains import FEWEST_DOMAINS
-from corefsample.recalibration._fitter import RecalibrationFitter
+from corefsample.recalibration._fitter import CrossFit, RecalibrationFit, RecalibrationFitter
 from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._refits import CrossFit, RecalibrationFit
 from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
 from corefsample.scorers._scoring import SEEN_FIELD
 
@@ -32,14 +31,11 @@ class CorpusFit:
         Recalibrations that were each fitted without one fold of the documents, with their scores on this fold.
     uncertain
         Recalibration to apply, which is the fit, or the fit shrunk towards no change, with its uncertainty.
-    doc_ids
-        doc_ids of the documents of the fit.
     """
 
     fit: RecalibrationFit
     cross_fit: CrossFit
     uncertain: UncertainRecalibration
-    doc_ids: frozenset[str]
 
     def to_json(self) -> dict[str, Any]:
         """Values of the fit, its standard errors, and its scores on held-out documents."""
@@ -52,7 +48,7 @@ class CorpusFit:
             "new_bias_se": float(draws.new_bias.std(ddof=1)),
             "domain_effect": None if effect is None else asdict(effect),
             **fields_of(self.cross_fit, "n_folds", "score_before", "score_after", "score_change_se"),
-            "gold": fit.gold.to_json(),
+            "gold": asdict(fit.gold),
         }
 
 
@@ -102,7 +98,16 @@ def fit_corpus(
     languages = sorted({declared_language(each.metadata) or "" for each in documents} - {""})
     if len(languages) > 1:
         raise InputError(f"must be in one language, got {', '.join(languages)}", place=place)
-    domains = _domains(documents, domain_field, place) if form == "kinds" else None
+    domains = None
+    if form == "kinds":
+        name = domain_field or DOMAIN_FIELD
+        domains = {each.doc_id: str(each.metadata[name]) for each in documents if name in each.metadata}
+        missing = [each.doc_id for each in documents if each.doc_id not in domains]
+        if missing and domain_field is not None:
+            rule = f"documents with gold must have the field {name} (domains)"
+            raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
+        if missing or len(set(domains.values())) < FEWEST_DOMAINS:
+            domains = None
     try:
         fitter = RecalibrationFitter(documents, domains=domains, form=form, **settings)  # type: ignore[arg-type]
         fit = fitter.fit()
@@ -114,18 +119,7 @@ def fit_corpus(
     applied = draws.shrunk(fit.recalibration) if shrink else fit.recalibration
     language = languages[0] if languages else None
     uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, domain_field or DOMAIN_FIELD, language)
-    return CorpusFit(fit, cross_fit, uncertain, frozenset(fitter.gold.doc_ids))
-
-
-def _domains(documents: Sequence[ScoredDocument], domain_field: str | None, place: str) -> dict[str, str] | None:
-    """Domain of each document by doc_id; None without a domain for each document, or if there are fewer than 3."""
-    name = domain_field or DOMAIN_FIELD
-    domains = {each.doc_id: str(each.metadata[name]) for each in documents if name in each.metadata}
-    missing = [each.doc_id for each in documents if each.doc_id not in domains]
-    if missing and domain_field is not None:
-        rule = f"documents with gold must have the field {name} (domains)"
-        raise InputError(f"{rule}, got none for doc_id {missing[0]!r}", place=place)
-    return None if missing or len(set(domains.values())) < FEWEST_DOMAINS else domains
+    return CorpusFit(fit, cross_fit, uncertain)
 
 
 def faults_of_application(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str | Fault]:

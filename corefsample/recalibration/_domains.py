@@ -1,70 +1,46 @@
-"""How the parameters of a recalibration by kind differ between domains, such as genres."""
+"""The minimum of a fit with its derivatives; refits, and differences between domains, by quadratics around it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.errors import ParameterError
-from corefsample.recalibration import _model
 from corefsample.recalibration._losses import Derivatives
+from corefsample.recalibration._model import N_GLOBAL, N_PARAMETERS
+from corefsample.recalibration._uncertain import BLOCKS, DomainEffect, RecalibrationDraws
 
-BLOCKS = {
-    "log_temperature": slice(_model.LOG_TEMPERATURE, _model.LOG_TEMPERATURE + 1),
-    "new_bias": slice(_model.NEW_BIAS, _model.NEW_BIAS + 1),
-    "new_offsets": slice(_model.NEW_OFFSETS, _model.LINK_OFFSETS),
-    "link_offsets": slice(_model.LINK_OFFSETS, _model.N_PARAMETERS),
-}
 FEWEST_DOMAINS = 3  # whose differences can be estimated
 _ROUNDS = 300  # of the estimation of the domains' variances
 
 
-@dataclass(frozen=True, slots=True)
-class DomainEffect:
-    """Differences between the parameters of a recalibration by kind in different domains, such as genres.
+class Solution(NamedTuple):
+    """Parameters of a fit, derivatives of the losses there, and standard deviation of the prior of offsets."""
 
-    A domain's parameters are normal around those of all domains, with one standard deviation for each group of
-    parameters.
+    point: Floats
+    there: Derivatives
+    prior_sd: float | None
 
-    Attributes
-    ----------
-    log_temperature, new_bias, new_offsets, link_offsets
-        Standard deviation between domains of each group of parameters, at least 0.
-    n_domains
-        Number of domains from which the standard deviations are estimated.
-    """
-
-    log_temperature: float
-    new_bias: float
-    new_offsets: float
-    link_offsets: float
-    n_domains: int
-
-    @classmethod
-    def from_json(cls, record: Any) -> Self:
-        """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
-        *sds, n_domains = _model.json_fields("domain_effect", record, (*BLOCKS, "n_domains"))
-        for name, value in zip(BLOCKS, sds, strict=True):
-            _checks.at_least_zero(f"domain_effect.{name}", value)
-        _checks.whole("domain_effect.n_domains", n_domains, 1)
-        return cls(**record)
-
-    def sds(self) -> Floats:
-        """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
-        sds = np.empty(_model.N_PARAMETERS)
-        for name, block in BLOCKS.items():
-            sds[block] = getattr(self, name)
-        return sds
+    def refits(self, weights: Floats) -> RecalibrationDraws:
+        """Refit to documents with each row of weights, by one Newton step."""
+        precision = prior_precision(self.prior_sd)
+        # One at a time, so that a draw does not depend on the number of draws, as it would in a product of matrices.
+        points = [self.there.newton_point(self.point, row, precision) for row in weights]
+        return RecalibrationDraws.from_vectors(np.stack(points))
 
 
-def estimated_domains(
-    there: Derivatives, point: Floats, weights: Floats, domains: Ints, precision: Floats
-) -> DomainEffect:
+def prior_precision(sd: float | None) -> Floats:
+    """Precision of each parameter's prior: none for temperature and bias, 1 / sd^2 for offsets."""
+    precision = np.zeros(N_GLOBAL if sd is None else N_PARAMETERS)
+    if sd is not None:
+        precision[N_GLOBAL:] = sd**-2.0
+    return precision
+
+
+def estimated_domains(solution: Solution, weights: Floats, domains: Ints) -> DomainEffect:
     """Estimate the standard deviations of domains' parameters from the derivatives at the fit to all documents.
 
     For each domain, the fit to the others is one Newton step away. From there the domain's own losses, approximated by
@@ -79,7 +55,8 @@ def estimated_domains(
     names = [domain for domain in np.unique(domains) if (weights * (domains == domain)).any()]
     if len(names) < FEWEST_DOMAINS:
         raise ParameterError(f"must be at least {FEWEST_DOMAINS} to estimate how domains differ, got {len(names)}")
-    slopes, curvatures = [], []
+    point, there, prior_sd = solution
+    precision, slopes, curvatures = prior_precision(prior_sd), [], []
     for domain in names:
         domain_weights = weights * (domains == domain)
         step = there.newton_point(point, weights - domain_weights, precision) - point
@@ -87,7 +64,8 @@ def estimated_domains(
         slope = slope + curvature @ step
         scale = overdispersion(there, domain_weights)
         slopes.append(slope / scale)
-        curvatures.append(_positive(curvature) / scale)
+        values, directions = np.linalg.eigh(curvature)
+        curvatures.append((directions * np.maximum(values, 0.0)) @ directions.T / scale)  # no negative curvature
     return _em(slopes, curvatures)
 
 
@@ -104,15 +82,10 @@ def overdispersion(there: Derivatives, weights: Floats) -> float:
     return max(1.0, float(variances[informative].sum() / expected[informative].sum())) if informative.any() else 1.0
 
 
-def _positive(matrix: Floats) -> Floats:
-    values, directions = np.linalg.eigh(matrix)
-    return np.asarray((directions * np.maximum(values, 0.0)) @ directions.T)
-
-
 def _em(slopes: Sequence[Floats], curvatures: Sequence[Floats]) -> DomainEffect:
-    variances = np.full(_model.N_PARAMETERS, 0.1**2)
+    variances = np.full(N_PARAMETERS, 0.1**2)
     for _ in range(_ROUNDS):
-        before, squares = variances.copy(), np.zeros(_model.N_PARAMETERS)
+        before, squares = variances.copy(), np.zeros(N_PARAMETERS)
         for slope, curvature in zip(slopes, curvatures, strict=True):
             covariance = np.linalg.inv(curvature + np.diag(1.0 / variances))
             mean = -covariance @ slope

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
+from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample._random import document_key
+from corefsample._results import HtmlTable, Result
 from corefsample.documents._scored import ScoredDocument, Unannotated
 from corefsample.errors import ParameterError
-from corefsample.recalibration._domains import FEWEST_DOMAINS, DomainEffect, estimated_domains
-from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._domains import FEWEST_DOMAINS, Solution, estimated_domains, prior_precision
 from corefsample.recalibration._losses import (
     OBJECTIVES,
     Derivatives,
+    GoldCounts,
+    GoldSet,
     Likelihood,
     LinkLosses,
     Losses,
@@ -33,7 +37,7 @@ from corefsample.recalibration._model import (
     NoMinimumError,
     Recalibration,
 )
-from corefsample.recalibration._refits import CrossFit, RecalibrationDraws, RecalibrationFit
+from corefsample.recalibration._uncertain import DomainEffect, RecalibrationDraws
 
 Form = Literal["global", "kinds"]
 FORMS: tuple[Form, ...] = ("global", "kinds")
@@ -49,12 +53,119 @@ _FURTHEST = np.array([np.log(1e3), 50.0])
 _LEAST_CURVATURE = 1e-6
 
 
-class _Solution(NamedTuple):
-    """Parameters of a fit, derivatives of the losses there, and standard deviation of the prior of offsets."""
+@dataclass(frozen=True, slots=True, repr=False)
+class RecalibrationFit(HtmlTable):
+    """A recalibration fitted on documents with gold.
 
-    point: Floats
-    there: Derivatives
-    prior_sd: float | None
+    Attributes
+    ----------
+    recalibration
+        The fit.
+    objective
+        Name of the minimised loss.
+    score_before, score_after
+        Mean loss per term on the same documents, before and after recalibration. The second is too optimistic for other
+        documents (see `RecalibrationFitter.cross_fit`).
+    n_terms
+        Number of terms: mentions, or pairs of mentions.
+    gold
+        Counts of annotated documents and mentions.
+    form
+        "global" or "kinds".
+    prior_sd
+        Standard deviation of the prior of offsets by kind, which the data chose; None without offsets.
+    """
+
+    recalibration: Recalibration
+    objective: str
+    score_before: float
+    score_after: float
+    n_terms: float
+    gold: GoldCounts
+    form: str = "global"
+    prior_sd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossFit(Result):
+    """Recalibrations fitted to some documents and scored on the others; every document is held out once.
+
+    Attributes
+    ----------
+    objective
+        Name of the minimised loss.
+    doc_ids
+        The documents with gold.
+    folds
+        int64 (n_documents,), read-only: the fold in which each is held out. It depends only on seed and doc_ids.
+    recalibrations
+        For each fold, the fit on the documents of all others.
+    n_terms, loss_before, loss_after
+        float64 (n_documents,), read-only: terms of each document, and its summed loss without recalibration and with
+        the recalibration of its fold.
+    draws
+        For each fold, refits to bootstrapped documents of the others; draw b has the same document weights in all
+        folds. Empty without a bootstrap.
+    domain_effects
+        For each fold, how much the domains of the other documents differ; empty without domains, or without draws.
+    """
+
+    objective: str
+    doc_ids: tuple[str, ...]
+    folds: Ints
+    recalibrations: tuple[Recalibration, ...]
+    n_terms: Floats
+    loss_before: Floats
+    loss_after: Floats
+    draws: tuple[RecalibrationDraws, ...]
+    domain_effects: tuple[DomainEffect, ...] = ()
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_folds} folds of {len(self.doc_ids)} documents"
+        return f"CrossFit({self.objective}: {self.score_before:.4g} to {self.score_after:.4g} held out, {sizes})"
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return len(self.recalibrations)
+
+    @property
+    def score_before(self) -> float:
+        """Mean loss per term without recalibration."""
+        return float(self.loss_before.sum() / self.n_terms.sum())
+
+    @property
+    def score_after(self) -> float:
+        """Mean loss per term, each document recalibrated by the fit without it."""
+        return float(self.loss_after.sum() / self.n_terms.sum())
+
+    @property
+    def score_change_se(self) -> float:
+        """Standard error of score_after - score_before, for documents as independent draws."""
+        change = self.loss_after - self.loss_before
+        total = self.n_terms.sum()
+        residuals = change - self.n_terms * (change.sum() / total)  # of a ratio of two sums over documents
+        n = residuals.shape[0]
+        return float(np.sqrt(n / (n - 1) * np.sum(residuals**2)) / total)
+
+    def recalibration_of(self, doc_id: str) -> Recalibration:
+        """The recalibration fitted without this document."""
+        if doc_id not in self.doc_ids:
+            raise ParameterError(f"must be one of the documents fitted, got {doc_id!r}", parameter="doc_id")
+        return self.recalibrations[int(self.folds[self.doc_ids.index(doc_id)])]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per document.
+
+        Returns
+        -------
+        pandas.DataFrame
+            doc_id; fold; temperature and new_bias fitted without it; n_terms; loss_before, loss_after.
+        """
+        fits = [self.recalibrations[fold] for fold in self.folds]
+        of_fit = {name: [getattr(fit, name) for fit in fits] for name in ("temperature", "new_bias")}
+        losses = {name: getattr(self, name) for name in ("n_terms", "loss_before", "loss_after")}
+        return pd.DataFrame({"doc_id": list(self.doc_ids), "fold": self.folds, **of_fit, **losses})
 
 
 class RecalibrationFitter:
@@ -106,13 +217,14 @@ class RecalibrationFitter:
     ) -> None:
         _checks.choice("objective", objective, OBJECTIVES)
         self._by_kind = _checks.choice("form", form, FORMS) == "kinds"
-        self.gold = GoldSet.of(documents, missing=missing, unannotated=unannotated)
+        self.gold = GoldSet(documents, missing=missing, unannotated=unannotated)
         self._losses: Losses = (Likelihood if objective == "likelihood" else LinkLosses)(
             self.gold, by_kind=self._by_kind
         )
         if not self._losses.n_terms.sum() > 0:
             raise ParameterError(f"gold must give the objective {objective} a term, got none")
-        self._unit = float(np.sqrt(np.mean(self.gold.scores**2))) if self.gold.scores.size else 0.0
+        scores = np.concatenate([each.antecedents.scores for each in self.gold.documents])
+        self._unit = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
         if self._unit == 0.0:
             raise ParameterError("scores must not all be 0: no temperature can be fitted")
         self._domains: Ints | None = None
@@ -159,7 +271,7 @@ class RecalibrationFitter:
         """
         if not self._by_kind or self._domains is None:
             raise ParameterError("are required, with the form 'kinds', for a domain effect", parameter="domains")
-        return self._effect(self._overall, np.ones(self.n_documents), self._domains)
+        return estimated_domains(self._overall, np.ones(self.n_documents), self._domains)
 
     def cross_fit(self, n_folds: int = 5, *, seed: int = 0, n_resamples: int = 0) -> CrossFit:
         """Cross-validate the fit: fit to the documents outside each fold, and compute the losses of those inside it.
@@ -201,13 +313,13 @@ class RecalibrationFitter:
         fits, draws, effects, loss_after = [], [], [], np.empty(self.n_documents)
         for part in trained:
             part_weights = part.astype(np.float64)
-            solution = self._solution(part_weights)
+            solution = self._with_best_prior(part_weights, self._overall.point, self._overall.prior_sd)
             fits.append(Recalibration.from_vector(solution.point))
             loss_after[~part] = self._losses.at(fits[-1])[~part]
             if weights is not None:
-                draws.append(self._refits(solution, weights * part))
+                draws.append(solution.refits(weights * part))
             if domains is not None:
-                effects.append(self._effect(solution, part_weights, domains))
+                effects.append(estimated_domains(solution, part_weights, domains))
         return CrossFit(
             objective=self._losses.name,
             doc_ids=self.gold.doc_ids,
@@ -217,7 +329,6 @@ class RecalibrationFitter:
             loss_before=self._losses.at(Recalibration()),
             loss_after=loss_after,
             draws=tuple(draws),
-            gold=self.gold.counts,
             domain_effects=tuple(effects),
         )
 
@@ -245,7 +356,7 @@ class RecalibrationFitter:
             If `n_resamples` is below 1, or `seed` is outside its range.
         """
         weights = self._resampled(n_resamples, seed, [np.ones(self.n_documents, np.bool_)])
-        return self._refits(self._overall, weights)
+        return self._overall.refits(weights)
 
     def _folds(self, n_folds: int, seed: int) -> Ints:
         """Assign the documents to folds in an order that depends only on seed and doc_ids."""
@@ -266,18 +377,8 @@ class RecalibrationFitter:
                 row[order] = rng.multinomial(n, np.full(n, 1 / n))
         return weights
 
-    def _refits(self, solution: _Solution, weights: Floats) -> RecalibrationDraws:
-        precision = _prior_precision(solution.prior_sd)
-        # One at a time, so that a draw does not depend on the number of draws, as it would in a product of matrices.
-        points = [solution.there.newton_point(solution.point, row, precision) for row in weights]
-        return RecalibrationDraws.from_vectors(np.stack(points))
-
-    @staticmethod
-    def _effect(solution: _Solution, weights: Floats, domains: Ints) -> DomainEffect:
-        return estimated_domains(solution.there, solution.point, weights, domains, _prior_precision(solution.prior_sd))
-
     @cached_property
-    def _overall(self) -> _Solution:
+    def _overall(self) -> Solution:
         """Fit to all documents, from which other fits start.
 
         The search begins at the likelihood's minimum in temperature and bias, then that in all parameters.
@@ -293,11 +394,7 @@ class RecalibrationFitter:
             self._losses.hessians = self._losses.hessians_at(solution.point)
         return self._with_best_prior(weights, solution.point, prior_sd)
 
-    def _solution(self, weights: Floats) -> _Solution:
-        """Fit to weighted documents."""
-        return self._with_best_prior(weights, self._overall.point, self._overall.prior_sd)
-
-    def _with_best_prior(self, weights: Floats, start: Floats, prior_sd: float | None) -> _Solution:
+    def _with_best_prior(self, weights: Floats, start: Floats, prior_sd: float | None) -> Solution:
         """Fit with the prior's standard deviation of the lowest loss of groups that were left out, by quadratics."""
         solution = self._minimum(self._losses, weights, start, prior_sd)
         if prior_sd is None:
@@ -305,14 +402,14 @@ class RecalibrationFitter:
         groups = self._folds(min(_PRIOR_FOLDS, self.n_documents), 0)
         if self._domains is not None and len(np.unique(self._domains)) >= FEWEST_DOMAINS:
             groups = self._domains  # the fit is for other domains too
-        there = solution.there
-        sums = [there.total(weights * (groups == group)) for group in np.unique(groups[weights > 0])]
+        each_group = np.unique(groups[weights > 0])
+        sums = [solution.there.total(weights * (groups == group)) for group in each_group]
         if len(sums) < 2:
             return solution
         total_slope, total_curvature = sum(each[1] for each in sums), sum(each[2] for each in sums)
         losses = []
         for sd in PRIOR_SDS:
-            precision, loss = _prior_precision(sd), 0.0
+            precision, loss = prior_precision(sd), 0.0
             for _, slope, curvature in sums:
                 gradient = total_slope - slope + precision * solution.point
                 step = newton_step(gradient, total_curvature - curvature + np.diag(precision))
@@ -321,7 +418,7 @@ class RecalibrationFitter:
         best = PRIOR_SDS[int(np.argmin(losses))]
         return solution if best == prior_sd else self._minimum(self._losses, weights, solution.point, best)
 
-    def _minimum(self, losses: Losses, weights: Floats, start: Floats, prior_sd: float | None) -> _Solution:
+    def _minimum(self, losses: Losses, weights: Floats, start: Floats, prior_sd: float | None) -> Solution:
         """Minimum of the weighted losses plus half the precision-weighted squares of the offsets.
 
         Raises
@@ -331,7 +428,7 @@ class RecalibrationFitter:
         """
         from scipy.optimize import minimize
 
-        precision = _prior_precision(prior_sd)
+        precision = prior_precision(prior_sd)
         n_terms = float(weights @ losses.n_terms)
         rule = "gold must determine a temperature and a bias"
         no_minimum = NoMinimumError(f"{rule}, got documents where the objective {losses.name} has no minimum")
@@ -370,12 +467,4 @@ class RecalibrationFitter:
         # A loss without a minimum has almost no curvature where the search ends.
         if prior_sd is None and np.linalg.eigvalsh(mean_loss(point)[2])[0] < _LEAST_CURVATURE:
             raise no_minimum
-        return _Solution(point, derivatives(point.tobytes()), prior_sd)
-
-
-def _prior_precision(sd: float | None) -> Floats:
-    """Precision of each parameter's prior: none for temperature and bias, 1 / sd^2 for offsets."""
-    precision = np.zeros(N_GLOBAL if sd is None else N_PARAMETERS)
-    if sd is not None:
-        precision[N_GLOBAL:] = sd**-2.0
-    return precision
+        return Solution(point, derivatives(point.tobytes()), prior_sd)

@@ -1,7 +1,7 @@
 """Compiled losses of recalibrated antecedents against gold, with derivatives: plain arrays in, plain arrays filled.
 
 Legend of dimensions and names
-    d : document, with mentions bounds[d]:bounds[d+1]     i, j : mention      k : candidate antecedent (a mention)
+    i, j : mention      k : candidate antecedent (a mention)
     c : place of a candidate in the flat arrays; indptr[i]:indptr[i+1] are those of mention i
     a, h : kind of a mention and of its antecedent        kinds[i] : kind of mention i
     u : recalibrated score, scores[c] / temperature + offsets[a, h]; NEW has u = 0
@@ -53,7 +53,6 @@ def add_moments(
 
 @kernel
 def likelihood_derivatives(
-    bounds: Ints,
     indptr: Ints,
     antecedents: Ints32,
     scores: Floats,
@@ -62,57 +61,53 @@ def likelihood_derivatives(
     kinds: Bytes,
     temperature: float,
     offsets: Floats,
-    losses: Floats,
-    gradients: Floats,
-    hessians: Floats,
-) -> None:
-    """losses[d] = -sum of log P(a gold antecedent), with its gradient and Hessian, which must be 0 before.
+    gradient: Floats,
+    hessian: Floats,
+) -> float:
+    """-sum of log P(a gold antecedent) of one document; its gradient and Hessian, which must be 0 before, are filled.
 
-    golds[i], candidates[c] : codes of `GoldSet`; antecedents are numbered within their document. With E_p
-    and C_p the mean and the covariance of the features over a mention's known candidates and NEW, and E_g and C_g those
-    over the gold ones among them, the gradient is E_p - E_g and the Hessian C_p - C_g, and the same difference of the
-    mean second derivatives of u.
+    golds[i], candidates[c] : codes of `GoldSet`. With E_p and C_p the mean and the covariance of the features over a
+    mention's known candidates and NEW, and E_g and C_g those over the gold ones among them, the gradient is E_p - E_g
+    and the Hessian C_p - C_g, and the same difference of the mean second derivatives of u.
     """
     n_kinds = offsets.shape[0]
     shares, weighted = np.zeros(n_kinds), np.zeros(n_kinds)
     widest = 1
-    for i in range(bounds[0], bounds[-1]):
+    for i in range(kinds.shape[0]):
         widest = max(widest, indptr[i + 1] - indptr[i])
     u = np.empty(widest)
-    for d in range(bounds.shape[0] - 1):
-        first = bounds[d]
-        loss = 0.0
-        for i in range(first, bounds[d + 1]):
-            if golds[i] != IS_NEW and golds[i] != HAS_ANTECEDENT:
-                continue
-            start, kind = indptr[i], kinds[i]
-            # First over all known candidates and NEW, then over the gold ones among them. Each sum has its own maximum,
-            # because the gold one can be far below the other.
-            for is_gold in range(2):
-                has_new = is_gold == 0 or golds[i] == IS_NEW
-                largest = 0.0 if has_new else -np.inf
-                for c in range(start, indptr[i + 1]):
-                    if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
-                        u[c - start] = scores[c] / temperature + offsets[kind, kinds[first + antecedents[c]]]
-                        largest = max(largest, u[c - start])
-                total, squares = math.exp(-largest) if has_new else 0.0, 0.0
-                shares[:] = 0.0
-                weighted[:] = 0.0
-                for c in range(start, indptr[i + 1]):
-                    if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
-                        h, s = kinds[first + antecedents[c]], scores[c] / temperature
-                        weight = math.exp(u[c - start] - largest)
-                        total += weight
-                        shares[h] += weight
-                        weighted[h] += weight * s
-                        squares += weight * s * s
-                for h in range(n_kinds):
-                    shares[h] /= total
-                    weighted[h] /= total
-                sign = 1.0 - 2.0 * is_gold
-                loss += sign * (largest + math.log(total))
-                add_moments(shares, weighted, squares / total, sign, 1 + kind * n_kinds, gradients[d], hessians[d])
-        losses[d] = loss
+    loss = 0.0
+    for i in range(kinds.shape[0]):
+        if golds[i] != IS_NEW and golds[i] != HAS_ANTECEDENT:
+            continue
+        start, kind = indptr[i], kinds[i]
+        # First over all known candidates and NEW, then over the gold ones among them. Each sum has its own maximum,
+        # because the gold one can be far below the other.
+        for is_gold in range(2):
+            has_new = is_gold == 0 or golds[i] == IS_NEW
+            largest = 0.0 if has_new else -np.inf
+            for c in range(start, indptr[i + 1]):
+                if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
+                    u[c - start] = scores[c] / temperature + offsets[kind, kinds[antecedents[c]]]
+                    largest = max(largest, u[c - start])
+            total, squares = math.exp(-largest) if has_new else 0.0, 0.0
+            shares[:] = 0.0
+            weighted[:] = 0.0
+            for c in range(start, indptr[i + 1]):
+                if candidates[c] == RIGHT or (is_gold == 0 and candidates[c] == WRONG):
+                    h, s = kinds[antecedents[c]], scores[c] / temperature
+                    weight = math.exp(u[c - start] - largest)
+                    total += weight
+                    shares[h] += weight
+                    weighted[h] += weight * s
+                    squares += weight * s * s
+            for h in range(n_kinds):
+                shares[h] /= total
+                weighted[h] /= total
+            sign = 1.0 - 2.0 * is_gold
+            loss += sign * (largest + math.log(total))
+            add_moments(shares, weighted, squares / total, sign, 1 + kind * n_kinds, gradient, hessian)
+    return loss
 
 
 @sums_inner_kernel

@@ -1,38 +1,183 @@
-"""Losses of documents with gold under a recalibration, with their derivatives in its parameters."""
+"""Documents with gold, and their losses under a recalibration, with derivatives in its parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from corefsample._arrays import Bytes, Floats
+from corefsample import _checks
+from corefsample._arrays import Bytes, Floats, Ints
 from corefsample._log import log_step
 from corefsample._machine import processors
+from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import link_marginals
+from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
+from corefsample.errors import ParameterError
 from corefsample.recalibration import _kernels
-from corefsample.recalibration._gold import GoldSet
+from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
 from corefsample.recalibration._model import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
     N_KINDS,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NEW_OFFSETS,
     Recalibration,
-    changes_by_parameters,
+    described,
     document_kinds,
     recalibrated_scores,
 )
 
 Objective = Literal["likelihood", "links-log"]
 OBJECTIVES: tuple[Objective, ...] = ("likelihood", "links-log")
+MISSING = ("skip", "floor")
 
 _LEAST_PROBABILITY = 1e-6  # the log loss of a gold pair that is impossible with these candidates would be infinite
 _DIFFERENCE = 1e-5  # of parameters, for second derivatives
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Derivatives:
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """Counts of the gold annotation that a fit used, and of what it left out.
+
+    Attributes
+    ----------
+    n_documents
+        Documents with an annotated mention.
+    n_without_gold
+        Other documents, which are left out.
+    n_mentions
+        Mentions of the documents with gold.
+    n_unannotated
+        Mentions of the documents with gold that have no gold entity.
+    n_new
+        Mentions that are the first annotated one of their entity.
+    n_linked
+        Mentions with a gold antecedent among their candidates.
+    n_missing
+        Mentions with earlier mentions of their gold entity, none of them among the candidates.
+    n_floored
+        Mentions counted in `n_missing` that have a term because of the rule "floor"; the others have no term.
+    """
+
+    n_documents: int
+    n_without_gold: int
+    n_mentions: int
+    n_unannotated: int
+    n_new: int
+    n_linked: int
+    n_missing: int
+    n_floored: int
+
+
+class GoldSet:
+    """The documents with gold, in their order, and their gold antecedents.
+
+    Parameters
+    ----------
+    documents
+        Documents with and without gold.
+    missing, unannotated
+        Treatment of mentions without a gold antecedent among their candidates, and without a gold entity: see
+        `RecalibrationFitter`.
+
+    Attributes
+    ----------
+    documents
+        Documents with an annotated mention.
+    entities
+        int64 (n_mentions,) of each document: codes of the mentions' gold entities, see `gold_codes`.
+    golds, candidates
+        uint8 (n_mentions,) and (n_candidates,) of each document: the gold antecedent of each mention, and each
+        candidate according to gold; see `corefsample.recalibration._kernels` for the numbers.
+    counts
+        Counts of annotated documents and mentions.
+    base
+        Fingerprints of the recalibrations of all documents' scores: see `Recalibration.applied_to`.
+
+    Raises
+    ------
+    ParameterError
+        If no document has gold, a doc_id is repeated, or the documents' scores have had different recalibrations.
+    """
+
+    def __init__(self, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> None:
+        _checks.choice("missing", missing, MISSING)
+        self.documents: list[ScoredDocument] = []
+        self.entities: list[Ints] = []
+        self.golds: list[Bytes] = []
+        self.candidates: list[Bytes] = []
+        doc_ids = set[str]()
+        n_by_gold, n_floored = np.zeros(MISSED + 1, np.int64), 0
+        for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
+            if document.doc_id in doc_ids:
+                raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
+            doc_ids.add(document.doc_id)
+            if document.gold is None or not ((entities := gold_codes(document, unannotated)) >= 0).any():
+                continue
+            golds, candidates = _marks(document.antecedents, entities)
+            n_by_gold += np.bincount(golds, minlength=MISSED + 1)
+            if missing == "floor":
+                n_floored += _floored(document.antecedents, golds, candidates)
+            self.documents.append(document)
+            self.entities.append(entities)
+            self.golds.append(golds)
+            self.candidates.append(candidates)
+        if not self.documents:
+            raise ParameterError(f"gold must annotate a mention of some document, got none in {len(doc_ids)} documents")
+        self.counts = GoldCounts(
+            n_documents=len(self.documents),
+            n_without_gold=len(doc_ids) - len(self.documents),
+            n_mentions=int(n_by_gold.sum()),
+            n_unannotated=sum(entity is None for document in self.documents for entity in document.gold or ()),
+            n_new=int(n_by_gold[IS_NEW]),
+            n_linked=int(n_by_gold[HAS_ANTECEDENT]),
+            n_missing=int(n_by_gold[MISSED]),
+            n_floored=n_floored,
+        )
+        self.base = Recalibration.applied_to(self.documents[0].metadata)
+        for document in self.documents:
+            applied = Recalibration.applied_to(document.metadata)
+            if applied != self.base:
+                rule = f"must have had the same recalibration in all documents ({described(self.base)})"
+                raise ParameterError(f"scores {rule}, got {described(applied)}", place=f"doc_id {document.doc_id!r}")
+
+    @property
+    def doc_ids(self) -> tuple[str, ...]:
+        """doc_id of each document with gold."""
+        return tuple(document.doc_id for document in self.documents)
+
+
+def _marks(antecedents: AntecedentDistribution, entities: Ints) -> tuple[Bytes, Bytes]:
+    """The gold antecedent of each mention, and each candidate by whether it is a gold antecedent."""
+    mentions = np.repeat(np.arange(len(entities)), np.diff(antecedents.indptr))
+    of_mentions, of_candidates = entities[mentions], entities[antecedents.antecedents]
+    right, unknown = (of_mentions == of_candidates) & (of_mentions >= 0), (of_mentions < 0) | (of_candidates < 0)
+    golds = np.full(len(entities), MISSED, np.uint8)
+    golds[np.unique(entities, return_index=True)[1]] = IS_NEW
+    golds[mentions[right]] = HAS_ANTECEDENT
+    golds[entities < 0] = NO_TERM
+    return golds, np.select([unknown, right], [UNKNOWN, RIGHT], WRONG).astype(np.uint8)
+
+
+def _floored(antecedents: AntecedentDistribution, golds: Bytes, candidates: Bytes) -> int:
+    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing; return how many."""
+    n_floored = 0
+    for mention in np.flatnonzero(golds == MISSED):
+        first, end = antecedents.indptr[mention : mention + 2]
+        wrong = first + np.flatnonzero(candidates[first:end] == WRONG)
+        if wrong.size:
+            candidates[wrong[np.argmin(antecedents.scores[wrong])]], golds[mention] = RIGHT, HAS_ANTECEDENT
+            n_floored += 1
+    return n_floored
+
+
+class Derivatives(NamedTuple):
     """Losses of documents under one recalibration, with their derivatives in its parameters.
 
     Attributes
@@ -99,7 +244,15 @@ class Losses:
     def __init__(self, gold: GoldSet, *, by_kind: bool) -> None:
         self._gold = gold
         self._n_kinds = N_KINDS if by_kind else 1
-        self._changes = changes_by_parameters(by_kind=by_kind)
+        # Changes of the log temperature (row 0) and of the offset of each pair of kinds (row-major) by each parameter.
+        # Without kinds there is one kind of mention.
+        self._changes = np.diag([1.0, -1.0])
+        if by_kind:
+            self._changes = np.zeros((1 + N_KINDS**2, N_PARAMETERS))
+            self._changes[0, LOG_TEMPERATURE] = 1.0
+            self._changes[1:, NEW_BIAS] = -1.0
+            self._changes[1:, NEW_OFFSETS:LINK_OFFSETS] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
+            self._changes[1:, LINK_OFFSETS:] = np.eye(N_KINDS**2)
         self._kinds: list[Bytes] = [
             document_kinds(each) if by_kind else np.zeros(each.n_mentions, np.uint8) for each in gold.documents
         ]
@@ -125,6 +278,11 @@ class Losses:
         return hessians
 
 
+def _in_threads(fill: Callable[[int], None], n: int) -> None:
+    with ThreadPoolExecutor(processors()) as pool:
+        list(pool.map(fill, range(n)))
+
+
 class Likelihood(Losses):
     """-log of the summed probability of each mention's gold antecedents."""
 
@@ -132,26 +290,24 @@ class Likelihood(Losses):
 
     def __init__(self, gold: GoldSet, *, by_kind: bool) -> None:
         super().__init__(gold, by_kind=by_kind)
-        antecedents = np.concatenate([each.antecedents.antecedents for each in gold.documents])
-        self._rows = gold.indptr, antecedents, gold.scores, gold.kinds, gold.candidates, np.concatenate(self._kinds)
-        self.n_terms = gold.n_terms
+        has_term = [(golds == IS_NEW) | (golds == HAS_ANTECEDENT) for golds in gold.golds]
+        self.n_terms = np.array([np.count_nonzero(each) for each in has_term], np.float64)
 
     def derivatives(self, point: Floats) -> Derivatives:
-        """Losses with derivatives, by several threads."""
-        gold, n, size = self._gold, len(self._gold.documents), len(self._changes)
+        """Losses with derivatives."""
+        gold, n, size = self._gold, len(self.n_terms), len(self._changes)
         losses, gradients, hessians = np.empty(n), np.zeros((n, size)), np.zeros((n, size, size))
         temperature, offsets = self._temperature_and_offsets(point)
 
-        def fill(chunk: slice) -> None:
-            bounds = gold.bounds[chunk.start : chunk.stop + 1]
-            filled = losses[chunk], gradients[chunk], hessians[chunk]
-            _kernels.likelihood_derivatives(bounds, *self._rows, temperature, offsets, *filled)
+        def fill(d: int) -> None:
+            antecedents = gold.documents[d].antecedents
+            scored = antecedents.indptr, antecedents.antecedents, antecedents.scores
+            marks = gold.golds[d], gold.candidates[d], self._kinds[d]
+            losses[d] = _kernels.likelihood_derivatives(
+                *scored, *marks, temperature, offsets, gradients[d], hessians[d]
+            )
 
-        n_threads = min(processors(), n)
-        ends = np.searchsorted(gold.indptr[gold.bounds], np.linspace(0, gold.indptr[-1], n_threads + 1)[1:-1])
-        cuts = np.unique([0, *ends.tolist(), n])
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(fill, map(slice, cuts[:-1].tolist(), cuts[1:].tolist())))
+        _in_threads(fill, n)
         return Derivatives(losses, gradients @ self._changes, self._in_parameters(hessians))
 
 
@@ -218,6 +374,5 @@ class LinkLosses(Losses):
             arrays = changed.indptr, changed.antecedents, changed.probs, scaled, kinds, marginals, slopes
             gradients[row, 0] = _kernels.link_slopes(*arrays, by_offset)
 
-        with ThreadPoolExecutor(processors()) as pool:
-            list(pool.map(fill, range(len(documents))))
+        _in_threads(fill, len(documents))
         return losses, gradients

@@ -37,25 +37,6 @@ def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Col
     return tuple(record[name] for name in names)
 
 
-def changes_by_parameters(*, by_kind: bool) -> Floats:
-    """Changes of log temperature and of each pair of kinds' offset of a score, by each parameter.
-
-    Returns
-    -------
-    array of shape (1 + n_kinds ** 2, n_parameters), float64
-        With the offsets of `Recalibration.scores` and `KindOffsets.table` together, row-major. Without kinds there is
-        one kind of mention, and the parameters are log temperature and NEW bias.
-    """
-    if not by_kind:
-        return np.diag([1.0, -1.0])
-    changes = np.zeros((1 + N_KINDS**2, N_PARAMETERS))
-    changes[0, LOG_TEMPERATURE] = 1.0
-    changes[1:, NEW_BIAS] = -1.0
-    changes[1:, NEW_OFFSETS:LINK_OFFSETS] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
-    changes[1:, LINK_OFFSETS:] = np.eye(N_KINDS**2)
-    return changes
-
-
 class NoMinimumError(ParameterError):
     """Gold does not determine a recalibration: the objective has no minimum."""
 
@@ -63,23 +44,6 @@ class NoMinimumError(ParameterError):
 def after(applied: str, fingerprint: str) -> str:
     """Fingerprints of scores after one more recalibration was applied."""
     return f"{applied} {fingerprint}".strip()
-
-
-def marked(metadata: Mapping[str, Any], fingerprint: str) -> dict[str, Any]:
-    """Metadata of a document after one more recalibration was applied to its scores.
-
-    Raises
-    ------
-    ParameterError
-        If the scores have this recalibration already.
-    """
-    applied = Recalibration.applied_to(metadata)
-    if not fingerprint:
-        return dict(metadata)
-    if fingerprint in applied.split():
-        rule = "must not have had this recalibration already"
-        raise ParameterError(f"{rule}, got {RECALIBRATION_FIELD} {applied!r}", parameter="scores")
-    return {**metadata, RECALIBRATION_FIELD: after(applied, fingerprint)}
 
 
 def described(applied: str) -> str:
@@ -207,7 +171,13 @@ class Recalibration(HtmlTable):
             the document has no tokens.
         """
         _checks.instance("document", document, ScoredDocument)
-        metadata = marked(document.metadata, self.fingerprint())
+        metadata, fingerprint = dict(document.metadata), self.fingerprint()
+        applied = self.applied_to(metadata)
+        if fingerprint and fingerprint in applied.split():
+            rule = "must not have had this recalibration already"
+            raise ParameterError(f"{rule}, got {RECALIBRATION_FIELD} {applied!r}", parameter="scores")
+        if fingerprint:
+            metadata[RECALIBRATION_FIELD] = after(applied, fingerprint)
         return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
 
     def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:

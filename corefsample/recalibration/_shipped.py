@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, lru_cache
+from functools import cache
 
 from corefsample import _checks
 from corefsample.errors import ParameterError
@@ -88,10 +88,12 @@ def read_recalibration(path: PathLike) -> UncertainRecalibration:
         raise error.as_input_error(name) from None
 
 
-_of_package = cache(read_recalibration)
+@cache
+def _by_fingerprint() -> dict[str, UncertainRecalibration]:
+    records = map(read_recalibration, SHIPPED)
+    return {record.recalibration.fingerprint(): record for record in records}
 
 
-@lru_cache(maxsize=64)
 def known_recalibration(applied: str) -> UncertainRecalibration | None:
     """The shipped recalibration that was applied to scores, with its uncertainty; None for any other, or for several.
 
@@ -100,7 +102,4 @@ def known_recalibration(applied: str) -> UncertainRecalibration | None:
     applied
         Fingerprints of the recalibrations of the scores, as `Recalibration.applied_to` returns them; "" for none.
     """
-    if not applied:
-        return None
-    of_package = map(_of_package, SHIPPED)
-    return next((each for each in of_package if applied == each.recalibration.fingerprint()), None)
+    return _by_fingerprint().get(applied) if applied else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -10,20 +10,158 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Ints32
+from corefsample._lazy import pd
 from corefsample._random import document_key
+from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import sample_rescored
 from corefsample.coreference._conditioning import CannotLinks, Conditioned
 from corefsample.errors import ParameterError
-from corefsample.recalibration import _model
-from corefsample.recalibration._domains import DomainEffect
-from corefsample.recalibration._model import Recalibration, after, described
-from corefsample.recalibration._refits import RecalibrationDraws
+from corefsample.recalibration._model import (
+    LINK_OFFSETS,
+    LOG_TEMPERATURE,
+    N_GLOBAL,
+    N_PARAMETERS,
+    NEW_BIAS,
+    NEW_OFFSETS,
+    Recalibration,
+    after,
+    described,
+    json_fields,
+    places_of,
+    recalibrated_scores,
+)
 
 Uncertainty = Literal["none", "fit", "domain"]
 DOMAIN_FIELD = "genre"
 _MOST_SCORES = 2**19  # recalibrated at once: 4 MiB
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
+
+BLOCKS = {
+    "log_temperature": slice(LOG_TEMPERATURE, LOG_TEMPERATURE + 1),
+    "new_bias": slice(NEW_BIAS, NEW_BIAS + 1),
+    "new_offsets": slice(NEW_OFFSETS, LINK_OFFSETS),
+    "link_offsets": slice(LINK_OFFSETS, N_PARAMETERS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DomainEffect:
+    """Differences between the parameters of a recalibration by kind in different domains, such as genres.
+
+    A domain's parameters are normal around those of all domains, with one standard deviation for each group of
+    parameters.
+
+    Attributes
+    ----------
+    log_temperature, new_bias, new_offsets, link_offsets
+        Standard deviation between domains of each group of parameters, at least 0.
+    n_domains
+        Number of domains from which the standard deviations are estimated.
+    """
+
+    log_temperature: float
+    new_bias: float
+    new_offsets: float
+    link_offsets: float
+    n_domains: int
+
+    @classmethod
+    def from_json(cls, record: Any) -> Self:
+        """Build from its fields by name; raise ParameterError if one is missing, unknown or out of range."""
+        *sds, n_domains = json_fields("domain_effect", record, (*BLOCKS, "n_domains"))
+        for name, value in zip(BLOCKS, sds, strict=True):
+            _checks.at_least_zero(f"domain_effect.{name}", value)
+        _checks.whole("domain_effect.n_domains", n_domains, 1)
+        return cls(**record)
+
+    def sds(self) -> Floats:
+        """Standard deviation of each parameter: float64 (N_PARAMETERS,)."""
+        sds = np.empty(N_PARAMETERS)
+        for name, block in BLOCKS.items():
+            sds[block] = getattr(self, name)
+        return sds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecalibrationDraws(Result):
+    """Recalibrations fitted to bootstrapped documents: the uncertainty of the fit.
+
+    Attributes
+    ----------
+    temperature, new_bias
+        float64 (n_draws,), read-only: draw b of each belongs to one refit.
+    offsets
+        float64 (n_draws, n_offsets), read-only: offsets by kind in the order of `Recalibration.vector`, or None.
+    """
+
+    temperature: Floats
+    new_bias: Floats
+    offsets: Floats | None = None
+
+    @classmethod
+    def from_vectors(cls, vectors: Floats) -> Self:
+        """Build from rows of `Recalibration.vector`, with all parameters or the first two."""
+        offsets = None if vectors.shape[1] == N_GLOBAL else vectors[:, N_GLOBAL:].copy()
+        return cls(np.exp(vectors[:, 0]), vectors[:, 1].copy(), offsets)
+
+    def vectors(self) -> Floats:
+        """Parameters of each draw, in the order of `Recalibration.vector`: (n_draws, n_parameters)."""
+        both = np.column_stack((np.log(self.temperature), self.new_bias))
+        return both if self.offsets is None else np.column_stack((both, self.offsets))
+
+    def __repr__(self) -> str:
+        temperature = f"temperature {self.temperature.mean():.3g} (sd {self.temperature.std():.2g})"
+        new_bias = f"new_bias {self.new_bias.mean():.3g} (sd {self.new_bias.std():.2g})"
+        return f"RecalibrationDraws({len(self)} draws, {temperature}, {new_bias})"
+
+    def __len__(self) -> int:
+        return int(self.temperature.shape[0])
+
+    def __getitem__(self, draw: int) -> Recalibration:
+        offsets = None if self.offsets is None else tuple(self.offsets[draw].tolist())
+        return Recalibration(float(self.temperature[draw]), float(self.new_bias[draw]), offsets)
+
+    def __iter__(self) -> Iterator[Recalibration]:
+        return (self[draw] for draw in range(len(self)))
+
+    def shrunk(self, recalibration: Recalibration) -> Recalibration:
+        """Shrink a fit towards no change, according to its own uncertainty.
+
+        A fit to few documents is partly noise, which makes other documents worse. With v = (log temperature, new_bias)
+        and S the covariance of the draws, the weight that remains is max(0, 1 - 2 / (v' S^-1 v)): the empirical-Bayes
+        weight of v if v is normal around the true value with covariance S, and the true value is normal around no
+        change with a covariance proportional to S. With hundreds of documents it is close to 1.
+
+        Parameters
+        ----------
+        recalibration
+            The fit to the documents that the draws come from.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer than three draws, or their covariance is singular.
+
+        References
+        ----------
+        Efron & Morris (1973), "Stein's estimation rule and its competitors", section 2.
+        """
+        if self.offsets is not None:
+            raise ParameterError("cannot be shrunk again: offsets by kind have a prior already", parameter="draws")
+        if len(self) < 3:
+            raise ParameterError(f"draws must be at least 3 to shrink a fit, got {len(self)}")
+        covariance = np.cov(self.vectors().T)
+        if not np.linalg.cond(covariance) < 1e12:
+            raise ParameterError("draws must differ in both numbers to shrink a fit, got a singular covariance")
+        fit = recalibration.vector()[:N_GLOBAL]
+        distance = float(fit @ np.linalg.solve(covariance, fit))
+        weight = max(0.0, 1.0 - fit.size / distance) if distance > 0.0 else 0.0
+        return Recalibration(recalibration.temperature**weight, weight * recalibration.new_bias)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy table, one row per draw: draw, temperature, new_bias."""
+        return pd.DataFrame({"draw": np.arange(len(self)), "temperature": self.temperature, "new_bias": self.new_bias})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +274,7 @@ class UncertainRecalibration:
                 raise ParameterError(rule, parameter="uncertainty", hint=hint)
             key = document_key(seed, domain) if domain else _checks.seed(seed)
             rng = np.random.Generator(np.random.Philox(key))
-            shifts = rng.standard_normal((n_draws, _model.N_PARAMETERS)) * self.domain_effect.sds()
+            shifts = rng.standard_normal((n_draws, N_PARAMETERS)) * self.domain_effect.sds()
             shifts[:, : vectors.shape[1]] += vectors
             vectors = shifts
         return tuple(map(Recalibration.from_vector, vectors))
@@ -183,10 +321,10 @@ class UncertainRecalibration:
 
 
 def _draws(record: Any, *, by_kind: bool) -> RecalibrationDraws:
-    offsets = {"offsets": (_model.N_PARAMETERS - _model.N_GLOBAL,)} if by_kind else {}
+    offsets = {"offsets": (N_PARAMETERS - N_GLOBAL,)} if by_kind else {}
     widths = {"temperature": (), "new_bias": (), **offsets}
     every = record if isinstance(record, Mapping) else ()
-    _model.json_fields("draws", record, tuple(widths), set(every) - set(widths))
+    json_fields("draws", record, tuple(widths), set(every) - set(widths))
     columns: dict[str, Floats] = {}
     for name, width in widths.items():
         try:
@@ -241,7 +379,7 @@ class MixedRecalibrations:
             If a score would overflow.
         """
         offsets = None if self.tables is None else self.tables[rows][:, places]
-        return _model.recalibrated_scores(scores, self.temperatures[rows, None], self.biases[rows, None], offsets)
+        return recalibrated_scores(scores, self.temperatures[rows, None], self.biases[rows, None], offsets)
 
 
 def mixture_labels(
@@ -291,7 +429,7 @@ def mixture_labels(
     bounds = np.searchsorted(samples, bounds)
     sizes = np.diff(bounds)
     used = np.flatnonzero(sizes)
-    places = None if recalibrations.tables is None else _model.places_of(antecedents, kinds)
+    places = None if recalibrations.tables is None else places_of(antecedents, kinds)
     blocks = []
     conditioned: Conditioned | None = None
     at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))

@@ -132,14 +132,14 @@ def run_recalibrate(
         fitted = fit_corpus(with_gold, paths, domain_field=options.domains, seed=options.seed, **settings)
         files = {"gold": stream.paths, "apply": apply_paths}
         inputs = [{"part": part, **row} for part, names in files.items() for row in checksums(names)]
-        uncertain, n_also_fitted = fitted.uncertain, 0
+        uncertain, fitted_ids, n_also_fitted = fitted.uncertain, set(fitted.cross_fit.doc_ids), 0
         needs = () if uncertain.recalibration.offsets is None else ("tokens",)
         applied_to = DocumentStream(apply_paths, needs=needs, on_rejected=on_rejected)
 
         def recalibrated() -> Iterator[ScoredDocument]:
             nonlocal n_also_fitted
             for document in streamed(applied_to, on_progress, partial(faults_of_application, uncertain)):
-                n_also_fitted += document.doc_id in fitted.doc_ids
+                n_also_fitted += document.doc_id in fitted_ids
                 yield uncertain.recalibration.apply_document(document)
             # The output is about to be replaced, so the record of an earlier output is no longer valid.
             remove_file(record)

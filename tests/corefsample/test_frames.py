@@ -26,7 +26,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
 from corefsample.metrics._scores import corpus_posterior, corpus_scores
-from corefsample.recalibration._refits import RecalibrationDraws
+from corefsample.recalibration._uncertain import RecalibrationDraws
 from corefsample.summaries import document_links, entity_count_posterior
 from corefsample.tagging import LinearChain
 

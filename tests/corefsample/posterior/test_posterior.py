@@ -27,8 +27,7 @@ from corefsample import (
 from corefsample.documents._batch import DocumentBatch
 from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, samples_of_share
 from corefsample.recalibration._model import N_PARAMETERS
-from corefsample.recalibration._refits import RecalibrationDraws
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration._uncertain import RecalibrationDraws, UncertainRecalibration
 
 LISTS = [
     AntecedentDistribution.from_lists([[], [0]], [[], [0.5]]),

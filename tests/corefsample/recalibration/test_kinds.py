@@ -18,13 +18,17 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, Scor
 from corefsample._arrays import Floats
 from corefsample.documents._tokens import Tokens
 from corefsample.recalibration import RecalibrationFitter, read_recalibration
-from corefsample.recalibration._domains import DomainEffect, _em
-from corefsample.recalibration._gold import GoldSet
-from corefsample.recalibration._losses import Likelihood, LinkLosses, Losses, newton_step
+from corefsample.recalibration._domains import _em, estimated_domains
+from corefsample.recalibration._losses import GoldSet, Likelihood, LinkLosses, Losses, newton_step
 from corefsample.recalibration._model import N_PARAMETERS, Recalibration
-from corefsample.recalibration._refits import RecalibrationDraws
 from corefsample.recalibration._shipped import SHIPPED, chosen_recalibration, known_recalibration
-from corefsample.recalibration._uncertain import MixedRecalibrations, UncertainRecalibration, mixture_labels
+from corefsample.recalibration._uncertain import (
+    DomainEffect,
+    MixedRecalibrations,
+    RecalibrationDraws,
+    UncertainRecalibration,
+    mixture_labels,
+)
 from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
 from corefsample.spacy_bridge.component import Settings
@@ -161,7 +165,7 @@ def test_offsets_of_too_few_kinds_raise() -> None:
 
 
 def losses_of(documents: list[ScoredDocument], kind: type[Losses] = Likelihood) -> Any:
-    return kind(GoldSet.of(documents, missing="skip", unannotated="skip"), by_kind=True)
+    return kind(GoldSet(documents, missing="skip", unannotated="skip"), by_kind=True)
 
 
 @pytest.mark.kernels
@@ -231,7 +235,7 @@ def test_without_differences_between_kinds_the_prior_is_narrow() -> None:
 def test_refits_are_close_to_fits_of_the_same_weights() -> None:
     fitter = RecalibrationFitter(made_documents(40, 40, seed=8), form="kinds")
     weights = fitter._resampled(1, 8, [np.ones(40, np.bool_)])
-    (refit,) = fitter._refits(fitter._overall, weights).vectors()
+    (refit,) = fitter._overall.refits(weights).vectors()
     exact = fitter._minimum(fitter._losses, weights[0], fitter._overall.point, fitter._overall.prior_sd).point
     # One Newton step has an error of second order.
     assert np.abs(refit - exact)[:2].max() < 0.25 * np.abs(exact - fitter._overall.point).max()
@@ -315,7 +319,8 @@ def test_a_cross_fit_estimates_the_domain_effect_without_the_fold() -> None:
     assert fitter._domains is not None
     for fold, effect in enumerate(crossed.domain_effects):
         others = (crossed.folds != fold).astype(float)
-        assert effect == fitter._effect(fitter._solution(others), others, fitter._domains)
+        solution = fitter._with_best_prior(others, fitter._overall.point, fitter._overall.prior_sd)
+        assert effect == estimated_domains(solution, others, fitter._domains)
     assert crossed.domain_effects[0] != crossed.domain_effects[1]
     few = RecalibrationFitter(documents, form="kinds", domains=domains_of(documents, 2))
     assert few.cross_fit(2, n_resamples=2).domain_effects == ()

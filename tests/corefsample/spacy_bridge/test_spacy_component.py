@@ -35,8 +35,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, Toke
 from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, Recalibration
-from corefsample.recalibration._refits import RecalibrationDraws
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration._uncertain import RecalibrationDraws, UncertainRecalibration
 from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel, on_grid

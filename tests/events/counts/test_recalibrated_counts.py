@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from corefsample import InputError, ParameterError, Recalibration
-from corefsample.recalibration._domains import DomainEffect
 from corefsample.recalibration._model import N_PARAMETERS
-from corefsample.recalibration._refits import RecalibrationDraws
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration._uncertain import DomainEffect, RecalibrationDraws, UncertainRecalibration
 from events import EventCounter, load_rules, simulate_documents
 
 
