@@ -28,7 +28,7 @@ def links_by_kind(
     recalibrations
         One per document.
     unannotated
-        As for `corefsample.links.gold_codes`.
+        See `corefsample.documents._scored.gold_codes`.
 
     Returns
     -------

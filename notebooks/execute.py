@@ -25,7 +25,7 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 OURS = r"(corefsample|events|__main__)(\.|$)"
-# Of a command that a notebook runs, a warning is a line of its output: ".../corefsample/exact.py:12: UserWarning: ...".
+# Of a command that a notebook runs, a warning is a line of its output: ".../corefsample/_jit.py:12: UserWarning: ...".
 WARNING_LINE = re.compile(r"^\S*\b(corefsample|events)\S*\.py:\d+: \w*Warning: .*", re.M)
 CHANGING = re.compile(r"\b\d[\d.,]* (?:s|ms|seconds?|minutes?)\b|\S*/tmp/\S*|0x[0-9a-f]+")
 # A slow machine prints progress every 30 seconds.
