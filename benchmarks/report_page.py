@@ -24,8 +24,8 @@ from events.commands.demo import DemoOptions, run_demo
 from events.lexicon._lexicon import load_lexicon
 from events.pages._charts import chart_library
 from events.pages._report import write_report
-from events.simulation._countries import SimulatedCountry, default_countries
 from events.simulation._documents import simulate_documents
+from events.simulation._story import SimulatedCountry, default_countries
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

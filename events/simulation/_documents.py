@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,8 @@ from corefsample.coreference._clusterings import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from events.simulation._countries import SimulatedCountry, attack_rates, default_countries, quantile_index
-from events.simulation._notation import NO_COUNTRY, Traits
-from events.simulation._story import Uniform, news_texts, pick, written
+from events.simulation._notation import NO_COUNTRY, ParsedPhrase, Traits
+from events.simulation._story import SimulatedCountry, Uniform, default_countries, news_texts, pick, written
 
 NEW = -1
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
@@ -124,42 +123,55 @@ def simulate_documents(
         raise ParameterError(f"must lie in [10, 500], got {median_mentions!r}", parameter="median_mentions")
     _checks.probability("event_share", event_share)
     all_countries = default_countries() if countries is None else tuple(countries)
-    simulated = partial(
-        _document,
-        countries=all_countries,
-        rates=attack_rates(all_countries, start, end),
-        start=start,
-        seed=_checks.seed(seed),
-        temperature=temperature,
-        event_share=event_share,
-        median_mentions=median_mentions,
-        apart=apart,
-    )
+    rates = _attack_rates(all_countries, start, end)
+    seed = _checks.seed(seed)
+
+    def simulated(number: int) -> SimulatedDocument:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        uniform = _uniforms(rng).__next__
+        n_mentions = median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
+        n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
+        date, story, sentences = _article(all_countries, rates, start, event_share, n_mentions, uniform)
+        marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
+        mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
+        text, lemma, upos, dep, head = zip(*story.words, strict=True)
+        tokens = Tokens(text, lemma, upos, dep, np.array(head), np.array(sentences))
+        subjects = np.array([dep[mark[2]].startswith("nsubj") for mark in marks])
+        traits = [mark[3] for mark in marks]
+        indptr, candidates, calibrated = candidate_scores(traits, mentions, tokens.sent, subjects, rng)
+        scores = np.round(calibrated * temperature, 3)
+        true_antecedents = _drawn(indptr, candidates, scores / temperature, rng)
+        document = ScoredDocument(
+            doc_id=f"sim-{number:06d}",
+            mentions=mentions,
+            antecedents=AntecedentDistribution.from_csr(indptr, candidates, scores),
+            date=date,
+            tokens=tokens,
+            gold=_entities(true_antecedents),
+            metadata={"simulated": True},
+        )
+        pairs = np.zeros((0, 2)) if apart is None else np.asarray(apart(document))
+        if len(pairs):
+            true_antecedents = _drawn_apart(indptr, candidates, scores / temperature, pairs, rng)
+            document = replace(document, gold=_entities(true_antecedents))
+        return SimulatedDocument(document, true_antecedents)
+
     return map(simulated, range(n_documents))
 
 
-def _document(
-    number: int,
-    *,
-    countries: Sequence[SimulatedCountry],
+def _article(
+    countries: tuple[SimulatedCountry, ...],
     rates: Floats,
     start: datetime.date,
-    seed: int,
-    temperature: float,
     event_share: float,
-    median_mentions: float,
-    apart: Callable[[ScoredDocument], npt.ArrayLike] | None,
-) -> SimulatedDocument:
-    """Simulate the document of a number with a random generator of its own."""
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    uniform = _uniforms(rng).__next__
-    n_mentions = median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
-    n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
-    # The topic and the countries of the article: the main country, an opponent, an ally.
+    n_mentions: int,
+    uniform: Uniform,
+) -> tuple[datetime.date, ParsedPhrase, list[int]]:
+    """Choose the date, the topic and the countries of an article, and write it: see `written`."""
     has_attack = uniform() < event_share
     if has_attack:
-        day = quantile_index(rates.sum(axis=1), uniform())
-        main = countries[quantile_index(rates[day], uniform())]
+        day = _quantile_index(rates.sum(axis=1), uniform())
+        main = countries[_quantile_index(rates[day], uniform())]
     else:
         day = int(uniform() * len(rates))
     date = start + datetime.timedelta(days=day)
@@ -170,35 +182,31 @@ def _document(
         main = pick(uniform, existing)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
         attacks = []
-    other_countries = [country for country in existing if country is not main]
-    opponent = pick(
-        uniform, [country for country in other_countries if country.code in main.opponents] or other_countries
-    )
-    ally = pick(uniform, [country for country in other_countries if country is not opponent])
-    story, sentences = written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
-    marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
-    mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
-    text, lemma, upos, dep, head = zip(*story.words, strict=True)
-    tokens = Tokens(text, lemma, upos, dep, np.array(head), np.array(sentences))
-    subjects = np.array([dep[mark[2]].startswith("nsubj") for mark in marks])
-    traits = [mark[3] for mark in marks]
-    indptr, candidates, calibrated = candidate_scores(traits, mentions, tokens.sent, subjects, rng)
-    scores = np.round(calibrated * temperature, 3)
-    true_antecedents = _drawn(indptr, candidates, scores / temperature, rng)
-    document = ScoredDocument(
-        doc_id=f"sim-{number:06d}",
-        mentions=mentions,
-        antecedents=AntecedentDistribution.from_csr(indptr, candidates, scores),
-        date=date,
-        tokens=tokens,
-        gold=_entities(true_antecedents),
-        metadata={"simulated": True},
-    )
-    pairs = np.zeros((0, 2)) if apart is None else np.asarray(apart(document))
-    if len(pairs):
-        true_antecedents = _drawn_apart(indptr, candidates, scores / temperature, pairs, rng)
-        document = replace(document, gold=_entities(true_antecedents))
-    return SimulatedDocument(document, true_antecedents)
+    others = [country for country in existing if country is not main]
+    opponent = pick(uniform, [country for country in others if country.code in main.opponents] or others)
+    ally = pick(uniform, [country for country in others if country is not opponent])
+    return date, *written(topic, (main, opponent, ally), attacks, n_mentions, uniform)
+
+
+@lru_cache(maxsize=16)
+def _attack_rates(countries: tuple[SimulatedCountry, ...], start: datetime.date, end: datetime.date) -> Floats:
+    """Rate of attacks of each country on each day, 0 while it does not exist: float64 (n_days, n_countries)."""
+
+    def rate(country: SimulatedCountry, day: datetime.date) -> float:
+        if not country.exists(day):
+            return 0.0
+        return sum((more for first, last, more in country.episodes if first <= day <= last), start=country.rate)
+
+    days = [start + datetime.timedelta(days=number) for number in range((end - start).days + 1)]
+    return np.array([[rate(country, day) for country in countries] for day in days])
+
+
+def _quantile_index(weights: Floats, share: float) -> int:
+    """Index at which cumulative weights exceed a share in [0, 1) of their total; its weight is positive."""
+    cumulative = np.cumsum(weights)
+    index = int(np.searchsorted(cumulative, share * cumulative[-1], side="right"))
+    # share * total may round up to the total, which lies after the last index of positive weight
+    return min(index, int(np.searchsorted(cumulative, cumulative[-1], side="left")))
 
 
 def _uniforms(rng: np.random.Generator) -> Iterator[float]:

@@ -1,17 +1,20 @@
-"""Articles of simulated news: their entities, and sentences about them, from events/data/simulated_news.yaml."""
+"""Articles of simulated news: their countries and other entities, and sentences about them.
+
+The words are in events/data/simulated_news.yaml and events/data/simulated_countries.yaml.
+"""
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TypeVar
 
 import msgspec
 
-from events.simulation._countries import SimulatedCountry
 from events.simulation._notation import NO_COUNTRY, Item, ParsedPhrase, Template, Traits, Word, joined, parsed
 
 Uniform = Callable[[], float]  # draws from [0, 1)
@@ -86,7 +89,58 @@ def news_texts() -> NewsTexts:
     return msgspec.yaml.decode(data, type=NewsTexts)
 
 
-# --- words of countries ------------------------------------------------------------------------------------
+# --- countries ------------------------------------------------------------------------------------------
+
+
+Episode = tuple[datetime.date, datetime.date, float]
+
+
+class SimulatedCountry(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+    """A country, or an organisation of states, in simulated news.
+
+    Attributes
+    ----------
+    code
+        Code of the country, unique among the countries of a simulation.
+    name
+        Name of the country, with its article if it has one, as "Iraq" and "the United States".
+    adjective
+        Adjective of the country, as "American"; by default, the name is used instead.
+    people
+        Plural noun for the people of the country, as "Americans"; by default, the name is used instead.
+    abbreviation
+        Short name with its article, as "the U.S."; by default, the name is used instead.
+    rate
+        Rate of the country's attacks relative to other countries, at least 0.
+    episodes
+        First day, last day and additional rate of each period with more attacks.
+    opponents
+        Codes of the countries that the country attacks; if none of them exists, it attacks any other country.
+    since, until
+        First and last day on which the country exists; None is no bound.
+    """
+
+    code: str
+    name: str
+    adjective: str = ""
+    people: str = ""
+    abbreviation: str = ""
+    rate: float = 0.1
+    episodes: tuple[Episode, ...] = ()
+    opponents: tuple[str, ...] = ()
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+
+    def exists(self, day: datetime.date) -> bool:
+        """Whether the country exists on a day."""
+        return (self.since is None or self.since <= day) and (self.until is None or day <= self.until)
+
+
+@cache
+def default_countries() -> tuple[SimulatedCountry, ...]:
+    """Thirty-one countries with invented attacks, in bursts, from 1990 to 1999."""
+    data = resources.files("events").joinpath("data", "simulated_countries.yaml").read_bytes()
+    return msgspec.yaml.decode(data, type=tuple[SimulatedCountry, ...])
 
 
 @lru_cache(maxsize=2**15)
@@ -107,9 +161,8 @@ def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
         tokens = [token for token in tokens if token != "the"]
     phrase = ParsedPhrase(root=len(tokens) - 1)
     for token in tokens[:-1]:
-        phrase.words.append(
-            Word(token, token, *(("DET", "det") if token == "the" else ("PROPN", "compound")), phrase.root)
-        )
+        upos, dep = ("DET", "det") if token == "the" else ("PROPN", "compound")
+        phrase.words.append(Word(token, token, upos, dep, phrase.root))
     lemma = tokens[-1].removesuffix("s") if slot == "people" and not is_name else tokens[-1]
     phrase.words.append(Word(tokens[-1], lemma, "ADJ" if slot == "adj" and not is_name else "PROPN", "root", -1))
     if item.manner == "'s":
@@ -136,7 +189,6 @@ class _Entity:
     first: list[str]
     later: list[str]
     last_sentence: int | None = None
-    phrases: dict[tuple[str, str], ParsedPhrase] = field(default_factory=dict)  # by notation and manner
 
 
 class _Cast:
@@ -201,10 +253,7 @@ class _Cast:
         if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
             return _pronoun(entity, item)
         notation = pick(self._uniform, entity.first if age is None else entity.later)
-        key = (notation, item.manner)
-        if key not in entity.phrases:
-            entity.phrases[key] = _noun_phrase(entity, notation, possessive=item.manner == "'s")
-        return entity.phrases[key]
+        return _noun_phrase(entity, notation, possessive=item.manner == "'s")
 
     def _is_pronoun(self, item: Item, agreement: str, age: int) -> bool:
         dep, is_possessive = item.word.dep, item.manner == "'s"

@@ -20,8 +20,8 @@ from corefsample._arrays import Ints32
 from events import TrueEvents, load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
-from events.simulation._countries import SimulatedCountry
 from events.simulation._documents import NEW, SimulatedDocument, _drawn_apart, simulate_documents
+from events.simulation._story import SimulatedCountry
 
 SHARE = 0.3
 DAY = datetime.date(1995, 5, 5)

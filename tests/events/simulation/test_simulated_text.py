@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from events import load_lexicon
-from events.simulation._countries import default_countries
 from events.simulation._documents import SimulatedDocument, simulate_documents
-from events.simulation._story import news_texts
+from events.simulation._story import default_countries, news_texts
 
 # The 37 relations of UD v2, and the subtypes that English treebanks have of those used here.
 UD_LABELS = """
