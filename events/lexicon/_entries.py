@@ -8,7 +8,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from corefsample.errors import InputError
 
@@ -68,55 +68,34 @@ class Claim(NamedTuple):
     dated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """The codes that have an alias; none if the alias is a name of something else."""
-
-    codes: tuple[Claim, ...]
-    cuts: frozenset[int]  # offsets in the squeezed alias where tokens may meet
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class AliasTable:
-    """Squeezed aliases with their owners, and the prefixes of aliases at which a token may end.
+    """Squeezed aliases with the codes that have them, and the prefixes of aliases at which a token may end.
 
     Attributes
     ----------
-    owners
-        Codes that have an alias, by the squeezed alias.
     beginnings
         Prefixes of aliases at which a token may end.
-    cased
-        Whether tokens are compared as they are written; if False, they are case-folded first.
+    beginnings_with_code
+        Prefixes of those aliases that some code has.
     """
 
-    owners: Mapping[str, _Owners]
-    cased: bool
-    beginnings: frozenset[str] = field(init=False)
+    def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
+        self._cased = cased  # whether tokens are compared as they are written; if False, they are case-folded first
+        self._claims: dict[str, tuple[Claim, ...]] = {}  # none if the alias is a name of something else
+        self._cuts: dict[str, frozenset[int]] = {}  # offsets in the squeezed alias where tokens may meet
+        for alias, claims in aliases:
+            text = alias.squeezed
+            self._claims[text] = tuple(sorted({*self._claims.get(text, ()), *claims}))
+            self._cuts[text] = self._cuts.get(text, frozenset()) | alias.cuts
+        self.beginnings = self._prefixes(self._claims)
+        self.beginnings_with_code = self._prefixes(text for text, claims in self._claims.items() if claims)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beginnings", self._beginnings(self.owners))
-
-    @classmethod
-    def of(cls, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> Self:
-        """Table of aliases with the codes that have them."""
-        owners: dict[str, _Owners] = {}
-        for alias, codes in aliases:
-            owner = owners.get(alias.squeezed, _Owners((), frozenset()))
-            owners[alias.squeezed] = _Owners(tuple(sorted({*owner.codes, *codes})), owner.cuts | alias.cuts)
-        return cls(owners, cased)
+    def _prefixes(self, texts: Iterable[str]) -> frozenset[str]:
+        return frozenset(text[:end] for text in texts for end in (*self._cuts[text], len(text)) if end)
 
     def _spelled(self, token: str) -> str:
         plain, folded = spellings(token)
-        return plain if self.cased else folded
-
-    @staticmethod
-    def _beginnings(owners: Mapping[str, _Owners]) -> frozenset[str]:
-        return frozenset(text[:end] for text, owner in owners.items() for end in (*owner.cuts, len(text)) if end)
-
-    def country_beginnings(self) -> frozenset[str]:
-        """The prefixes of aliases that some code has."""
-        return self._beginnings({text: owner for text, owner in self.owners.items() if owner.codes})
+        return plain if self._cased else folded
 
     def begins(self, token: str) -> bool:
         """Whether an alias could begin with a token."""
@@ -131,9 +110,8 @@ class AliasTable:
         boundaries: list[int] = []
         longest = None
         while run in self.beginnings:
-            owners = self.owners.get(run)
-            if owners is not None and owners.cuts.issuperset(boundaries):
-                longest = end, owners.codes
+            if run in self._claims and self._cuts[run].issuperset(boundaries):
+                longest = end, self._claims[run]
             text = ""
             while not text and end < n_tokens:
                 text = self._spelled(tokens[end])
@@ -187,10 +165,6 @@ class Entry:
     def validity(self) -> tuple[datetime.date, datetime.date]:
         """First and last day on which the code was valid."""
         return self.start or datetime.date.min, self.end or datetime.date.max
-
-    def overlaps(self, entry: Entry) -> bool:
-        """Whether some day lies in the validity of both this entry and `entry`."""
-        return max(self.validity[0], entry.validity[0]) <= min(self.validity[1], entry.validity[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +279,9 @@ def check_claims(source: str, lexicon: LexiconContent) -> None:
     for claims_of_key in claims.values():
         for i, (alias, entry) in enumerate(claims_of_key):
             for rival_alias, rival in claims_of_key[:i]:
-                if rival.code != entry.code and alias.meets(rival_alias) and entry.overlaps(rival):
+                (start, end), (rival_start, rival_end) = entry.validity, rival.validity
+                share_days = max(start, rival_start) <= min(end, rival_end)
+                if rival.code != entry.code and share_days and alias.meets(rival_alias):
                     rule = "must belong to one code on any day or be declared under ambiguous"
                     message = f"{rule}, got {rival.code} and {entry.code}"
                     raise InputError(message, place=f"{source}: alias {alias.written!r}")

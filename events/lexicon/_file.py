@@ -66,17 +66,6 @@ class _LexiconFile(msgspec.Struct, forbid_unknown_fields=True):
     ambiguous: list[_Declaration] = []
 
 
-def lexicon_content(path: str) -> LexiconContent:
-    """Read a lexicon file, or a shipped lexicon by its name, and combine it with the lexicon that it extends.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or breaks a rule of the format.
-    """
-    return shipped_content(path) if path in SHIPPED_LEXICONS else read_content(path, file_bytes(path))
-
-
 @functools.cache
 def shipped_content(*names: str) -> LexiconContent:
     """Content of shipped lexicons, each added to the ones before it; without names, content of "countries"."""
@@ -108,30 +97,25 @@ def _extended(file: _LexiconFile) -> list[str]:
     return [file.extends] if isinstance(file.extends, str) else file.extends
 
 
-def read_content(source: str, data: bytes) -> LexiconContent:
-    """Read and check a lexicon file.
+def lexicon_content(path: str) -> LexiconContent:
+    """Read a lexicon file, or a shipped lexicon by its name, and combine it with the lexicons that it extends.
 
     If a file extends a shipped lexicon, its use of an alias replaces every use in the shipped lexicon: an alias that
     the file assigns to a code is removed from the other codes, from `not_countries` and from `ambiguous`. An entry with
     a shipped code adds aliases to this code; the name, kind, from and to of the entry replace the shipped values (`to:
     null` means no last day).
 
-    Parameters
-    ----------
-    source
-        Name of the file for messages.
-    data
-        YAML text in UTF-8.
-
     Raises
     ------
     InputError
-        If the file breaks a rule of the format; the place is the file and the entry.
+        If the file cannot be read, or breaks a rule of the format; the place is the file and the entry.
     """
-    file = typed(source, read_yaml(source, data), _LexiconFile)
+    if path in SHIPPED_LEXICONS:
+        return shipped_content(path)
+    file = typed(path, read_yaml(path, file_bytes(path)), _LexiconFile)
     if file.version != 1:
-        raise _invalid(source, "version", "must be 1", file.version)
-    return _added(source, file, _base(source, file))
+        raise _invalid(path, "version", "must be 1", file.version)
+    return _added(path, file, _base(path, file))
 
 
 def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconContent:

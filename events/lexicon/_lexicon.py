@@ -97,7 +97,6 @@ class Lexicon:
     validity: Mapping[str, tuple[datetime.date, datetime.date]]
     _folded: AliasTable
     _cased: AliasTable
-    _starts: tuple[frozenset[str], frozenset[str]]
     _nouns: AliasTable | None = None
     inner: frozenset[str] = field(default=frozenset())
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -233,7 +232,7 @@ class Lexicon:
         -------
         array of shape (len(vocabulary),), bool
         """
-        cased, folded = self._starts
+        cased, folded = self._cased.beginnings_with_code, self._folded.beginnings_with_code
         flags = (plain in cased or fold in folded for plain, fold in map(spellings, vocabulary))
         return np.fromiter(flags, np.bool_, len(vocabulary))
 
@@ -271,17 +270,14 @@ class Lexicon:
     @staticmethod
     def _valid(claims: tuple[Claim, ...], date: datetime.date | None) -> tuple[str, ...]:
         """Codes of the claims that hold on a date."""
-        if not claims:
-            return ()
-        if len(claims) == 1:
-            ((code, start, end, dated),) = claims
-            return () if dated and date is not None and not start <= date <= end else (code,)
-        if date is not None:
-            is_shared = len({claim.code for claim in claims}) > 1
-            claims = tuple(
-                claim for claim in claims if claim.start <= date <= claim.end or not (is_shared or claim.dated)
+        is_shared = len({claim.code for claim in claims}) > 1
+        return tuple(
+            dict.fromkeys(
+                claim.code
+                for claim in claims
+                if date is None or claim.start <= date <= claim.end or not (is_shared or claim.dated)
             )
-        return tuple(dict.fromkeys(claim.code for claim in claims))
+        )
 
 
 def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str = "") -> Lexicon:
@@ -363,18 +359,15 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
     if definition.language in ("", ENGLISH):
         aliases += _plurals(nouns, {alias.key for alias, _ in aliases})
-    folded = AliasTable.of((alias, claims) for alias, claims in aliases if not alias.cased)
-    cased = AliasTable.of(((alias, claims) for alias, claims in aliases if alias.cased), cased=True)
     members = _members(entries)
     return Lexicon(
         source,
         {entry.code: entry.name for entry in (*entries, *composites)},
         {entry.code: entry.kind for entry in (*entries, *composites)},
         {entry.code: entry.validity for entry in (*entries, *composites)},
-        folded,
-        cased,
-        (cased.country_beginnings(), folded.country_beginnings()),
-        AliasTable.of(nouns) if nouns else None,
+        AliasTable((alias, claims) for alias, claims in aliases if not alias.cased),
+        AliasTable(((alias, claims) for alias, claims in aliases if alias.cased), cased=True),
+        AliasTable(nouns) if nouns else None,
         definition.inner,
         {
             code: definition.related.get(code, frozenset()) | members.get(code, frozenset())

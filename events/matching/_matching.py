@@ -6,19 +6,18 @@ This is done once per document; each sampled clustering then needs only boolean 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, compress, product
 from math import exp
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.languages._language import ENGLISH, Language, load_language
+from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax._paths import follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 from corefsample.syntax._views import ParseView, dependents_of
@@ -72,12 +71,6 @@ def served_schemes(rule: Rule, readable: Sequence[str]) -> list[str]:
         expected = f"tokens.dep must fit a scheme that the rule {rule.name} has paths for"
         raise InputError(f"{expected}, got {' or '.join(readable)}")
     return scheme_names
-
-
-def ambiguous_labels(schemes: Sequence[str], things: str) -> InputError:
-    """Error for labels that fit several schemes which lead to different results; `things` names the results."""
-    rule = f"tokens.dep must fit one dependency scheme, got labels that fit {' and '.join(schemes)}"
-    return InputError(f"{rule}, which give different {things}", hint=ParameterHint("scheme", "chooses"))
 
 
 def match_document(
@@ -169,7 +162,9 @@ def _agreed(readings: Sequence[RuleReading], names: LexiconMatches, lexicon: Lex
         return readings[0].matches(LexiconMatches({}, {}, 0), lexicon)
     matches = [reading.matches(names, lexicon) for reading in readings]
     if not all(matches[0].agrees(other_matches) for other_matches in matches[1:]):
-        raise ambiguous_labels([reading.parse.scheme for reading in readings], "events")
+        fitting = " and ".join(reading.parse.scheme for reading in readings)
+        rule = f"tokens.dep must fit one dependency scheme, got labels that fit {fitting}, which give different events"
+        raise InputError(rule, hint=ParameterHint("scheme", "chooses"))
     return matches[0]
 
 
@@ -202,7 +197,7 @@ class ParseReading:
         self._feats = tokens.extra.get("feats") or [""] * len(tokens)
         self.sentences = tokens.sent
         self.view = ParseView(tokens, SCHEMES[scheme], self._language)
-        self.index = LemmaIndex.of(self.view, words)
+        self.index = LemmaIndex(self.view, words)
         self.by_head = dependents_of(mentions[:, 2].tolist(), len(tokens))  # mentions by the token that is their head
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
@@ -247,7 +242,7 @@ class ParseReading:
     def described(self, paths: tuple[str, ...], names: LexiconMatches) -> _Descriptions:
         """Descriptions that hold in all samples, computed once for all rules with the same paths."""
         if paths not in self._described:
-            words = described_words(self.view, self.by_head, paths, names.codes) if names.codes else {}
+            words = self._described_words(paths, names.codes)
             described = sorted(words)
             actors = tuple(sorted({code for _, code in described}))
             actor_numbers = {code: c for c, code in enumerate(actors)}
@@ -266,16 +261,7 @@ class ParseReading:
         key = paths, stand_ins
         if key not in self._with_inferred:
             base = self.described(paths, names)
-            words = described_words(self.view, self.by_head, paths, names.codes)
-            inferred = inferred_descriptions(
-                words,
-                self._mentions,
-                self.view,
-                self.by_head.__getitem__,
-                self.sentences,
-                lexicon if stand_ins else None,
-                self._language,
-            )
+            inferred = self._inferred(self._described_words(paths, names.codes), lexicon, stand_ins)
             actor_numbers = {code: c for c, code in enumerate(base.codes)}
             spans = [names.spans.get(extra.word, (extra.word, extra.word + 1)) for extra in inferred]
             self._with_inferred[key] = _Descriptions(
@@ -288,6 +274,102 @@ class ParseReading:
             if not inferred:  # rules with the same descriptions are evaluated together
                 self._with_inferred[key] = base
         return self._with_inferred[key]
+
+    def _described_words(self, paths: tuple[str, ...], codes: Mapping[int, str]) -> dict[tuple[int, str], int]:
+        """First token that describes each (mention, code), at the end of a description path from the mention's head."""
+        words: dict[tuple[int, str], int] = {}
+        for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
+            for head in leading_to(paths, self.view, token):
+                for mention in self.by_head[head]:
+                    words |= {(mention, code): token for code in codes[token].split(OF)}
+        return words
+
+    def _inferred(
+        self, described: Mapping[tuple[int, str], int], lexicon: Lexicon, stand_ins: bool
+    ) -> list[InferredDescription]:
+        """Descriptions that hold in some samples only; words stand for actors of the lexicon only with `stand_ins`.
+
+        `described` has the descriptions that hold in all samples: the token that describes each (mention, code).
+        """
+        by_code: dict[str, list[int]] = {}
+        for mention, code in described:
+            by_code.setdefault(code, []).append(mention)
+        inferred = [*self._possessed(described, by_code)]
+        if stand_ins:
+            inferred += self._of_class(described, by_code, lexicon.members)
+            inferred += self._of_the_state(described, by_code, lexicon)
+        return inferred
+
+    def _possessed(
+        self, described: Mapping[tuple[int, str], int], by_code: Mapping[str, Sequence[int]]
+    ) -> Iterator[InferredDescription]:
+        """Descriptions of forces whose possessor is a pronoun ("their troops"), as each actor of the text."""
+        view, forces = self.view, frozenset(self._language.words.get("forces", ()))
+        for mention, head in enumerate(self._mentions[:, 2].tolist()):
+            if view.lemma[head].lower() not in forces:
+                continue
+            for token in view.dependents[head]:
+                if view.labels[token] not in _POSSESSIVES or view.upos[token] not in ("PRON", "DET"):
+                    continue
+                for possessor in self.by_head[token]:
+                    for code, described_mentions in by_code.items():
+                        if (mention, code) not in described:
+                            yield InferredDescription(mention, code, token, tuple(described_mentions), possessor)
+
+    def _of_class(
+        self,
+        described: Mapping[tuple[int, str], int],
+        by_code: Mapping[str, Sequence[int]],
+        members: Mapping[str, frozenset[str]],
+    ) -> Iterator[InferredDescription]:
+        """Descriptions of mentions that name only a class, as each actor of the class; chances sum to at most 1."""
+        view, sentences, heads = self.view, self.sentences, self._mentions[:, 2]
+        articles = self._language.definite_articles
+        for class_code, member_codes in members.items():
+            candidates = {code: by_code[code] for code in by_code if code in member_codes}
+            if class_code not in by_code or not candidates:
+                continue
+            described_mentions = tuple(sorted({i for named_by in candidates.values() for i in named_by}))
+            for mention in by_code[class_code]:
+                if mention in described_mentions:
+                    continue
+                head = int(heads[mention])
+                is_definite = any(view.text[token].lower() in articles for token in view.dependents[head])
+                weights = {
+                    code: _chance(len(candidates), (sentences[heads[named_by]] <= sentences[head]).any(), is_definite)
+                    for code, named_by in sorted(candidates.items())
+                }
+                total, start = sum(weights.values()), 0.0
+                token = described[mention, class_code]
+                for code, weight in weights.items():
+                    chance = weight / max(total, 1.0)
+                    yield InferredDescription(mention, code, token, described_mentions, start=start, chance=chance)
+                    start += chance
+
+    def _of_the_state(
+        self, described: Mapping[tuple[int, str], int], by_code: Mapping[str, Sequence[int]], lexicon: Lexicon
+    ) -> Iterator[InferredDescription]:
+        """Descriptions of mentions such as "the army" as the only country of the text, which is named before them.
+
+        No description is returned if the country is the patient of a verb anywhere in the text, because "the army" may
+        then belong to another country.
+        """
+        view, heads = self.view, self._mentions[:, 2]
+        states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
+        if len(states) != 1:
+            return
+        described_mentions = tuple(sorted(by_code[states[0]]))
+        if any(view.labels[head] in _PATIENTS for head in heads[list(described_mentions)]):
+            return
+        first_head = int(heads[list(described_mentions)].min())
+        with_other_actors = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
+        for mention, head in enumerate(heads.tolist()):
+            is_stand_in = head > first_head and view.lemma[head].lower() in lexicon.state_nouns
+            if mention in with_other_actors or not is_stand_in:
+                continue
+            modifiers = [view.text[token].lower() for token in view.dependents[head] if token < head]
+            if len(modifiers) == 1 and modifiers[0] in self._language.definite_articles:
+                yield InferredDescription(mention, states[0], head, described_mentions, chance=_OF_STATE)
 
 
 def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
@@ -305,114 +387,6 @@ def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32
 
 
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
-
-
-def inferred_descriptions(
-    described: Mapping[tuple[int, str], int],
-    mentions: Ints32,
-    view: ParseView,
-    by_head: Callable[[int], Sequence[int]],
-    sentences: Ints32,
-    lexicon: Lexicon | None,
-    language: Language,
-) -> list[InferredDescription]:
-    """Descriptions that hold in some samples only.
-
-    `described` has the descriptions that hold in all samples: the token that describes each (mention, code). `lexicon`
-    defines the words that can stand for actors; without a lexicon, no word can.
-    """
-    by_code: dict[str, list[int]] = {}
-    for mention, code in described:
-        by_code.setdefault(code, []).append(mention)
-    possessed = _possessed(described, by_code, mentions, view, by_head, frozenset(language.words.get("forces", ())))
-    if lexicon is None:
-        return [*possessed]
-    of_class = _stand_ins(described, by_code, mentions, sentences, lexicon.members, view, language)
-    return [*possessed, *of_class, *_of_the_state(described, by_code, mentions, view, lexicon, language)]
-
-
-def _possessed(
-    described: Mapping[tuple[int, str], int],
-    by_code: Mapping[str, Sequence[int]],
-    mentions: Ints32,
-    view: ParseView,
-    by_head: Callable[[int], Sequence[int]],
-    forces: frozenset[str],
-) -> Iterator[InferredDescription]:
-    """Descriptions of forces whose possessor is a pronoun ("their troops"), as each actor of the text."""
-    for mention, head in enumerate(mentions[:, 2].tolist()):
-        if view.lemma[head].lower() not in forces:
-            continue
-        for token in view.dependents[head]:
-            if view.labels[token] not in _POSSESSIVES or view.upos[token] not in ("PRON", "DET"):
-                continue
-            for possessor in by_head(token):
-                for code, described_mentions in by_code.items():
-                    if (mention, code) not in described:
-                        yield InferredDescription(mention, code, token, tuple(described_mentions), possessor)
-
-
-def _stand_ins(
-    described: Mapping[tuple[int, str], int],
-    by_code: Mapping[str, Sequence[int]],
-    mentions: Ints32,
-    sentences: Ints32,
-    members: Mapping[str, frozenset[str]],
-    view: ParseView,
-    language: Language,
-) -> Iterator[InferredDescription]:
-    """Descriptions of mentions that name only a class, as each actor of the class; chances sum to at most 1."""
-    for class_code, member_codes in members.items():
-        candidates = {code: by_code[code] for code in by_code if code in member_codes}
-        if class_code not in by_code or not candidates:
-            continue
-        described_mentions = tuple(sorted({i for named_by in candidates.values() for i in named_by}))
-        for mention in by_code[class_code]:
-            if mention in described_mentions:
-                continue
-            head = int(mentions[mention, 2])
-            is_definite = any(view.text[token].lower() in language.definite_articles for token in view.dependents[head])
-            weights = {
-                code: _chance(len(candidates), (sentences[mentions[named_by, 2]] <= sentences[head]).any(), is_definite)
-                for code, named_by in sorted(candidates.items())
-            }
-            total, start = sum(weights.values()), 0.0
-            for code, weight in weights.items():
-                chance = weight / max(total, 1.0)
-                yield InferredDescription(
-                    mention, code, described[mention, class_code], described_mentions, start=start, chance=chance
-                )
-                start += chance
-
-
-def _of_the_state(
-    described: Mapping[tuple[int, str], int],
-    by_code: Mapping[str, Sequence[int]],
-    mentions: Ints32,
-    view: ParseView,
-    lexicon: Lexicon,
-    language: Language,
-) -> Iterator[InferredDescription]:
-    """Descriptions of mentions such as "the army" as the only country of the text, which is named before them.
-
-    No description is returned if the country is the patient of a verb anywhere in the text, because "the army" may then
-    belong to another country.
-    """
-    states = [code for code in by_code if lexicon.kinds[code] == "country"] if lexicon.state_nouns else []
-    if len(states) != 1:
-        return
-    described_mentions = tuple(sorted(by_code[states[0]]))
-    if any(view.labels[head] in _PATIENTS for head in mentions[described_mentions, 2]):
-        return
-    first_head = int(mentions[described_mentions, 2].min())
-    with_other_actors = {mention for mention, code in described if lexicon.kinds[code] not in lexicon.inner}
-    for mention, head in enumerate(mentions[:, 2].tolist()):
-        if mention not in with_other_actors and head > first_head and view.lemma[head].lower() in lexicon.state_nouns:
-            modifiers = [token for token in view.dependents[head] if token < head]
-            if [view.text[token].lower() for token in modifiers] in [
-                [article] for article in language.definite_articles
-            ]:
-                yield InferredDescription(mention, states[0], head, described_mentions, chance=_OF_STATE)
 
 
 def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> float:
@@ -436,13 +410,19 @@ class RuleReading:
     def __init__(self, parse: ParseReading, rule: Rule) -> None:
         self.parse = parse
         self._rule = rule
-        self.candidates = _candidates(parse, rule)
+        # The ends of paths need not be heads of mentions.
+        self.candidates = [
+            TriggerCandidate(token, words, frame, tuple(follow_each(paths, parse.view, token) for paths in of_roles))
+            for frame in rule.frames
+            for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
+            for token, words in parse.index.triggers(frame).items()
+        ]
         self.instances: list[tuple[int, ...]] = []
         self._triggers: list[int] = []
         self._frames: list[str] = []
         self._excluded: list[ExcludedTrigger] = []
         reached = {(c.token, r) for c in self.candidates for r, ends in enumerate(c.ends) if ends}
-        for token, instances in sorted(_instances(parse, rule, self.candidates).items()):
+        for token, instances in sorted(self._possible_instances().items()):
             excluding_conditions = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
@@ -460,6 +440,19 @@ class RuleReading:
                     self.instances.append(fillers)
                     self._frames.append(frame)
                     self._triggers.append(token)
+
+    def _possible_instances(self) -> dict[int, Instances]:
+        """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
+        instances: dict[int, Instances] = {}
+        for candidate in self.candidates:
+            fillers = []
+            for role, ends in zip(self._rule.event, candidate.ends, strict=True):
+                mentions = {mention for head in ends for mention in self.parse.by_head[head]}
+                absent = [ABSENT] if role in self._rule.may_be_absent - candidate.frame.required else []
+                fillers.append(sorted(mentions) or absent)
+            for instance in product(*fillers):
+                instances.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
+        return {token: _most_complete(variants) for token, variants in instances.items()}
 
     def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
@@ -533,43 +526,6 @@ def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon
     return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *default_code)
 
 
-def described_words(
-    view: ParseView, by_head: Sequence[Sequence[int]], paths: tuple[str, ...], codes: Mapping[int, str]
-) -> dict[tuple[int, str], int]:
-    """First token that describes each (mention, code), at the end of a description path from the mention's head."""
-    words: dict[tuple[int, str], int] = {}
-    for token in sorted(codes, reverse=True):  # the first token of an actor replaces later ones
-        for head in leading_to(paths, view, token):
-            for mention in by_head[head]:
-                words |= {(mention, code): token for code in codes[token].split(OF)}
-    return words
-
-
-def _candidates(parse: ParseReading, rule: Rule) -> list[TriggerCandidate]:
-    """Triggers of each frame, with the ends of its roles' paths; an end need not be the head of a mention."""
-    view = parse.view
-    return [
-        TriggerCandidate(token, words, frame, tuple(follow_each(paths, view, token) for paths in paths_of_roles))
-        for frame in rule.frames
-        for paths_of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
-        for token, words in parse.index.triggers(frame, view).items()
-    ]
-
-
-def _instances(parse: ParseReading, rule: Rule, candidates: Iterable[TriggerCandidate]) -> dict[int, Instances]:
-    """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
-    instances: dict[int, Instances] = {}
-    for candidate in candidates:
-        fillers = []
-        for role, ends in zip(rule.event, candidate.ends, strict=True):
-            mentions = {mention for head in ends for mention in parse.by_head[head]}
-            absent = [ABSENT] if role in rule.may_be_absent - candidate.frame.required else []
-            fillers.append(sorted(mentions) or absent)
-        for instance in product(*fillers):
-            instances.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
-    return {token: _most_complete(variants) for token, variants in instances.items()}
-
-
 def _most_complete(instances: Instances) -> Instances:
     """Instances, except those that differ from another instance only by roles that no mention fills."""
 
@@ -582,75 +538,58 @@ def _most_complete(instances: Instances) -> Instances:
 # --- triggers of frames --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LemmaIndex:
-    """Index of the tokens of a document whose lemma can be a trigger or a word of one.
+    """Index of the tokens of a document whose lemma, in lower case, is one of `words`."""
 
-    Attributes
-    ----------
-    lemmas
-        Lemma of each indexed token in lower case, by the token's offset in the document.
-    tokens
-        Offsets of the tokens with each lemma, by the lemma in lower case.
-    """
-
-    lemmas: Mapping[int, str]
-    tokens: Mapping[str, list[int]]
-
-    @classmethod
-    def of(cls, view: ParseView, words: Collection[str]) -> Self:
-        """Index of the tokens whose lemma, in lower case, is one of `words`."""
+    def __init__(self, view: ParseView, words: Collection[str]) -> None:
         lower_lemmas = {lemma: lower for lemma in set(view.lemma) if (lower := lemma.lower()) in words}
         matching = compress(range(len(view.lemma)), map(lower_lemmas.__contains__, view.lemma))
-        lemmas = {token: lower_lemmas[view.lemma[token]] for token in matching}
-        tokens: dict[str, list[int]] = {}
-        for token, lemma in lemmas.items():
-            tokens.setdefault(lemma, []).append(token)
-        return cls(lemmas, tokens)
+        self._view = view
+        self._lemmas = {token: lower_lemmas[view.lemma[token]] for token in matching}
+        self._tokens: dict[str, list[int]] = {}
+        for token, lemma in self._lemmas.items():
+            self._tokens.setdefault(lemma, []).append(token)
 
-    def triggers(self, frame: Frame, view: ParseView) -> dict[int, str]:
+    def triggers(self, frame: Frame) -> dict[int, str]:
         """Phrase or lemma of each trigger of a frame, by its token, which has a part of speech of the frame."""
         triggers: dict[int, str] = {}
         for phrase in frame.phrases:
-            if all(word in self.tokens for word in phrase.words):
-                tokens = _spans(phrase, view, self) if phrase.adjacent else _connected(phrase, view, self)
+            if all(word in self._tokens for word in phrase.words):
+                tokens = self._spans(phrase) if phrase.adjacent else self._connected(phrase)
                 triggers |= {token: " ".join(phrase.words) for token in tokens if token not in triggers}
-        for lemma in frame.lemmas & self.tokens.keys():
-            triggers |= {token: lemma for token in self.tokens[lemma] if token not in triggers}
-        return {token: words for token, words in triggers.items() if view.upos[token] in frame.upos}
+        for lemma in frame.lemmas & self._tokens.keys():
+            triggers |= {token: lemma for token in self._tokens[lemma] if token not in triggers}
+        return {token: words for token, words in triggers.items() if self._view.upos[token] in frame.upos}
 
+    def _spans(self, phrase: Phrase) -> Iterator[int]:
+        """Head word of each run of adjacent tokens that have the lemmas of a phrase.
 
-def _spans(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head word of each run of adjacent tokens that have the lemmas of a phrase.
+        The head word is the last token of the run whose syntactic head is outside the run.
+        """
+        for start in self._tokens[phrase.words[0]]:
+            end = start + len(phrase.words)
+            if tuple(map(self._lemmas.get, range(start, end))) == phrase.words:
+                yield max(token for token in range(start, end) if not start <= self._view.heads[token] < end)
 
-    The head word is the last token of the run whose syntactic head is outside the run.
-    """
-    size = len(phrase.words)
-    for start in index.tokens[phrase.words[0]]:
-        end = start + size
-        if tuple(index.lemmas.get(token) for token in range(start, end)) == phrase.words:
-            yield max(token for token in range(start, end) if not start <= view.heads[token] < end)
+    def _connected(self, phrase: Phrase) -> Iterator[int]:
+        """Head words of tokens with the lemmas of a phrase that are connected in the parse.
 
-
-def _connected(phrase: Phrase, view: ParseView, index: LemmaIndex) -> Iterator[int]:
-    """Head words of tokens with the lemmas of a phrase that are connected in the parse.
-
-    All schemes connect the same tokens: a preposition may depend on its noun, or the noun on the preposition. The
-    preposition of a noun outside the phrase ("fire on" in "fired on the crowd") counts as a dependent of the noun's
-    head.
-    """
-    for top in (token for word in phrase.words for token in index.tokens[word]):
-        missing_words = set(phrase.words) - {index.lemmas[top]}
-        frontier = [top]
-        while frontier and missing_words:
-            below = _below(view, frontier)
-            frontier = []
-            for token in below:
-                if index.lemmas.get(token) in missing_words:
-                    missing_words.remove(index.lemmas[token])
-                    frontier.append(token)
-        if not missing_words:
-            yield top
+        All schemes connect the same tokens: a preposition may depend on its noun, or the noun on the preposition. The
+        preposition of a noun outside the phrase ("fire on" in "fired on the crowd") counts as a dependent of the noun's
+        head.
+        """
+        for top in (token for word in phrase.words for token in self._tokens[word]):
+            missing_words = set(phrase.words) - {self._lemmas[top]}
+            frontier = [top]
+            while frontier and missing_words:
+                below = _below(self._view, frontier)
+                frontier = []
+                for token in below:
+                    if self._lemmas.get(token) in missing_words:
+                        missing_words.remove(self._lemmas[token])
+                        frontier.append(token)
+            if not missing_words:
+                yield top
 
 
 def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:

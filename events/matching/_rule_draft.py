@@ -147,7 +147,7 @@ def _trigger(view: ParseView, text: str | None) -> tuple[int, tuple[str, ...]]:
     frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
     if len(lemmas) > 1:
         frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
-    heads = LemmaIndex.of(view, lemmas).triggers(frame, view).keys() & set(tokens)
+    heads = LemmaIndex(view, lemmas).triggers(frame).keys() & set(tokens)
     if not heads:
         names = " and ".join(map(repr, text.split()))
         raise ParameterError(f"must be words that are connected in the parse, got {names}", parameter="trigger")

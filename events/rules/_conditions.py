@@ -50,20 +50,12 @@ class Condition:
         return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
-class SharedFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A file of word lists, conditions and paths that rules share."""
+class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
+    """Word lists, paths of conditions and of roles by scheme, and `starts`: lists of first steps of paths."""
 
     words: dict[str, list[str]] = {}
     conditions: dict[str, dict[str, list[str]]] = {}
     paths: dict[str, dict[str, list[str]]] = {}
-    version: int = 1
-
-
-class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
-    """Paths of each condition by scheme, word lists, and `starts`, the lists of first steps that a path can name."""
-
-    conditions: dict[str, dict[str, list[str]]]
-    words: dict[str, list[str]] = {}
     starts: dict[str, dict[str, list[str]]] = {}
     version: int = 1
 
@@ -103,18 +95,13 @@ def conditions_with(
 Conditions = Mapping[str, Condition]
 
 
-def faults_of_conditions(file: ConditionsFile, source: str) -> Iterator[InputError]:
-    """Faults of the word lists and conditions of a user's file.
-
-    A path must follow the notation, name word lists that exist, and have labels of its scheme.
-    """
-    for name, words in file.words.items():
-        for word in words:
-            if not word or any(char in " ,|[]{}=" for char in word):
+def faults_of_words(words: Mapping[str, Sequence[str]], source: str) -> Iterator[InputError]:
+    """Faults of word lists whose lemmas cannot stand in a path."""
+    for name, lemmas in words.items():
+        for lemma in lemmas:
+            if not lemma or any(char in " ,|[]{}=" for char in lemma):
                 rule = "must be single lemmas without white space and , | [ ] { } ="
-                yield InputError(f"words.{name} {rule}, got {word!r}", place=source)
-    for name, by_scheme in file.conditions.items():
-        yield from faults_of_paths(file.words, by_scheme, f"{source}: conditions.{name}")
+                yield InputError(f"words.{name} {rule}, got {lemma!r}", place=source)
 
 
 def _combined(

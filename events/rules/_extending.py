@@ -51,10 +51,14 @@ def extended(base: RuleFile, file_tree: Mapping[str, Any], source: str) -> RuleF
     for frame in file_tree.get("frames", []):
         frames[frame["name"]] = _merged(frames.get(frame["name"], {}), frame)
     tree["frames"] = list(frames.values())
-    for change, key in ((_without, "remove"), (_with, "add")):
+    for key in ("remove", "add"):
         changes = file_tree.get(key, {})
         view = _view(typed(source, tree, RuleFile), changes)
-        tree |= _frames_listed(change(view, changes, f"{source}: {key}"))
+        tree |= _changed(view, changes, f"{source}: {key}", is_removal=key == "remove")
+        tree["frames"] = [
+            {"name": name, **{key: frame.pop(key) for key in _OF_FRAMES}, "trigger": frame}
+            for name, frame in tree["frames"].items()
+        ]
     return typed(source, {**tree, "add": {}, "remove": {}}, RuleFile)
 
 
@@ -102,42 +106,28 @@ def _keys(changes: Any, key: str) -> Any:
     return below if isinstance(below, (dict, list)) else ()
 
 
-def _frames_listed(view: dict[str, Any]) -> dict[str, Any]:
-    frames = [
-        {"name": name, **{key: frame.pop(key) for key in _OF_FRAMES}, "trigger": frame}
-        for name, frame in view["frames"].items()
-    ]
-    return {**view, "frames": frames}
+def _changed(tree: Any, changes: Any, location: str, *, is_removal: bool) -> Any:
+    """A tree with items added to its lists, or without some items of its lists and some keys of its mappings.
 
-
-def _with(tree: Any, added: Any, location: str) -> Any:
-    """A tree with items added to its lists; a key without a value, whose items a user deleted, changes nothing."""
-    if added is None:
+    A key without a value, whose items a user deleted, changes nothing.
+    """
+    if changes is None:
         return tree
-    if isinstance(tree, dict) and isinstance(added, dict):
+    if isinstance(tree, dict) and isinstance(changes, dict):
         return tree | {
-            key: _with(_member(tree, key, location), value, f"{location}.{key}") for key, value in added.items()
+            key: _changed(_member(tree, key, location), value, f"{location}.{key}", is_removal=is_removal)
+            for key, value in changes.items()
         }
-    if isinstance(tree, list) and isinstance(added, list):
-        return tree + [item for item in added if item not in tree]
-    raise InputError(f"must be {_kind(tree)}, got {shown(added)}", place=location)
-
-
-def _without(tree: Any, removed: Any, location: str) -> Any:
-    """A tree without some items of its lists and some keys of its mappings; a key without a value changes nothing."""
-    if removed is None:
-        return tree
-    if isinstance(tree, dict) and isinstance(removed, dict):
-        return tree | {
-            key: _without(_member(tree, key, location), value, f"{location}.{key}") for key, value in removed.items()
-        }
-    if isinstance(tree, (dict, list)) and isinstance(removed, list):
-        for item in removed:
+    if isinstance(changes, list) and is_removal and isinstance(tree, (dict, list)):
+        for item in changes:
             _member(tree, item, location)
         if isinstance(tree, dict):
-            return {key: value for key, value in tree.items() if key not in removed}
-        return [item for item in tree if item not in removed]
-    raise InputError(f"must be {_kind(tree)}, got {shown(removed)}", place=location)
+            return {key: value for key, value in tree.items() if key not in changes}
+        return [item for item in tree if item not in changes]
+    if isinstance(changes, list) and isinstance(tree, list):
+        return tree + [item for item in changes if item not in tree]
+    kind = "a mapping" if isinstance(tree, dict) else "a list"
+    raise InputError(f"must be {kind}, got {shown(changes)}", place=location)
 
 
 def _member(tree: Any, key: Any, location: str) -> Any:
@@ -145,7 +135,3 @@ def _member(tree: Any, key: Any, location: str) -> Any:
         names = ", ".join(map(str, tree)) or "none"
         raise InputError(f"must name what the rule has ({names}), got {shown(key)}", place=location)
     return tree[key] if isinstance(tree, dict) else None
-
-
-def _kind(tree: Any) -> str:
-    return "a mapping" if isinstance(tree, dict) else "a list"

@@ -16,7 +16,7 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import code_of
 from corefsample.syntax._codes import UPOS
 from corefsample.syntax._schemes import SCHEMES
-from events.rules._conditions import ConditionsFile, faults_of_conditions, faults_of_paths, shipped_conditions
+from events.rules._conditions import faults_of_paths, faults_of_words, shipped_conditions
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -278,11 +278,12 @@ def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     yield from _faults_of_frames(file, source)
     yield from _faults_of_roles(file, source)
     yield from _faults_of_question(file, source)
-    for name, by_scheme in file.paths.items():
-        yield from faults_of_paths(file.words, by_scheme, f"{source}: paths.{name}")
     if file.language and code_of(file.language) != file.language:
         yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
-    yield from faults_of_conditions(ConditionsFile(file.conditions, file.words), source)
+    yield from faults_of_words(file.words, source)
+    for key, paths_by_name in (("paths", file.paths), ("conditions", file.conditions)):
+        for name, by_scheme in paths_by_name.items():
+            yield from faults_of_paths(file.words, by_scheme, f"{source}: {key}.{name}")
     path_names = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
     conditions = {*file.conditions, *shipped_conditions()}
     yield from _faults_of_defaults(file, file.defaults, conditions, source)

@@ -13,7 +13,7 @@ from corefsample import _checks
 from corefsample.errors import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.rules._conditions import Condition, SharedFile, conditions_with, paths_with
+from events.rules._conditions import Condition, ConditionsFile, conditions_with, paths_with
 from events.rules._extending import as_yaml, extended
 from events.rules._format import ROLE_COLUMNS as ROLE_COLUMNS
 from events.rules._format import (
@@ -387,15 +387,13 @@ def _with_shared(tree: dict[str, Any], files: tuple[str, ...]) -> tuple[dict[str
     names, merged = tree["shares"], {key: value for key, value in tree.items() if key != "shares"}
     sources: tuple[str, ...] = ()
     for name in [names] if isinstance(names, str) else typed(f"{files[-1]}: shares", names, list[str]):
-        shared: SharedFile | RuleFile
+        shared: ConditionsFile | RuleFile
         if name in _SHARED:
-            shared = typed(
-                name, read_yaml(name, (resources.files("events") / "data" / f"{name}.yaml").read_bytes()), SharedFile
-            )
-            shared_sources: tuple[str, ...] = ()
+            data = (resources.files("events") / "data" / f"{name}.yaml").read_bytes()
+            shared = typed(name, read_yaml(name, data), ConditionsFile)
         else:
             shared, shared_sources = _base(name, files, "shares")
-        sources += tuple(each for each in shared_sources if each not in sources)
+            sources += tuple(each for each in shared_sources if each not in sources)
         for key in ("words", "conditions", "paths"):
             if isinstance(merged.get(key, {}), dict):
                 merged[key] = {**as_yaml(getattr(shared, key)), **merged.get(key, {})}
