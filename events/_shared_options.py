@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from corefsample.errors import ParameterError
 from events._options import Options, declared, option
-
-if TYPE_CHECKING:
-    pass
 
 SchemeName = Literal["ud2", "ud1", "clearnlp"]
 Clustering = Literal["map", "sample", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
@@ -216,7 +213,6 @@ class UncertainlyRecalibrated(Recalibrated):
     uncertainty: Literal["none", "fit", "domain"] | None = None
 
     def _check(self) -> None:
-
         if self.recalibration == "none" and self.uncertainty not in (None, "none"):
             raise ParameterError("needs a recalibration, got none", parameter="uncertainty")
 

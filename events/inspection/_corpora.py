@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -24,7 +24,7 @@ from events._options import Progress
 from events._summary import counted
 from events.counts._notes import CountNotes
 from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
-from events.inspection._reports import Report, languages_text, with_counts
+from events.inspection._reports import Report
 from events.lexicon._lexicon import Lexicon
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 
@@ -54,7 +54,7 @@ def check_annotated(files: Sequence[str], on_progress: Progress | None, *, schem
     missed = n["mentions"] - n["by_span"] - n["by_head"]
     report.pairs = [
         ("documents", f"{n['documents']:,} valid, {report.n_problems:,} bad"),
-        ("language", languages_text(languages, n["known_words"] / max(n["words"], 1))),
+        ("language", _languages_text(languages, n["known_words"] / max(n["words"], 1))),
         ("mentions", f"{n['mentions']:,} of {n['entities']:,} entities"),
         ("zeros", f"{n['zeros']:,} of the mentions"),
         ("in parts", f"{n['discontinuous']:,} of the mentions"),
@@ -162,16 +162,17 @@ def check_corpus(
         "new_mass": mean_new,
         "merged_actors": merging,
     }
-    several_text = f"{counted(n['several_parses'], 'document')} with several parses, on average "
+    several = n["several_parses"]
+    average = f"{counted(several, 'document')} with several parses, on average {n['parses'] / max(several, 1):.1f}"
     report.pairs = [
         ("documents", f"{n['documents']:,} valid, {report.n_problems:,} bad"),
         ("mentions", f"{n_mentions:,} ({low:,} to {high:,} per document, median {median:,g})"),
         ("candidates", f"{n['candidates']:,} ({n['candidates'] / max(n_mentions, 1):.1f} per mention)"),
         ("dates", f"{ends[0]} to {ends[-1]} ({n['dated']:,} documents)" if ends else "none"),
         ("tokens", f"{n['parsed']:,} documents"),
-        *([("parses", f"{several_text}{n['parses'] / n['several_parses']:.1f}")] if n["several_parses"] else []),
-        ("scheme", with_counts(schemes)),
-        ("language", languages_text(languages, known_share)),
+        *([("parses", average)] if several else []),
+        ("scheme", _with_counts(schemes)),
+        ("language", _languages_text(languages, known_share)),
         ("gold", f"{n['gold']:,} documents"),
         ("P(NEW)", f"{mean_new:.3f}, mean over mentions" if n_mentions else "none"),
         *([] if merging is None else [("actors", CountNotes(merging).merging())]),
@@ -187,3 +188,14 @@ def _schemes(batch: DocumentBatch) -> Counter[str]:
         for row in np.flatnonzero(batch.has_tokens).tolist()
     )
     return Counter(" or ".join(fitting_schemes(each)) or "none" for each in distinct)
+
+
+def _with_counts(counts: Mapping[str, int], empty: str = "") -> str:
+    """Text with names and their numbers: "ud1 (3), ud2 (1,200)"; `empty` stands for the name ""."""
+    return ", ".join(f"{name or empty} ({count:,})" for name, count in sorted(counts.items())) or "none"
+
+
+def _languages_text(languages: Counter[str], known_share: float | None) -> str:
+    """Text with the number of documents by language, and the share of their words that the English model knows."""
+    share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
+    return _with_counts(languages, "not said") + share

@@ -47,7 +47,24 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
     report.n_problems += len(unreadable)
     for problem in report.problems:
         _name_option_of_score(problem)
-    _describe(report, texts)
+    n_articles, days = texts.dates.total(), sorted(texts.dates)
+    timeline = Timeline(np.array(days, "datetime64[D]"), np.array([texts.dates[day] for day in days], np.int64))
+    outliers = timeline.notice(days)
+    far = [texts.first_ids[day] for day in compress(days, timeline.outlying())] if outliers else []
+    report.values = {
+        "n_articles": n_articles,
+        "texts": asdict(texts.tally),
+        "examples": texts.examples,
+        "dates": texts.dates,
+        "first_ids": texts.first_ids,
+    }
+    report.pairs = [
+        ("articles", f"{n_articles:,} valid, {report.n_problems:,} bad"),
+        ("dates", f"{days[0]} to {days[-1]}" if days else "none"),
+        *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
+        *((kind, " | ".join(texts.examples[kind])) for kind in (*KINDS, "capitals") if kind in texts.examples),
+        *(("texts", notice) for notice in texts.tally.notices()),
+    ]
     return report
 
 
@@ -86,25 +103,3 @@ def _read(report: Report, files: Sequence[str], on_progress: Progress | None) ->
         if on_progress is not None and n_articles % _EVERY == 0:
             on_progress(stream.bytes_read, stream.total_bytes, n_articles)
     return texts
-
-
-def _describe(report: Report, texts: _Texts) -> None:
-    """Fill a report with its values and its lines."""
-    n_articles, days = texts.dates.total(), sorted(texts.dates)
-    timeline = Timeline(np.array(days, "datetime64[D]"), np.array([texts.dates[day] for day in days], np.int64))
-    outliers = timeline.notice(days)
-    far = [texts.first_ids[day] for day in compress(days, timeline.outlying())] if outliers else []
-    report.values = {
-        "n_articles": n_articles,
-        "texts": asdict(texts.tally),
-        "examples": texts.examples,
-        "dates": texts.dates,
-        "first_ids": texts.first_ids,
-    }
-    report.pairs = [
-        ("articles", f"{n_articles:,} valid, {report.n_problems:,} bad"),
-        ("dates", f"{days[0]} to {days[-1]}" if days else "none"),
-        *([("outlying", f"{outliers} Doc_ids: {', '.join(far[:_EXAMPLES])}.")] if outliers else []),
-        *((kind, " | ".join(texts.examples[kind])) for kind in (*KINDS, "capitals") if kind in texts.examples),
-        *(("texts", notice) for notice in texts.tally.notices()),
-    ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,14 +64,3 @@ def summary_of_reports(reports: Sequence[Report]) -> Summary:
         n_hidden_problems=sum(report.n_problems for report in reports) - len(problems),
         result=reports,
     )
-
-
-def with_counts(counts: Mapping[str, int], empty: str = "") -> str:
-    """Text with names and their numbers: "ud1 (3), ud2 (1,200)"; `empty` stands for the name ""."""
-    return ", ".join(f"{name or empty} ({count:,})" for name, count in sorted(counts.items())) or "none"
-
-
-def languages_text(languages: Counter[str], known_share: float | None) -> str:
-    """Text with the number of documents by language, and the share of their words that the English model knows."""
-    share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
-    return with_counts(languages, "not said") + share

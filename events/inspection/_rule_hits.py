@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from corefsample.documents._tokens import Tokens
 from corefsample.formats import DocumentStream
 from events._options import Progress
 from events._summary import counted, listed
@@ -13,7 +12,7 @@ from events.inspection._reports import Report
 from events.inspection._trigger_traces import traced
 from events.lexicon._entries import OF
 from events.lexicon._file import lexicon_content
-from events.lexicon._lexicon import Lexicon, LexiconMatches
+from events.lexicon._lexicon import Lexicon
 from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, TriggerTrace
 from events.rules._rules import Rule
@@ -57,9 +56,7 @@ def rule_hits(
         If a file cannot be read. Invalid documents are listed as problems of the report instead.
     """
     report = Report(", ".join(files))
-    lemmas = {lemma for frame in rule.frames for lemma in frame.lemmas}
-    phrases = {" ".join(phrase.words) for frame in rule.frames for phrase in frame.phrases}
-    triggers: dict[str, Counter[str]] = {trigger: Counter() for trigger in sorted(lemmas | phrases)}
+    triggers: dict[str, Counter[str]] = {trigger: Counter() for trigger in sorted(rule.triggers.split(", "))}
     conditions, n = Counter(dict.fromkeys(rule.unless, 0)), Counter[str]()
     aliases: dict[str, Counter[str]] = {}
     unmatched: dict[str, tuple[int, str]] = {}
@@ -83,7 +80,10 @@ def rule_hits(
             )
             tokens = batch.tokens(row)
             assert tokens is not None  # the stream needs them
-            _add_names(aliases, spellings, tokens, trace.names)
+            for token, code in trace.names.codes.items():
+                start, end = trace.names.spans[token]
+                aliases.setdefault(code, Counter())[" ".join(tokens.text[start:end]).casefold()] += 1
+                spellings |= {"".join(column[start:end]).casefold() for column in (tokens.text, tokens.lemma)}
             for trigger in trace.triggers:
                 triggers[trigger.trigger][trigger.outcome] += 1
                 conditions.update(trigger.conditions)
@@ -133,25 +133,12 @@ def _notes(n: Counter[str], lexicon: Lexicon) -> Iterator[str]:
         yield "no document has a trigger of the rule: check the lemmas and parts of speech in the file"
 
 
-def _add_names(aliases: dict[str, Counter[str]], spellings: set[str], tokens: Tokens, names: LexiconMatches) -> None:
-    """Count the names in a document as they are written, ignoring case, and collect their spellings."""
-    for token, code in names.codes.items():
-        start, end = names.spans[token]
-        aliases.setdefault(code, Counter())[" ".join(tokens.text[start:end]).casefold()] += 1
-        spellings |= {"".join(column[start:end]).casefold() for column in (tokens.text, tokens.lemma)}
-
-
 def _routes_beside(trigger: TriggerTrace) -> list[str]:
     """Paths from a trigger to the actors in its sentence that fill none of its roles."""
     codes = {single_code for role in trigger.roles for code in role.actors for single_code in code.split(OF)}
-    return [
-        path or "the trigger itself"
-        for actor in trigger.actors
-        for path in [actor.path_from_trigger]
-        if codes.isdisjoint(actor.actor.split(OF))
-        and path is not None
-        and path.count("<") + path.count(">") <= _MOST_STEPS
-    ]
+    others = [actor.path_from_trigger for actor in trigger.actors if codes.isdisjoint(actor.actor.split(OF))]
+    paths = [path for path in others if path is not None and path.count("<") + path.count(">") <= _MOST_STEPS]
+    return [path or "the trigger itself" for path in paths]
 
 
 def _unused(lexicon: Lexicon, spellings: set[str]) -> list[str]:

@@ -255,10 +255,7 @@ def explain_triggers(
         rule=names,
         preset=presets,
         lexicon=lexicon.source,
-        **{
-            f"n_{name}": n[name]
-            for name in ["documents", "several_parses", "with_event", "by_actor", "by_nobody", "triggers"]
-        },
+        **{f"n_{name}": n[name] for name in _NUMBERS},
         outcomes=dict(outcomes),
         shown=shown,
     )

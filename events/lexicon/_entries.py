@@ -68,34 +68,45 @@ class Claim(NamedTuple):
     dated: bool
 
 
+@dataclass(init=False, slots=True, eq=False)
 class AliasTable:
     """Squeezed aliases with the codes that have them, and the prefixes of aliases at which a token may end.
 
     Attributes
     ----------
+    claims
+        Codes that have an alias, by the squeezed alias; none if the alias is a name of something else.
+    cuts
+        Offsets in a squeezed alias where tokens may meet, by the alias.
+    cased
+        Whether tokens are compared as they are written; if False, they are case-folded first.
     beginnings
         Prefixes of aliases at which a token may end.
     beginnings_with_code
         Prefixes of those aliases that some code has.
     """
 
+    claims: dict[str, tuple[Claim, ...]]
+    cuts: dict[str, frozenset[int]]
+    cased: bool
+    beginnings: frozenset[str]
+    beginnings_with_code: frozenset[str]
+
     def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
-        self._cased = cased  # whether tokens are compared as they are written; if False, they are case-folded first
-        self._claims: dict[str, tuple[Claim, ...]] = {}  # none if the alias is a name of something else
-        self._cuts: dict[str, frozenset[int]] = {}  # offsets in the squeezed alias where tokens may meet
+        self.claims, self.cuts, self.cased = {}, {}, cased
         for alias, claims in aliases:
             text = alias.squeezed
-            self._claims[text] = tuple(sorted({*self._claims.get(text, ()), *claims}))
-            self._cuts[text] = self._cuts.get(text, frozenset()) | alias.cuts
-        self.beginnings = self._prefixes(self._claims)
-        self.beginnings_with_code = self._prefixes(text for text, claims in self._claims.items() if claims)
+            self.claims[text] = tuple(sorted({*self.claims.get(text, ()), *claims}))
+            self.cuts[text] = self.cuts.get(text, frozenset()) | alias.cuts
+        self.beginnings = self._prefixes(self.claims)
+        self.beginnings_with_code = self._prefixes(text for text, claims in self.claims.items() if claims)
 
     def _prefixes(self, texts: Iterable[str]) -> frozenset[str]:
-        return frozenset(text[:end] for text in texts for end in (*self._cuts[text], len(text)) if end)
+        return frozenset(text[:end] for text in texts for end in (*self.cuts[text], len(text)) if end)
 
     def _spelled(self, token: str) -> str:
         plain, folded = spellings(token)
-        return plain if self._cased else folded
+        return plain if self.cased else folded
 
     def begins(self, token: str) -> bool:
         """Whether an alias could begin with a token."""
@@ -110,8 +121,8 @@ class AliasTable:
         boundaries: list[int] = []
         longest = None
         while run in self.beginnings:
-            if run in self._claims and self._cuts[run].issuperset(boundaries):
-                longest = end, self._claims[run]
+            if run in self.claims and self.cuts[run].issuperset(boundaries):
+                longest = end, self.claims[run]
             text = ""
             while not text and end < n_tokens:
                 text = self._spelled(tokens[end])

@@ -102,7 +102,10 @@ def draft_example(
     name, code = _actor(tokens, view, lexicon, actor)
     described = tuple(path for described_by in DESCRIBED for path in SCHEMES[scheme].paths[described_by])
     nominal = [t for t in sorted(leading_to(described, view, name)) if tokens.upos[t] in _NOMINAL] or [name]
-    for path, ends in _named_paths(view, scheme, head):
+    for path, paths in SCHEMES[scheme].paths.items():
+        if path in (*DESCRIBED, "nominal_modifier"):
+            continue
+        ends = {end for each in paths for end in follow(each, view, head)}
         actor_heads = [token for token in nominal if token in ends]
         if actor_heads:
             return DraftExample(tokens, *trigger_fields, name, code, actor_heads[0], path, True)
@@ -144,9 +147,8 @@ def _trigger(view: ParseView, text: str | None) -> tuple[int, tuple[str, ...]]:
         return verbs[0], (view.lemma[verbs[0]].lower(),)
     tokens = _find(view, text.split(), "trigger", view.lemma, in_order=False)
     lemmas = tuple(view.lemma[token].lower() for token in tokens)
-    frame = Frame("", frozenset(lemmas[:1]), (), frozenset(view.upos), {})
-    if len(lemmas) > 1:
-        frame = Frame("", frozenset(), (Phrase(lemmas, False),), frozenset(view.upos), {})
+    phrases = () if len(lemmas) == 1 else (Phrase(lemmas, False),)
+    frame = Frame("", frozenset(() if phrases else lemmas), phrases, frozenset(view.upos), {})
     heads = LemmaIndex(view, lemmas).triggers(frame).keys() & set(tokens)
     if not heads:
         names = " and ".join(map(repr, text.split()))
@@ -196,13 +198,6 @@ def _find(
     if not tokens:
         raise ParameterError("must be words of the example, got none", parameter=parameter)
     return tokens
-
-
-def _named_paths(view: ParseView, scheme: str, trigger: int) -> Iterable[tuple[str, set[int]]]:
-    """Yield the names of the shipped paths of roles, in the order of the scheme, and the tokens at which each ends."""
-    for name, paths in SCHEMES[scheme].paths.items():
-        if name not in (*DESCRIBED, "nominal_modifier"):
-            yield name, {end for path in paths for end in follow(path, view, trigger)}
 
 
 def role_paths(names: Iterable[str]) -> list[str]:

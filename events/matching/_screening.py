@@ -156,9 +156,12 @@ class RuleMatcher:
         reasons: dict[int, Fault] = {}
         for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
             first = int(first_rows[row])
-            promising_rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]]
+            rules = [rule for rule, rows in zip(self._rules, promising, strict=True) if rows[row]] or self._rules
+            tokens, date, scheme = batch.tokens(row), batch.dates[row].item(), self.scheme_of(batch, row)
             try:
-                rule_matches = self._match(batch, row, promising_rules or self._rules, self.scheme_of(batch, row))
+                if tokens is None:
+                    raise InputError("tokens are required for events")
+                rule_matches = match_rules(tokens, batch.spans(row), rules, self.lexicon, date, scheme)
             except InputError as error:
                 reasons.setdefault(first, Fault(error.message, error.hint))
                 matches.pop(first, None)
@@ -203,15 +206,6 @@ class RuleMatcher:
             self._file_scheme = batch.source, _scheme_of_file(batch)
         of_file = self._file_scheme[1]
         return of_file if of_file in fitting_schemes(tokens.dep) else None
-
-    def _match(
-        self, batch: DocumentBatch, row: int, rules: Sequence[Rule], scheme: str | None
-    ) -> tuple[MentionMatches, ...]:
-        tokens = batch.tokens(row)
-        if tokens is None:
-            raise InputError("tokens are required for events")
-        date = batch.dates[row].item()
-        return match_rules(tokens, batch.spans(row), rules, self.lexicon, date, scheme)
 
 
 def _scheme_of_file(batch: DocumentBatch) -> str | None:

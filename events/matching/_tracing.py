@@ -260,11 +260,7 @@ class _Tracer:
             if sentences[token] == sentences[trigger]:
                 start, end = self._names.spans[token]
                 described = self._described.get(start, [])
-                path = _shortest(view, trigger, described or [token])
-                yield NamedActor(code, " ".join(view.text[start:end]), path, bool(described))
-
-
-def _shortest(view: ParseView, start: int, ends: Iterable[int]) -> str | None:
-    """The path with the fewest steps to one of several tokens."""
-    routes = [route for route in (connecting_path(view, start, end) for end in ends) if route is not None]
-    return min(routes, key=lambda route: route.count(">") + route.count("<"), default=None)
+                paths = [connecting_path(view, trigger, end) for end in described or [token]]
+                connected = [path for path in paths if path is not None]
+                shortest = min(connected, key=lambda path: path.count(">") + path.count("<"), default=None)
+                yield NamedActor(code, " ".join(view.text[start:end]), shortest, bool(described))
