@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample._lazy import pd
@@ -37,11 +37,10 @@ from events.commands._parser import Command
 from events.runs.counting._count_options import EventsOptions, EventsResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from corefsample.files._paths import Inputs
     from events._options import Progress
-    from events.news._quality import ScoredInputs
 
 __all__ = ["EventsOptions", "run_events", "summary_of_run"]
 
@@ -87,21 +86,21 @@ def summary_of_run(run: EventsResult) -> Summary:
     from corefsample._extras import can_report, install_hint
     from corefsample.files._paths import joined
     from corefsample.files._reading import read_json
-    from events.news._quality import ScoredInputs
 
-    scored = ScoredInputs.of(read_json(joined(run.out, "run.json")))
+    record = read_json(joined(run.out, "run.json"))
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
     files = existing_files(run.out, {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run.out)}{missing}"
-    shown, notices = [*_shown(run, scored)], [*_notices(run, scored)]
+    shown, notices = [*_shown(run, record)], [*_notices(run, record)]
     return Summary(values=json_values(run), shown=shown, notices=notices, files=files, result=run)
 
 
-def _shown(run: EventsResult, scored: ScoredInputs) -> Iterator[str | Table]:
+def _shown(run: EventsResult, record: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
     from events.counts._notes import CountNotes
+    from events.news._quality import tally_of_run
 
     if not run.n_computed:
         yield "Every part was complete; nothing was computed again."
@@ -115,7 +114,7 @@ def _shown(run: EventsResult, scored: ScoredInputs) -> Iterator[str | Table]:
         (run.n_undated, "document", 'without a date, counted in rows "undated"'),
         (run.n_not_selected, "document", "left out by --where"),
     )
-    yield from scored.texts.notices()
+    yield from tally_of_run(record).notices()
     if run.counts.empty:
         yield "No document contains an event: the tables have headers and no rows."
     else:
@@ -135,16 +134,18 @@ def _shown(run: EventsResult, scored: ScoredInputs) -> Iterator[str | Table]:
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 
-def _notices(run: EventsResult, scored: ScoredInputs) -> Iterator[str]:
+def _notices(run: EventsResult, record: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._paths import joined
     from events.counts._notes import CountNotes
-    from events.news._dates import Timeline
+    from events.news._dates import outlying_notice
+    from events.news._quality import set_aside_before
 
     yield from set_aside(run.n_quarantined, joined(run.out, "quarantine.jsonl"))
-    yield from scored.set_aside()
+    yield from set_aside_before(record)
     periods = run.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
-    outliers = Timeline.of_counts(periods).notice(periods["period"].tolist())
+    days = periods["period_start"].to_numpy().astype("datetime64[D]")
+    outliers = outlying_notice(days, periods["n_docs"].to_numpy("int64"), periods["period"].tolist())
     yield from filter(None, [outliers, CountNotes(run.merged_actors).unsettled()])
 
 

@@ -14,9 +14,8 @@ from corefsample.languages._language import ENGLISH
 from corefsample.scorers import load_scorer
 from events._options import Progress
 from events.inspection._reports import Report
-from events.news._articles import ArticleStream
-from events.news._corpus_files import corpus_paths
-from events.news._dates import Timeline
+from events.news._articles import ArticleStream, corpus_paths
+from events.news._dates import outlying_dates, outlying_notice
 from events.news._preparation import KINDS, prepared
 from events.news._quality import TextTally
 
@@ -48,9 +47,9 @@ def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
     for problem in report.problems:
         _name_option_of_score(problem)
     n_articles, days = texts.dates.total(), sorted(texts.dates)
-    timeline = Timeline(np.array(days, "datetime64[D]"), np.array([texts.dates[day] for day in days], np.int64))
-    outliers = timeline.notice(days)
-    far = [texts.first_ids[day] for day in compress(days, timeline.outlying())] if outliers else []
+    by_day = np.array(days, "datetime64[D]"), np.array([texts.dates[day] for day in days], np.int64)
+    outliers = outlying_notice(*by_day, days)
+    far = [texts.first_ids[day] for day in compress(days, outlying_dates(*by_day))] if outliers else []
     report.values = {
         "n_articles": n_articles,
         "texts": asdict(texts.tally),

@@ -1,6 +1,6 @@
 """Streams of dated news articles from files: tables, whose rows are articles, and texts with dates in their names.
 
-NITF XML (New York Times Annotated Corpus) is read by the modules `_markup` and `_nitf`.
+NITF XML (New York Times Annotated Corpus) is read by the module `_nitf`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 from xml.etree.ElementTree import ParseError
 
 import msgspec
@@ -33,12 +34,15 @@ from corefsample.files._digests import SeenIds
 from corefsample.files._paths import (
     ARCHIVES,
     MARKUP,
+    NEWS,
     SEPARATED,
     TEXTS,
     WORKBOOKS,
     Inputs,
+    input_paths,
     parquet_source,
     partition_values,
+    require_suffix,
     total_size,
 )
 from corefsample.files._reading import (
@@ -52,9 +56,8 @@ from corefsample.files._reading import (
     read_whole,
     too_long,
 )
-from events.news._corpus_files import corpus_paths
-from events.news._fields import Article, ArticleFault, FieldRules, Record, decoded
-from events.news._markup import archive_records, xml_records
+from events.news._fields import Article, ArticleFault, Record, checked_article, decoded
+from events.news._nitf import archive_records, xml_records
 
 _DATE = "date"  # default name of the column with the date
 _ROWS = 256  # number of rows that are read from Parquet at once
@@ -142,7 +145,7 @@ def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
             continue
         number += 1
         location = f"line {line_number}"
-        original = _decoder(line)
+        original = partial(str, line.rstrip(b"\r\n"), "utf-8", "replace")
         try:
             if not is_complete:
                 message, hint = too_long()
@@ -152,10 +155,6 @@ def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
             yield Record(location, original, fault=fault)
         else:
             yield columns.record(lines.path, number, location, row, original)
-
-
-def _decoder(line: bytes) -> Callable[[], str]:
-    return lambda: line.decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
@@ -286,16 +285,15 @@ def workbook_records(path: str, columns: FieldColumns, progress: ReadProgress) -
             if all(value is None for value in row.values()):
                 continue
             number += 1
-            yield _record(columns, path, number, f"sheet {name!r}, row {row_number}", row)
-
-
-def _record(columns: FieldColumns, path: str, number: int, location: str, row: dict[str, Any]) -> Record:
-    text = row.get(columns.text)
-    if isinstance(text, str) and len(text) == _LONGEST_CELL:
-        rule = f"{columns.text} must have less than {_LONGEST_CELL:,} characters, at which Excel truncates texts"
-        fault = ArticleFault(f"{rule}, got as many", hint="use CSV, JSON Lines or Parquet for long texts")
-        return Record(location, json_writer(row), fault=fault)
-    return columns.record(path, number, location, row, json_writer(row))
+            location, text = f"sheet {name!r}, row {row_number}", row.get(columns.text)
+            if isinstance(text, str) and len(text) == _LONGEST_CELL:
+                rule = (
+                    f"{columns.text} must have less than {_LONGEST_CELL:,} characters, at which Excel truncates texts"
+                )
+                fault = ArticleFault(f"{rule}, got as many", hint="use CSV, JSON Lines or Parquet for long texts")
+                yield Record(location, json_writer(row), fault=fault)
+            else:
+                yield columns.record(path, number, location, row, json_writer(row))
 
 
 def _sheets(path: str, progress: ReadProgress) -> dict[str, pd.DataFrame]:
@@ -324,6 +322,48 @@ def _value(value: Any) -> Any:
     """Value of a cell; None if the cell is empty or has the error of a formula, which pandas reads as NaN."""
     is_nan = isinstance(value, float) and value != value
     return None if is_nan or (isinstance(value, str) and not value) else value
+
+
+def corpus_paths(inputs: Inputs) -> list[str]:
+    """Expand globs and folders, and check that the name of every file ends like that of a format of news.
+
+    A folder stands for all such files in it, at any depth, sorted by path; names that begin with a dot are left out.
+    Texts (.txt) are articles only in a folder without files of another format, because texts beside such files describe
+    them, like README.txt.
+
+    Raises
+    ------
+    ParameterError
+        If `inputs` are not paths.
+    InputError
+        If `inputs` are empty, a file is missing, a glob or folder contains no file, a name has another ending, or a
+        file is listed twice.
+    """
+    paths: dict[str, None] = {}  # an ordered set
+    for name in input_paths(inputs, folders=True):
+        for path in _files_of(name) if name != "-" and os.path.isdir(name) else [name]:
+            if path != "-":
+                require_suffix(path, NEWS, InputError)
+            if path in paths:
+                raise InputError("input must be listed once, got it twice", place=path)
+            paths[path] = None
+    return [*paths]
+
+
+def _files_of(folder: str) -> list[str]:
+    def fail(error: OSError) -> NoReturn:
+        raise InputError(f"folder must be readable, got: {error.strerror}", place=error.filename) from None
+
+    paths: list[str] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [os.path.join(parent, name) for name in names if not name.startswith(".") and name.endswith(NEWS)]
+    other_formats = [path for path in paths if not path.endswith(TEXTS)]
+    paths = other_formats or paths
+    if not paths:
+        rule = f"folder must contain files that end in one of {', '.join(NEWS)}"
+        raise InputError(f"{rule}, got none", place=folder)
+    return sorted(paths)
 
 
 class ArticleStream(FileSeries):
@@ -382,7 +422,10 @@ class ArticleStream(FileSeries):
         on_rejected: Callable[[Rejected], None] | None = None,
     ) -> None:
         self._columns = FieldColumns(text_column, date_column, id_column, title_column, needs_date=undated == "reject")
-        self._rules = FieldRules(date_format, undated)
+        if date_format is not None and (not isinstance(date_format, str) or "%" not in date_format):
+            rule = "must be a format such as '%d.%m.%Y'"
+            raise ParameterError(f"{rule}, got {shown(date_format)}", parameter="date_format")
+        self._date_format, self._undated = date_format, undated
         self._on_rejected = on_rejected
         super().__init__(corpus_paths(inputs))
 
@@ -392,12 +435,18 @@ class ArticleStream(FileSeries):
         for path, reader in self._readers(LineReader):
             day = partition_values(path).get(self._columns.date)
             for record in self._undamaged(path, self._records(path, reader)):
+                if day is not None and record.date in (None, ""):
+                    record = replace(record, date=day, in_table=False)
                 try:
-                    article = self._rules.article(record if day is None else record.dated(day))
+                    article = checked_article(record, self._date_format, self._undated)
                     if not doc_ids.add(article.doc_id):
                         raise ArticleFault("doc_id must be unique in the corpus, got it again", article.doc_id)
                 except ArticleFault as fault:
-                    self._reject(path, record, fault)
+                    text = record.original()
+                    rejected = Rejected(path, record.place, None, fault.doc_id, str(fault), text, fault.hint)
+                    if self._on_rejected is None:
+                        raise rejected.error() from None
+                    self._on_rejected(rejected)
                 else:
                     yield article
 
@@ -416,7 +465,7 @@ class ArticleStream(FileSeries):
         if path.endswith(MARKUP):
             return xml_records(path, reader, by_name=self._columns.doc_id is None)
         if path.endswith(TEXTS):
-            return text_records(path, self._rules, reader)
+            return text_records(path, self._date_format, self._undated, reader)
         if path.endswith(WORKBOOKS):
             return workbook_records(path, self._columns, reader)
         if path.endswith(".parquet"):
@@ -424,12 +473,6 @@ class ArticleStream(FileSeries):
         if path.endswith(SEPARATED):
             return csv_records(reader, self._columns)
         return json_records(reader, self._columns)
-
-    def _reject(self, path: str, record: Record, fault: ArticleFault) -> None:
-        rejected = Rejected(path, record.place, None, fault.doc_id, str(fault), record.original(), fault.hint)
-        if self._on_rejected is None:
-            raise rejected.error() from None
-        self._on_rejected(rejected)
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -442,15 +485,17 @@ _WORD = r"[^\W\d_]+"
 _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "j": r"\d{1,3}", "b": _WORD, "B": _WORD}
 
 
-def text_records(path: str, rules: FieldRules, progress: ReadProgress) -> Iterator[Record]:
+def text_records(path: str, date_format: str | None, undated: str, progress: ReadProgress) -> Iterator[Record]:
     """Read the article of one text file, whose name is the doc_id and contains the date.
 
     Parameters
     ----------
     path
         Path of a UTF-8 file that ends in .txt or .txt.gz.
-    rules
-        Format of the date in the name (by default an ISO date, or 20010911), and whether the date may be missing.
+    date_format
+        Format of the date in the name for `datetime.datetime.strptime`; None for an ISO date, or 20010911.
+    undated
+        Treatment of a name without a date: "reject" or "keep".
     progress
         Object that records the number of bytes read.
     """
@@ -466,23 +511,25 @@ def text_records(path: str, rules: FieldRules, progress: ReadProgress) -> Iterat
         if len(text_bytes) > max_line_bytes():
             message, hint = too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
-        date, text = _date_in(stem, rules), decoded(text_bytes.removeprefix(_BYTE_ORDER_MARK), "text", stem)
+        date, text = (
+            _date_in(stem, date_format, undated),
+            decoded(text_bytes.removeprefix(_BYTE_ORDER_MARK), "text", stem),
+        )
     except ArticleFault as fault:
         yield Record("line 1", original, fault=fault)
     else:
         yield Record("line 1", original, text=text, date=date, doc_id=stem)
 
 
-def _date_in(stem: str, rules: FieldRules) -> datetime.date | None:
+def _date_in(stem: str, date_format: str | None, undated: str) -> datetime.date | None:
     """First date in the name of a file; None without a date, if articles without a date are kept."""
-    date_format = rules.date_format
     pattern = _ISO_DATE if date_format is None else _pattern(date_format)
     for match in pattern.finditer(stem):
         with suppress(ValueError):
             if date_format is None:
                 return datetime.date(int(match[1]), int(match[3]), int(match[4]))
             return datetime.datetime.strptime(match[0], date_format).date()
-    if rules.undated == "keep":
+    if undated == "keep":
         return None
     if date_format is not None:
         raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)

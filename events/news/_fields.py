@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from corefsample._checks import shown
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.errors import ParameterHint
 
 _MOST_CHARS = 1_000_000  # longest text, because spaCy's parsers reject longer ones
 _NO_DATE_HINT = ParameterHint("undated", "keep reads articles without a date")
@@ -87,94 +87,70 @@ class Record:
     names: Mapping[str, str] = field(default_factory=dict)
     in_table: bool = False
 
-    def dated(self, day: str) -> Record:
-        """Return the record, with this ISO date if it has no date."""
-        return self if self.date not in (None, "") else replace(self, date=day, in_table=False)
-
     def name(self, field_name: str) -> str:
         """Name that a field has in the file."""
         return self.names.get(field_name, field_name)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRules:
-    """Options for turning records into articles.
+def checked_article(record: Record, date_format: str | None, undated: str) -> Article:
+    """Check the fields of a record, and make an article of them.
 
-    Attributes
+    Parameters
     ----------
+    record
+        Record of the article.
     date_format
         Format of dates in tables, for `datetime.datetime.strptime`; None for ISO dates.
     undated
         Treatment of articles without a date: "reject" or "keep".
+
+    Raises
+    ------
+    ArticleFault
+        If the record could not be read, or a field is missing or invalid.
     """
-
-    date_format: str | None = None
-    undated: str = "reject"
-
-    def __post_init__(self) -> None:
-        if self.date_format is not None and (not isinstance(self.date_format, str) or "%" not in self.date_format):
-            shown_format = shown(self.date_format)
-            raise ParameterError(f"must be a format such as '%d.%m.%Y', got {shown_format}", parameter="date_format")
-
-    def article(self, record: Record) -> Article:
-        """Check the fields of a record, and make an article of them.
-
-        Raises
-        ------
-        ArticleFault
-            If the record could not be read, or a field is missing or invalid.
-        """
-        if record.fault is not None:
-            raise record.fault
-        doc_id = _doc_id(record)
-        try:
-            date, text = self._date(record), _text(record)
-            title = "" if record.title is None else _string(record.name("title"), record.title)
-            return Article(doc_id, date, text, title, _json_values(record.metadata))
-        except ArticleFault as fault:
-            fault.doc_id = doc_id
-            raise
-
-    def _date(self, record: Record) -> datetime.date | None:
-        name, value = record.name("date"), record.date
-        if value is None or (isinstance(value, str) and not value.strip()):
-            if self.undated == "keep":
-                return None
-            raise ArticleFault(f"{name} is missing", hint=_NO_DATE_HINT)
-        if isinstance(value, datetime.datetime):
-            return value.date()
-        if isinstance(value, datetime.date):
-            return value
-        date_format = self.date_format if record.in_table else None
-        kind = "an ISO date" if date_format is None else f"a date in the format {date_format!r}"
-        if not isinstance(value, str):
-            raise ArticleFault(f"{name} must be {kind}, got {shown(value)}")
-        try:
-            if date_format is not None:
-                return datetime.datetime.strptime(value.strip(), date_format).date()
-            return datetime.datetime.fromisoformat(value.strip()).date()
-        except ValueError:
-            hint = _DATE_HINT if record.in_table and date_format is None else None
-            raise ArticleFault(f"{name} must be {kind}, got {shown(value)}", hint=hint) from None
+    if record.fault is not None:
+        raise record.fault
+    doc_id = record.doc_id
+    if doc_id is None or doc_id == "":
+        raise ArticleFault(f"{record.name('doc_id')} is missing")
+    is_number = isinstance(doc_id, numbers.Integral) and not isinstance(doc_id, bool)
+    doc_id = str(int(doc_id)) if is_number else _string(record.name("doc_id"), doc_id)
+    try:
+        date = _date(record, date_format, undated)
+        if record.text is None:
+            raise ArticleFault(f"{record.name('text')} is missing")
+        text = _string(record.name("text"), record.text)
+        if len(text) > _MOST_CHARS:
+            raise ArticleFault(f"{record.name('text')} must be at most {_MOST_CHARS} characters, got {len(text)}")
+        title = "" if record.title is None else _string(record.name("title"), record.title)
+        return Article(doc_id, date, text, title, _json_values(record.metadata))
+    except ArticleFault as fault:
+        fault.doc_id = doc_id
+        raise
 
 
-def _text(record: Record) -> str:
-    name = record.name("text")
-    if record.text is None:
-        raise ArticleFault(f"{name} is missing")
-    text = _string(name, record.text)
-    if len(text) > _MOST_CHARS:
-        raise ArticleFault(f"{name} must be at most {_MOST_CHARS} characters, got {len(text)}")
-    return text
-
-
-def _doc_id(record: Record) -> str:
-    name, value = record.name("doc_id"), record.doc_id
-    if value is None or value == "":
-        raise ArticleFault(f"{name} is missing")
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return str(int(value))
-    return _string(name, value)
+def _date(record: Record, date_format: str | None, undated: str) -> datetime.date | None:
+    name, value = record.name("date"), record.date
+    if value is None or (isinstance(value, str) and not value.strip()):
+        if undated == "keep":
+            return None
+        raise ArticleFault(f"{name} is missing", hint=_NO_DATE_HINT)
+    if isinstance(value, datetime.datetime):
+        return value.date()
+    if isinstance(value, datetime.date):
+        return value
+    date_format = date_format if record.in_table else None
+    rule = f"{name} must be {'an ISO date' if date_format is None else f'a date in the format {date_format!r}'}"
+    if not isinstance(value, str):
+        raise ArticleFault(f"{rule}, got {shown(value)}")
+    try:
+        if date_format is not None:
+            return datetime.datetime.strptime(value.strip(), date_format).date()
+        return datetime.datetime.fromisoformat(value.strip()).date()
+    except ValueError:
+        hint = _DATE_HINT if record.in_table and date_format is None else None
+        raise ArticleFault(f"{rule}, got {shown(value)}", hint=hint) from None
 
 
 def _string(name: str, value: Any) -> str:

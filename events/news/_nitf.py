@@ -1,4 +1,6 @@
-"""One article of NITF XML, in the layout of the New York Times Annotated Corpus.
+"""Articles in NITF XML, in the layout of the New York Times Annotated Corpus.
+
+A file has one article, plain or compressed by gzip; tar archives of such files are read as streams.
 
 The text consists of the paragraphs of the block `full_text`; if it is missing, of those of `lead_paragraph`; if both
 are missing, of all paragraphs of the body except captions, notes, tables and corrections. Two kinds of paragraphs are
@@ -18,13 +20,25 @@ Sandhaus (2008), The New York Times Annotated Corpus Overview, LDC2008T19, secti
 
 from __future__ import annotations
 
+import gzip
+import os
 import re
+import tarfile
+import zlib
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from html.entities import html5
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
+from corefsample.errors import DamagedFileError, InputError
+from corefsample.files._paths import ARCHIVES, MARKUP
+from corefsample.files._reading import ReadProgress, open_bytes
+from events.news._fields import ArticleFault, Record
+
+XML_LIMIT = 2**26  # largest document in bytes
+_CHUNK = 2**16  # number of bytes that are read at once
+_BLOCK = 512  # size of a tar header in bytes
 _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
 _CHARACTER_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
@@ -51,6 +65,96 @@ _SAME_WORDS = 0.9
 _COMPARED_WORDS = 400
 
 
+def xml_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
+    """Read the article of one file; `by_name` makes the name of the file its doc_id."""
+    with open_bytes(path, progress) as stream:
+        document = stream.read(XML_LIMIT + 1)
+    yield _record(document, os.path.basename(path), "", by_name=by_name)
+
+
+def archive_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
+    """Read the XML files of a tar archive, and of archives in it, in their order; other members are ignored.
+
+    `by_name` makes the path of a member the doc_id of its article.
+
+    Raises
+    ------
+    InputError
+        If the archive is damaged, because its members after the damage cannot be trusted, or if archives are nested
+        more than once.
+    """
+    with open_bytes(path, progress) as stream:
+        yield from _members(stream, path, "", by_name=by_name)
+
+
+def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[Record]:
+    location = f"{path}: member {outer}" if outer else path
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            while (member := archive.next()) is not None:
+                archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
+                if not member.isfile() or os.path.basename(member.name).startswith("."):
+                    continue
+                if member.name.endswith(MARKUP):
+                    yield _member(archive, member, outer, by_name=by_name)
+                elif member.name.endswith(ARCHIVES):
+                    yield from _inner_archive(archive, member, path, outer, by_name=by_name)
+            _require_end(archive)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DamagedFileError(f"archive must be complete, got: {error}", place=location) from None
+
+
+def _require_end(archive: tarfile.TarFile) -> None:
+    """Raise ReadError if an archive is truncated or continues with other data, which tarfile treats as its end."""
+    stream: Any = archive.fileobj
+    if stream.tell() < archive.offset + _BLOCK:
+        raise tarfile.ReadError("no end of archive")
+    while trailing := stream.read(_CHUNK):
+        if trailing.strip(b"\0"):
+            raise tarfile.ReadError(f"no header at byte {archive.offset}")
+
+
+def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, outer: str, *, by_name: bool) -> Record:
+    name = f"{outer}/{member.name}" if outer else member.name
+    file: Any = archive.extractfile(member)
+    if member.name.endswith(".gz"):
+        try:
+            document = gzip.GzipFile(fileobj=file).read(XML_LIMIT + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            return Record(f"member {name}", str, fault=ArticleFault(f"gzip data must be complete, got: {error}"))
+    else:
+        document = file.read(XML_LIMIT + 1)
+    return _record(document, name, f"member {name}, ", by_name=by_name)
+
+
+def _inner_archive(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, outer: str, *, by_name: bool
+) -> Iterator[Record]:
+    if outer:
+        location = f"{path}: member {outer}"
+        raise InputError(f"an archive in an archive must contain no archive, got {member.name!r}", place=location)
+    file: Any = archive.extractfile(member)
+    stream = file if member.name.endswith(".tar") else gzip.GzipFile(fileobj=file)
+    yield from _members(stream, path, member.name, by_name=by_name)
+
+
+def _record(encoded: bytes, name: str, within: str, *, by_name: bool) -> Record:
+    if len(encoded) > XML_LIMIT:
+        fault = ArticleFault(f"a document must be at most {XML_LIMIT} bytes, got more")
+        return Record(f"{within}line 1", lambda: encoded[:1000].decode("utf-8", "replace"), fault=fault)
+
+    def original() -> str:
+        return encoded.decode("utf-8", "replace")
+
+    try:
+        fields = nitf_fields(encoded)
+    except NitfError as error:
+        return Record(f"{within}line {error.line}", original, fault=ArticleFault(str(error)))
+    if by_name:
+        fields["doc_id"] = name
+    return Record(f"{within}line 1", original, names={"date": "date.publication", "doc_id": "doc-id"}, **fields)
+
+
 class NitfError(Exception):
     """Error of invalid XML, in the line `line`."""
 
@@ -59,127 +163,106 @@ class NitfError(Exception):
         self.line = line
 
 
-class NitfDocument:
-    """The article in one document.
+def nitf_fields(xml: bytes) -> dict[str, Any]:
+    """Read the fields of the article in one document, as arguments of a `Record`.
 
-    Parameters
-    ----------
-    xml
-        Bytes of the document.
-
-    Attributes
-    ----------
+    Returns
+    -------
     doc_id, date
         Attribute `id-string` of the first doc-id; and publication date of the first pubdata, otherwise year-month-day
         of the meta elements, as unchecked text. None if the document lacks them.
     title, text
-        Headline, and paragraphs of the text, separated by empty lines.
+        Headline (without a headline, the title in the head of the document), and paragraphs of the text, separated by
+        empty lines.
     metadata
         The meta elements by name, without those of the date; url, word_count, credit, kicker, byline,
         normalized_byline, dateline, abstract, online_headline, author_info, online_lead_paragraph, correction_text;
         lists of index terms by kind: descriptor, names, person, org, location, object_title ..., with the prefix
-        "online_" for terms of the online producers.
+        "online_" for terms of the online producers. Of several with one name, the last of these groups counts.
 
     Raises
     ------
     NitfError
         If the XML is not well-formed, is not NITF, or is nested too deeply.
     """
-
-    def __init__(self, xml: bytes) -> None:
-        self.doc_id: str | None = None
-        self._meta: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
-        self._indexed: dict[str, list[str]] = {}
-        self._published: str | None = None
-        self._parts: dict[str, str] = {}
-        self._paragraphs: list[tuple[str, str]] = []  # class of the block, text
-        try:
-            self._add(_tree(xml), frozenset(), "", inside=False)
-        except RecursionError:
-            raise NitfError("elements must not be nested this deep", 1) from None
-
-    def _add(self, element: Element, above: frozenset[str], block: str, *, inside: bool) -> None:
-        """Add an element and the elements in it.
-
-        Parameters
-        ----------
-        element, above
-            The element, and the tags of the elements that contain it.
-        block
-            Class of the nearest block that contains the element and has a class; "" without such a block.
-        inside
-            True if the text of an element that contains this one is collected.
-        """
-        tag, kind = element.tag, element.get("class", "")
-        if tag == "meta":
-            name, value = element.get("name", ""), element.get("content", "")
-            if name in _DATE_PARTS:
-                self._parts.setdefault(name, value.strip())
-            elif name and value:
-                self._meta.setdefault(name, value)
-        elif tag == "doc-id" and self.doc_id is None:
-            self.doc_id = element.get("id-string")
-        elif tag == "pubdata":
-            self._published = element.get("date.publication") if self._published is None else self._published
-            for attribute, name in _PUBDATA.items():
-                self._add_text(name, element.get(attribute))
-        elif tag == "series":
-            self._add_text("kicker", element.get("series.name"))
-        is_collected = not inside and _is_collected(tag, kind, above)
-        if is_collected and (text := " ".join("".join(_pieces(element)).split())):
-            if "body.content" in above:
-                self._paragraphs.append((block, text))
-            elif (tag, kind) in _HEAD_TEXTS or tag == "title":
-                self._add_text(_HEAD_TEXTS.get((tag, kind), "head_title"), text)
-            else:
+    doc_id: str | None = None
+    date: str | None = None
+    date_parts: dict[str, str] = {}
+    meta: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    index_terms: dict[str, list[str]] = {}
+    paragraphs: list[tuple[str, str]] = []  # class of the block, text
+    try:
+        for element, tags, block, text in _elements(_tree(xml), frozenset(), "", inside=False):
+            tag, kind = element.tag, element.get("class", "")
+            if tag == "meta":
+                name, value = element.get("name", ""), element.get("content", "")
+                if name in _DATE_PARTS:
+                    date_parts.setdefault(name, value.strip())
+                elif name and value:
+                    meta.setdefault(name, value)
+            elif tag == "doc-id" and doc_id is None:
+                doc_id = element.get("id-string")
+            elif tag == "pubdata":
+                date = element.get("date.publication") if date is None else date
+                for attribute, name in _PUBDATA.items():
+                    if value := element.get(attribute, ""):
+                        texts.setdefault(name, value)
+            elif tag == "series" and (value := element.get("series.name", "")):
+                texts.setdefault("kicker", value)
+            elif text and "body.content" in tags:
+                paragraphs.append((block, text))
+            elif text and ((tag, kind) in _HEAD_TEXTS or tag == "title"):
+                texts.setdefault(_HEAD_TEXTS.get((tag, kind), "head_title"), text)
+            elif text:
                 name = ((tag == "classifier" and element.get("type")) or tag).replace(".", "_")
-                online = "online_" if kind.startswith("online") else ""
-                self._indexed.setdefault(online + name, []).append(text)
-        for child in element:
-            self._add(child, above | {tag}, kind if tag == "block" and kind else block, inside=inside or is_collected)
+                index_terms.setdefault(f"online_{name}" if kind.startswith("online") else name, []).append(text)
+    except RecursionError:
+        raise NitfError("elements must not be nested this deep", 1) from None
+    if date is None and date_parts:
+        year, month, day = (date_parts.get(part, "") for part in _DATE_PARTS)
+        date = f"{year.zfill(4)}-{month.zfill(2)}-{day.zfill(2)}"
+    head_title = texts.pop("head_title", "")
+    title = texts.pop("title", "") or head_title
+    for block in (_CORRECTION, _ONLINE_LEAD):
+        if in_block := [text for kind, text in paragraphs if kind == block]:
+            texts[block] = "\n\n".join(in_block)
+    return {
+        "doc_id": doc_id,
+        "date": date,
+        "title": title,
+        "text": _text(paragraphs),
+        "metadata": {**meta, **texts, **index_terms},
+    }
 
-    def _add_text(self, name: str, text: str | None) -> None:
-        if text:
-            self._texts.setdefault(name, text)
 
-    @property
-    def date(self) -> str | None:
-        """Publication date as unchecked text; None if the document has no date."""
-        if self._published is not None or not self._parts:
-            return self._published
-        year, month, day = (self._parts.get(part, "") for part in _DATE_PARTS)
-        return f"{year.zfill(4)}-{month.zfill(2)}-{day.zfill(2)}"
+def _elements(
+    element: Element, above: frozenset[str], block: str, *, inside: bool
+) -> Iterator[tuple[Element, frozenset[str], str, str]]:
+    """Yield an element and the elements in it, each with tags, block and text.
 
-    @property
-    def title(self) -> str:
-        """Headline; without a headline, the title in the head of the document."""
-        return self._texts.get("title") or self._texts.get("head_title", "")
+    The tags are those of the elements that contain it. The block is the class of the nearest block that contains it and
+    has a class, or "". The text is "" unless it is part of the article or of its metadata; text within collected text
+    (`inside`) is not collected again.
+    """
+    is_collected = not inside and _is_collected(element.tag, element.get("class", ""), above)
+    yield element, above, block, " ".join("".join(_pieces(element)).split()) if is_collected else ""
+    if element.tag == "block":
+        block = element.get("class", "") or block
+    for child in element:
+        yield from _elements(child, above | {element.tag}, block, inside=inside or is_collected)
 
-    @property
-    def text(self) -> str:
-        """Paragraphs of the text, separated by empty lines."""
-        corrections = {_words(paragraph) for paragraph in self._of_block(_CORRECTION)}
-        paragraphs = [p for p in self._chosen() if not corrections or _words(p) not in corrections]
-        return "\n\n".join(_without_leads(paragraphs))
 
-    def _chosen(self) -> list[str]:
-        for kind in (_FULL, _LEADING):
-            if paragraphs := self._of_block(kind):
-                return paragraphs
-        return [text for kind, text in self._paragraphs if kind not in (_CORRECTION, _ONLINE_LEAD)]
-
-    def _of_block(self, block: str) -> list[str]:
-        return [text for kind, text in self._paragraphs if kind == block]
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """Other elements: meta elements, overridden by named texts, and those by index terms of the same name."""
-        texts = {name: text for name, text in self._texts.items() if name not in ("title", "head_title")}
-        for kind in (_CORRECTION, _ONLINE_LEAD):
-            if paragraphs := self._of_block(kind):
-                texts[kind] = "\n\n".join(paragraphs)
-        return {**self._meta, **texts, **self._indexed}
+def _text(paragraphs: Sequence[tuple[str, str]]) -> str:
+    """Text of the article, from its paragraphs with the classes of their blocks."""
+    blocks: dict[str, list[str]] = {}
+    for kind, paragraph in paragraphs:
+        blocks.setdefault(kind, []).append(paragraph)
+    text = blocks.get(_FULL) or blocks.get(_LEADING)
+    if text is None:
+        text = [paragraph for kind, paragraph in paragraphs if kind not in (_CORRECTION, _ONLINE_LEAD)]
+    corrections = set(map(_words, blocks.get(_CORRECTION, [])))
+    return "\n\n".join(_without_leads([p for p in text if not corrections or _words(p) not in corrections]))
 
 
 def _tree(xml: bytes) -> Element:

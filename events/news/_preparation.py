@@ -540,7 +540,9 @@ def _recased(text: str, forms: Mapping[str, str], names: Mapping[tuple[str, ...]
             is_month = _DAY_BEFORE.search(text[:start][-3:]) or _DAY_AFTER.match(text, end)
             written = lower[i].capitalize() if is_month else lower[i]
         elif lower[i] == "us":
-            written = "US" if _is_country(text, start, lower[i - 1] if i else "") else "us"
+            # The country, by the word before it or at the beginning of a sentence, and not the pronoun.
+            is_country = i > 0 and lower[i - 1] in ("the", "and", "said", "that", "anti", "pro")
+            written = "US" if is_country or _is_start(text, start) else "us"
         elif written is None and around[1] in ("'t", "’t") and lower[i].endswith("n"):
             written = lower[i]
         elif written is None and not in_capitals and not word[0].istitle():
@@ -580,11 +582,6 @@ def _by_shape(word: str, previous: str, *, is_known: bool, has_point: bool) -> s
         return word
     is_after_name = previous.lower() in _TITLES or previous.istitle()
     return word.capitalize() if is_after_name or not _COMMON_END.search(lower) else lower
-
-
-def _is_country(text: str, start: int, previous: str) -> bool:
-    """Whether "US" is the country, by the word before it or at the beginning of a sentence, and not the pronoun."""
-    return previous in ("the", "and", "said", "that", "anti", "pro") or _is_start(text, start)
 
 
 def _names_in(text: str, names_by_words: Mapping[tuple[str, ...], str]) -> dict[int, str]:

@@ -115,40 +115,19 @@ class TextTally:
         return f"{count:,} of {counted(self.n_texts, 'document')} ({count / self.n_texts:.1%})"
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredInputs:
-    """Faults of the texts in the inputs of a run, which were recorded when the texts were scored.
+def tally_of_run(record: Mapping[str, Any]) -> TextTally:
+    """Counts of the texts in the inputs of a run, from its record run.json; inputs that were not scored count 0."""
+    return sum((TextTally(**row["scoring"]["texts"]) for row in record["inputs"] if "scoring" in row), TextTally())
 
-    Attributes
-    ----------
-    n_quarantined
-        Number of articles that were set aside, by the path of the input, for inputs with such articles.
-    texts
-        Counts of faults of the texts and of changes.
-    """
 
-    n_quarantined: Mapping[str, int]
-    texts: TextTally
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Self:
-        """Read the faults from the record run.json of a run."""
-        scored = {row["path"]: row["scoring"] for row in record["inputs"] if "scoring" in row}
-        quarantined = {path: scoring["n_quarantined"] for path, scoring in scored.items() if scoring["n_quarantined"]}
-        return cls(quarantined, sum((TextTally(**scoring["texts"]) for scoring in scored.values()), TextTally()))
-
-    def set_aside(self) -> Iterator[str]:
-        """Yield a sentence for each input with articles that were set aside."""
-        for path, n_quarantined in self.n_quarantined.items():
+def set_aside_before(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each input of a run with articles that were set aside when texts were scored."""
+    for row in record["inputs"]:
+        if n_quarantined := row.get("scoring", {}).get("n_quarantined"):
             yield (
                 f"{counted(n_quarantined, 'article')} set aside when texts were scored, and not counted: "
-                f"{path}.quarantine.jsonl has the reasons."
+                f"{row['path']}.quarantine.jsonl has the reasons."
             )
-
-    def notices(self) -> Iterator[str]:
-        """Yield the sentences of `set_aside`, and those on faults and changes of texts."""
-        yield from self.set_aside()
-        yield from self.texts.notices()
 
 
 def is_lower_case(text: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._lazy import pd
@@ -24,8 +25,8 @@ from events.counts._notes import CountNotes
 from events.counts._run_tables import SAMPLES, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_ENDS, Columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
-from events.news._dates import Timeline
-from events.news._quality import ScoredInputs
+from events.news._dates import outlying_dates, outlying_notice
+from events.news._quality import set_aside_before, tally_of_run
 from events.pages._document_texts import Places, document_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._other_documents import OtherDocuments, date_text, other_documents
@@ -84,7 +85,7 @@ class Report:
     def notices(self) -> list[str]:
         """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
         periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
-        outliers = _timeline(periods).notice([period["label"] for period in periods])
+        outliers = outlying_notice(*_documents_by_day(periods), [period["label"] for period in periods])
         bad = (
             f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
             if n_quarantined
@@ -92,11 +93,8 @@ class Report:
         )
         n_undated = self.record["summary"].get("n_undated", 0)
         undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
-        return [
-            notice
-            for notice in (bad, undated if n_undated else "", *ScoredInputs.of(self.record).notices(), outliers)
-            if notice
-        ]
+        scored = (*set_aside_before(self.record), *tally_of_run(self.record).notices())
+        return [notice for notice in (bad, undated if n_undated else "", *scored, outliers) if notice]
 
     @property
     def reference(self) -> str:
@@ -354,13 +352,14 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
 
 def _shown(periods: list[dict[str, Any]]) -> list[int]:
     """The first and the last period that charts show: all but those with few documents, far from the others."""
-    shown = np.flatnonzero(~_timeline(periods).outlying())
+    shown = np.flatnonzero(~outlying_dates(*_documents_by_day(periods)))
     return [int(shown[0]), int(shown[-1])]
 
 
-def _timeline(periods: list[dict[str, Any]]) -> Timeline:
+def _documents_by_day(periods: list[dict[str, Any]]) -> tuple[npt.NDArray[np.datetime64], npt.NDArray[np.integer]]:
+    """First day of each period, and number of its documents."""
     days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-    return Timeline(days, np.array([period["n"] for period in periods]))
+    return days, np.array([period["n"] for period in periods])
 
 
 def _actor(counts: pd.DataFrame, names: Mapping[str, str], code: str, outcomes: Collection[str]) -> dict[str, Any]:

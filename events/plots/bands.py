@@ -27,7 +27,7 @@ from corefsample.plots.style import (
 )
 from events.counts._count_posterior import CountDistribution
 from events.evidence._columns import RULE_ENDS, row_names, shown_name
-from events.news._dates import Timeline
+from events.news._dates import outlying_dates
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -79,8 +79,8 @@ def of_shown_periods(counts: pd.DataFrame) -> pd.DataFrame:
     if "n_docs" not in counts:
         return counts
     periods = counts.drop_duplicates("period_start").sort_values("period_start")
-    timeline = Timeline(starts_of(periods), periods["n_docs"].to_numpy(np.int64))
-    return counts[np.isin(starts_of(counts), starts_of(periods)[~timeline.outlying()])]
+    is_outlying = outlying_dates(starts_of(periods), periods["n_docs"].to_numpy(np.int64))
+    return counts[np.isin(starts_of(counts), starts_of(periods)[~is_outlying])]
 
 
 def stepped(values: Any) -> npt.NDArray[np.float64]:

@@ -28,7 +28,7 @@ from corefsample.files._paths import (
     suffix_of,
 )
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
-from corefsample.formats.annotated._corefud_reading import fault_of_fields
+from corefsample.formats.annotated._corefud_reading import require_fields
 
 if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument
@@ -270,9 +270,7 @@ class DocumentInputs(FileSeries):
 
     def __post_init__(self) -> None:
         if self.entity_fields is not None:
-            fault = fault_of_fields(self.entity_fields)
-            if fault is not None:
-                raise ParameterError(fault, parameter="entity_fields")
+            require_fields(self.entity_fields)
         for path in input_paths(self.inputs, folders=True):
             kind = named_kind(path, prefer_news=self.prefer_news)
             for file in self._news_files(path) if kind == "news" else [path]:

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from corefsample import InputError, ParameterError
 from corefsample.documents._faults import Rejected
-from events.news import _markup as markup
+from events.news import _nitf as nitf_files
 from events.news._articles import ArticleStream
 from events.news._fields import Article
 
@@ -648,7 +648,7 @@ def test_archives_in_archives_are_read_as_streams(tmp_path: Path) -> None:
 
 
 def test_bad_members_of_an_archive_are_quarantined_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markup, "XML_LIMIT", 2000)
+    monkeypatch.setattr(nitf_files, "XML_LIMIT", 2000)
     members = [
         ("1.xml", nitf(date=None)),
         ("2.xml", b"<nitf>"),

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.commands.doctor import run_doctor
-from events.news._dates import Timeline
-from events.news._quality import ScoredInputs
+from events.news._dates import outlying_dates, outlying_notice
+from events.news._quality import set_aside_before, tally_of_run
 from events.runs._outputs import scoring_of
 
 
@@ -34,22 +34,22 @@ def test_few_documents_beyond_a_long_gap_are_outlying(
     years: list[int], n_documents: list[int], expected: list[int]
 ) -> None:
     days = np.array([f"{year}-01-01" for year in years], "datetime64[D]")
-    assert Timeline(days, np.array(n_documents)).outlying().tolist() == list(map(bool, expected))
+    assert outlying_dates(days, np.array(n_documents)).tolist() == list(map(bool, expected))
 
 
 @given(st.dictionaries(st.integers(0, 40_000), st.integers(1, 50), min_size=1, max_size=12))
 def test_nearly_all_documents_stay(n_documents: dict[int, int]) -> None:
     days = np.array(sorted(n_documents), "datetime64[D]")
     numbers = np.array([n_documents[day] for day in sorted(n_documents)])
-    assert numbers[Timeline(days, numbers).outlying()].sum() <= max(1, numbers.sum() // 100)
+    assert numbers[outlying_dates(days, numbers)].sum() <= max(1, numbers.sum() // 100)
 
 
 def test_outlying_dates_are_named() -> None:
     days = np.array(["1911-01-01", "1988-01-01", "1991-01-01"], "datetime64[D]")
-    notice = Timeline(days, np.array([1, 600, 300])).notice(["1911", "1988", "1991"])
+    notice = outlying_notice(days, np.array([1, 600, 300]), ["1911", "1988", "1991"])
     assert "1 in 1911" in notice
     assert "1988 to 1991" in notice
-    assert Timeline(days[1:], np.array([600, 300])).notice(["1988", "1991"]) == ""
+    assert outlying_notice(days[1:], np.array([600, 300]), ["1988", "1991"]) == ""
 
 
 def test_a_run_says_what_was_set_aside_when_its_input_was_scored(tmp_path: Path) -> None:
@@ -59,7 +59,8 @@ def test_a_run_says_what_was_set_aside_when_its_input_was_scored(tmp_path: Path)
     Path(f"{path}.scoring.json").write_text(json.dumps({"summary": summary}))
     row = {"path": str(path), **scoring_of(path)}
     assert row["scoring"] == {"n_quarantined": 3, "texts": {"n_texts": 9, "n_dateline": 2}}
-    set_aside, heads = ScoredInputs.of({"inputs": [row, {"path": "other.parquet"}]}).notices()
+    record = {"inputs": [row, {"path": "other.parquet"}]}
+    (set_aside,), (heads,) = set_aside_before(record), tally_of_run(record).notices()
     assert "3 articles set aside" in set_aside
     assert "2 texts with a dateline" in heads
 
