@@ -95,10 +95,16 @@ def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[R
                 archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
                 if not member.isfile() or os.path.basename(member.name).startswith("."):
                     continue
+                name = f"{outer}/{member.name}" if outer else member.name
+                file: Any = archive.extractfile(member)
                 if member.name.endswith(MARKUP):
-                    yield _member(archive, member, outer, by_name=by_name)
+                    yield _member(file, name, by_name=by_name)
                 elif member.name.endswith(ARCHIVES):
-                    yield from _inner_archive(archive, member, path, outer, by_name=by_name)
+                    if outer:
+                        rule = "an archive in an archive must contain no archive"
+                        raise InputError(f"{rule}, got {member.name!r}", place=location)
+                    inner = file if member.name.endswith(".tar") else gzip.GzipFile(fileobj=file)
+                    yield from _members(inner, path, name, by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DamagedFileError(f"archive must be complete, got: {error}", place=location) from None
@@ -114,10 +120,8 @@ def _require_end(archive: tarfile.TarFile) -> None:
             raise tarfile.ReadError(f"no header at byte {archive.offset}")
 
 
-def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, outer: str, *, by_name: bool) -> Record:
-    name = f"{outer}/{member.name}" if outer else member.name
-    file: Any = archive.extractfile(member)
-    if member.name.endswith(".gz"):
+def _member(file: Any, name: str, *, by_name: bool) -> Record:
+    if name.endswith(".gz"):
         try:
             document = gzip.GzipFile(fileobj=file).read(XML_LIMIT + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -125,17 +129,6 @@ def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, outer: str, *, by
     else:
         document = file.read(XML_LIMIT + 1)
     return _record(document, name, f"member {name}, ", by_name=by_name)
-
-
-def _inner_archive(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, path: str, outer: str, *, by_name: bool
-) -> Iterator[Record]:
-    if outer:
-        location = f"{path}: member {outer}"
-        raise InputError(f"an archive in an archive must contain no archive, got {member.name!r}", place=location)
-    file: Any = archive.extractfile(member)
-    stream = file if member.name.endswith(".tar") else gzip.GzipFile(fileobj=file)
-    yield from _members(stream, path, member.name, by_name=by_name)
 
 
 def _record(encoded: bytes, name: str, within: str, *, by_name: bool) -> Record:
