@@ -240,7 +240,7 @@ def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing
         raise DocumentFaultError(lines[0][0], "", f"{rule}, got {shown(lines[0][1])}")
     sentences = _sentences(lines[1:])
     last_number, last_text = lines[-1]
-    if len(lines) == 1 or not _END.fullmatch(last_text):
+    if not _END.fullmatch(last_text):
         rule = "a document must end with #end document"
         raise DocumentFaultError(last_number, "", f"{rule}, got {shown(last_text)} last")
     rows = [cells for sentence in sentences for _, cells in sentence]
