@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import errno
 import hashlib
 import json
 import os
@@ -30,7 +29,7 @@ import events.counts._counter
 import events.runs._outputs
 import events.runs.counting._parts
 import events.runs.counting._written_tables
-from corefsample import InputError, OutputError, read_documents
+from corefsample import InputError, read_documents
 from corefsample._machine import processors
 from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._shipped import SHIPPED, recalibration_file
@@ -276,37 +275,6 @@ def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_p
     files = {path.name for path in (tmp_path / "run").iterdir()}
     assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
     assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
-
-
-def _full(*args: Any, **keywords: Any) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-@pytest.mark.parametrize(
-    "writer",
-    [
-        "events.runs.counting._written_tables.ParquetWriter.write",
-        "pathlib.Path.write_bytes",
-        "pandas.DataFrame.to_csv",
-        "pyarrow.parquet.write_table",
-        "events.runs._outputs.save_figure",
-        "pathlib.Path.write_text",
-        "pathlib.Path.mkdir",
-        "os.replace",
-    ],
-)
-def test_a_full_disk_leaves_complete_parts_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
-    path = er.write_lines(tmp_path / "corpus.jsonl", ["[]", *er.corpus()])
-    with monkeypatch.context() as patch:
-        patch.setattr(writer, _full)
-        with error(OutputError, place=str(tmp_path / "run")):
-            run(path, tmp_path / "run", pictures=True, on_error="quarantine")
-    assert {*os.listdir(tmp_path)} <= {"corpus.jsonl", "run"}
-    assert {*os.listdir(tmp_path / "run")} <= {"parts"} if (tmp_path / "run").exists() else True
-    run(path, tmp_path / "run", on_error="quarantine")
-    run(path, tmp_path / "reference", on_error="quarantine")
-    assert tables(tmp_path / "run") == tables(tmp_path / "reference")
-    assert {*os.listdir(tmp_path)} == {"corpus.jsonl", "run", "reference"}
 
 
 def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_path: Path) -> None:

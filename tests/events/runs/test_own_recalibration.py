@@ -174,30 +174,22 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
         read_count_samples(both, event="attack")
 
 
-def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, call: Calls) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_scores_of_two_kinds_are_not_counted_together(folder: Path, tmp_path: Path, workers: int) -> None:
     half = [*recalibrated(4), *scored(8)[4:]]
     write_documents(half, tmp_path / "mixed.jsonl")
     write_documents(scored(30)[24:], tmp_path / "more.jsonl")
     rule = "scores must all have had the recalibration of a model of the package"
-    own = folder / "own.jsonl"
-    for n, inputs in enumerate(((tmp_path / "mixed.jsonl",), (own, tmp_path / "more.jsonl"))):
-        for more in ((), ("--on-error", "quarantine")):  # the corpus is wrong, not a document
-            line = call.refused("events", *inputs, *more, "--out", tmp_path / f"run{n}{len(more)}")
-            assert rule in line
-            assert line.endswith("(--uncertainty none counts all as they are)")
-            assert n or "mixed.jsonl: line 5: doc_id" in line
-    counter = EventCounter(n_samples=N_SAMPLES)
+    two_files = [folder / "own.jsonl", tmp_path / "more.jsonl"]
+    for inputs, place in ((tmp_path / "mixed.jsonl", "mixed.jsonl: line 5: doc_id"), (two_files, "more.jsonl")):
+        for on_error in ("stop", "quarantine"):  # the corpus is wrong, not a document
+            options = CountOptions(n_samples=20, period="year", on_error=on_error)  # type: ignore[arg-type]
+            with error(InputError, place=place, hint="uncertainty") as caught:
+                count_events(inputs, tmp_path / f"run-{on_error}", options, workers=workers)
+            assert caught.value.message.startswith(rule)
     with pytest.raises(InputError, match=rule):
-        counter.update(half)
-    call("events", *inputs, "--uncertainty", "none", "--no-pictures", "--out", tmp_path / "none")
-
-
-def test_partitions_that_were_counted_apart_must_agree(folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    write_documents(scored(30)[24:], tmp_path / "more.jsonl")
-    options = CountOptions(n_samples=20, period="year")
-    with pytest.raises(InputError, match="scores must all have had the recalibration"):
-        count_events([folder / "own.jsonl", tmp_path / "more.jsonl"], tmp_path / "run", options, workers=2)
+        EventCounter(n_samples=N_SAMPLES).update(half)
+    count_events(two_files, tmp_path / "none", CountOptions(n_samples=20, uncertainty="none"))
 
 
 def test_other_recalibrations_are_reported(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -360,12 +360,6 @@ def test_only_what_an_exclusion_touched_is_computed_again(run: Callable[..., Any
     assert run("d b a", tmp_path / "run").n_computed == 0
 
 
-def test_a_copy_of_an_input_is_set_aside(run: Callable[..., Any], tmp_path: Path) -> None:
-    assert run("a", tmp_path / "run").n_quarantined == 0
-    result = run("a a", tmp_path / "run")
-    assert (result.n_documents, result.n_quarantined) == (20, 20)
-
-
 @pytest.mark.parametrize("kind", ["wrong", "repeated"])
 def test_a_failed_growth_leaves_the_run_alone(
     counting: Case, run: Callable[..., Any], tmp_path: Path, kind: str

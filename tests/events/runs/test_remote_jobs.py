@@ -18,7 +18,7 @@ from references import events as er
 from remote_files import memory, s3_server, stored_in
 from run_cases import CountOptions, count_events
 
-from corefsample import InputError, sample_clusterings, write_documents
+from corefsample import InputError, write_documents
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.counts import read_count_posterior
@@ -35,11 +35,7 @@ def round_of(number: int) -> list[Any]:
     made = []
     for each in er.corpus():
         date = f"{1999 + 7 * number % 5}{each['date'][4:]}"
-        document = er.scored({**each, "doc_id": f"{each['doc_id']} of round {number}", "date": date})
-        # Drawn from the model, so that a temperature fits best.
-        drawn = sample_clusterings(document.antecedents, n_samples=1, seed=0, doc_id=document.doc_id)
-        gold = tuple(map(str, drawn.labels[0].tolist()))
-        made.append(dataclasses.replace(document, gold=gold))
+        made.append(er.scored({**each, "doc_id": f"{each['doc_id']} of round {number}", "date": date}))
     return made
 
 
@@ -92,26 +88,6 @@ def test_a_run_is_read_for_posteriors_and_a_page_is_written(system: Any, tmp_pat
     assert ours.pmf.tolist() == theirs.pmf.tolist()
     with error(InputError, place=RUN):  # copy it first
         write_report(RUN, overwrite=True)
-
-
-def test_files_are_converted_recalibrated_and_set_aside(system: Any, call: Calls, tmp_path: Path) -> None:
-    call.good("convert", INPUTS, "memory://b/all.parquet")
-    local = tmp_path / "all.parquet"
-    system.get_file("/b/all.parquet", str(local))
-    line = call.refused("convert", INPUTS, "memory://b/all.parquet", status=2)
-    assert line.startswith("corefsample: memory://b/all.parquet: ")
-    options = ("--form", "global", "--objective", "likelihood", "--folds", "2", "--resamples", "2")
-    for place in ("memory://b/all.parquet", local):
-        out = f"{place}.recalibrated.jsonl"
-        call.good("recalibrate", place, place, "--out", out, *options)
-    ours = system.cat_file("/b/all.parquet.recalibrated.jsonl")
-    assert ours == Path(f"{local}.recalibrated.jsonl").read_bytes()
-    assert system.exists("/b/all.parquet.recalibrated.jsonl.recalibration.json")
-    system.pipe_file("/b/bad.jsonl", system.cat_file("/b/in/news-1.jsonl") + b"no JSON\n")
-    assert call("convert", "memory://b/bad.jsonl", "memory://b/good.jsonl", "--on-error", "quarantine")[0] == 0
-    assert b"no JSON" in system.cat_file("/b/good.jsonl.quarantine.jsonl")
-    line = call.refused("convert", INPUTS, "https://host/all.parquet", status=2)
-    assert line.split(": ")[1] == "https://host/all.parquet"
 
 
 # --- S3 ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from expected_errors import error
 from remote_files import memory, stored_in
 from run_cases import Case, stop_after
 
-from corefsample import OutputError, ParameterError
+from corefsample import OutputError
 
 pytest.importorskip("fsspec", reason="extra `remote`")
 
@@ -92,17 +92,6 @@ def test_a_failed_upload_is_repeated(
     assert case.n_left(case.run(url, inputs=at_url(case))) > 0
     assert uploaded(case, system) == reference
     assert not os.listdir()
-
-
-def test_a_finished_run_is_replaced_if_told(case: Case, reference: dict[str, bytes], system: Any, url: str) -> None:
-    other = case.options(**({"seed": 3, "compare": None} if case.name == "events" else {"min_prob": 0.5}))
-    case.run(url, options=other)
-    before = uploaded(case, system)
-    with error(ParameterError, "out" if case.name == "events" else None, hint="overwrite"):
-        case.run(url)
-    assert uploaded(case, system) == before != reference
-    case.run(url, overwrite=True)
-    assert uploaded(case, system) == reference
 
 
 def test_a_changed_input_is_noticed(case: Case, system: Any, url: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import gzip
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -258,29 +257,16 @@ def test_a_pipeline_parses_annotated_words(tmp_path: Path, model: AntecedentMode
     assert found.mentions.tolist() == mentions_from_parse(found.tokens).tolist()
 
 
-def test_words_need_a_pipeline(
-    call: Calls, tmp_path: Path, model: AntecedentModel, model_path: Path, tiny: str
+def test_words_need_a_pipeline_and_a_parse_needs_none(
+    tmp_path: Path, corpus: Path, model: AntecedentModel, tiny: str, score: Score
 ) -> None:
-    corpus = unparsed_file(tmp_path)
-    arguments = ("score", corpus, "--model", model_path, "--out", tmp_path / "s.jsonl")
-    line = call.refused(*arguments)
-    assert line.endswith(
-        "doc_id 'u_0': a document must have a parse, got no labels (--pipeline names a spaCy pipeline that parses it)"
-    )
-    line = call.refused(*arguments, "--pipeline", tiny, "--parses", 2, status=2)
-    assert line.startswith("corefsample: --parses is for text, got documents that consist of words (")
-
-
-def test_a_pipeline_needs_documents_without_a_parse(
-    call: Calls, tmp_path: Path, corpus: Path, model_path: Path, tiny: str
-) -> None:
-    first = unparsed_file(tmp_path)
-    arguments = ("--model", model_path, "--pipeline", tiny, "--workers", 1, "--out", tmp_path / "s.jsonl")
-    line = call.refused("score", first, corpus, *arguments)
-    assert line.endswith(
-        "document 1: doc_id 'sim-000000': a document to be parsed must have no parse, got one "
-        "(--pipeline is for documents without a parse)"
-    )
+    unparsed = unparsed_file(tmp_path)
+    with error(InputError, place="doc_id 'u_0'", hint="pipeline"):
+        score(unparsed)
+    with error(ParameterError, "parses"):
+        score(unparsed, pipeline=tiny, parses=2)
+    with error(InputError, place="document 1: doc_id 'sim-000000'", hint="pipeline"):
+        score([unparsed, corpus], pipeline=tiny, workers=1)
 
 
 def test_a_real_parser_keeps_the_words_and_sentences_of_a_document(tmp_path: Path) -> None:
@@ -339,24 +325,6 @@ def test_columns_and_numbers_of_articles_are_options(call: Calls, tmp_path: Path
     assert second.doc_id == "news.csv#2"
 
 
-def test_text_without_a_date_raises_or_is_quarantined(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
-    undated = {"doc_id": "x", "text": "France left ."}
-    news = news_file(tmp_path / "news.jsonl", [NEWS[0], undated, NEWS[2]])
-    out = tmp_path / "s.jsonl"
-    arguments = ("score", news, "--pipeline", tiny, "--model", model_path, "--workers", 1, "--out", out)
-    line = call.refused(*arguments)
-    missing = f"{news}: line 2: doc_id 'x': date is missing (--undated keep reads articles without a date)"
-    assert line == f"corefsample: {missing}"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
-    text = call.good(*arguments, "--on-error", "quarantine")
-    assert f"1 bad document set aside in {out}.quarantine.jsonl" in text
-    assert f"  {news}: line 2: doc_id 'x': date is missing" in text
-    assert [d.doc_id for d in read_documents(out)] == ["a", "c"]
-    news_file(news, [undated])
-    line = call.refused(*arguments, "--on-error", "quarantine", "--overwrite")
-    assert "a corpus must have at least one document, got none, 1 set aside, first:" in line
-
-
 def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: Path, tiny: str, score: Score) -> None:
     bad = {"doc_id": "x", "date": "2001-01-01", "text": "REFUSED"}
     news = news_file(tmp_path / "news.jsonl", [bad, NEWS[2]])
@@ -370,18 +338,16 @@ def test_text_that_the_pipeline_cannot_parse_is_quarantined_unchanged(tmp_path: 
 # --- pipelines and models ----------------------------------------------------------------------------------
 
 
-def test_a_pipeline_without_a_parser_is_rejected_first(call: Calls, tmp_path: Path, model_path: Path) -> None:
+def test_a_pipeline_without_a_parser_is_rejected_first(tmp_path: Path, score: Score) -> None:
     import spacy
 
     blank = spacy.blank("en")
     blank.add_pipe("sentencizer")
     blank.to_disk(tmp_path / "blank")
-    news = tmp_path / "news.jsonl"
-    news.write_text("this is no JSON\n")
-    arguments = ("score", news, "--model", model_path, "--out", tmp_path / "s.jsonl", "--pipeline")
-    line = call.refused(*arguments, tmp_path / "blank", status=2)
-    assert line.startswith("corefsample: --pipeline must parse text, got ")
-    assert line.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
+    (tmp_path / "news.jsonl").write_text("this is no JSON\n")
+    with error(ParameterError, "pipeline") as caught:
+        score(tmp_path / "news.jsonl", pipeline=str(tmp_path / "blank"))
+    assert caught.value.message.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
 
 
@@ -493,17 +459,6 @@ def test_a_parquet_files_kind_is_of_its_columns(
         assert named_kind(str(tmp_path / "news.parquet"), prefer_news=prefer_news) == "news"
 
 
-def test_standard_input_is_read(
-    call: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_path: Path, tiny: str
-) -> None:
-    lines = news_file(tmp_path / "news.jsonl", NEWS)
-    arguments = ("score", "-", "--model", model_path, "--pipeline", tiny, "--workers", 1, "--out", tmp_path / "s.jsonl")
-    with lines.open("rb") as stream:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
-        assert call(*arguments)[0] == 0
-    assert [document.doc_id for document in read_documents(tmp_path / "s.jsonl")] == ["a", "b", "c"]
-
-
 # --- several parses ----------------------------------------------------------------------------------------
 
 
@@ -611,12 +566,9 @@ def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, t
 # --- errors ------------------------------------------------------------------------------------------------
 
 
-def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(
-    wire: Path, tiny: str, tmp_path: Path, call: Calls
-) -> None:
-    arguments = ("--pipeline", tiny, "--parses", 3, "--out", tmp_path / "s.jsonl")
-    line = call.refused("score", wire, *arguments, status=2)
-    assert "--pipeline must have a transition parser (spaCy's parser), got the components" in line
+def test_a_pipeline_that_cannot_be_sampled_is_rejected_first(wire: Path, tiny: str, tmp_path: Path) -> None:
+    with error(ParameterError, "pipeline"):
+        score_corpus(wire, tmp_path / "s.jsonl", ScoringOptions(pipeline=tiny, parses=3))
     assert not list(tmp_path.iterdir())
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +15,6 @@ from corefsample import InputError, ParameterError, read_documents, write_docume
 from events import EventCounter, TrueEvents, load_rules
 from events.commands.calibrate import run_calibrate
 from events.counts import read_count_posterior
-from events.runs.counting._count_options import EventsResult
 
 SENTENCES = [
     "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Iran/PROPN>2:obj",
@@ -107,39 +104,21 @@ def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
 # --- several parses ----------------------------------------------------------------------------------------
 
 
-OPTIONS = CountOptions(n_samples=80, compare=("USA", "IRQ"), part_size=7, threads=1)
-
-
-def parsed_documents() -> list[dict[str, Any]]:
-    """Thirty documents; every third has one parse."""
-    made = []
-    for number in range(3):
-        for n, each in enumerate(er.corpus()):
-            document = {**each, "doc_id": f"{each['doc_id']} of round {number}"}
-            made += [document] if n % 3 == 2 else pr.with_other_parses(document, (5, 1, 2 + number))
-    return made
-
-
-def run_parses(inputs: Any, out: Path, **changed: Any) -> EventsResult:
-    workers = {"workers": changed.pop("workers")} if "workers" in changed else {}
-    return count_events(inputs, out, dataclasses.replace(OPTIONS, **changed), **workers)
-
-
 @pytest.fixture(scope="module")
 def parsed_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return er.write_lines(tmp_path_factory.mktemp("corpus") / "news.jsonl", parsed_documents())
+    """Ten documents; every third has one parse."""
+    made = [
+        parse
+        for n, each in enumerate(er.corpus())
+        for parse in (pr.with_other_parses(each, (5, 1, 2)) if n % 3 else [each])
+    ]
+    return er.write_lines(tmp_path_factory.mktemp("corpus") / "news.jsonl", made)
 
 
-@pytest.fixture(scope="module")
-def reference(parsed_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("reference") / "run"
-    assert run_parses(parsed_corpus, out, part_size=1000).n_parts == 1
-    return out
-
-
-def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, reference: Path) -> None:
+def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, tmp_path: Path) -> None:
+    count_events(parsed_corpus, tmp_path / "run", CountOptions(n_samples=80))
     given = {document.doc_id: document for document in read_documents(parsed_corpus) if not document.parse}
-    for document in read_documents(reference / "documents.parquet"):
+    for document in read_documents(tmp_path / "run" / "documents.parquet"):
         assert document.samples is None
         assert list(document.tokens.dep) == list(given[document.doc_id].tokens.dep)
 
@@ -153,4 +132,4 @@ def test_a_parse_with_labels_of_no_scheme_is_named(tmp_path: Path) -> None:
     first, second = pr.with_other_parses(er.corpus()[0], (1, 1))
     second["tokens"]["dep"] = ["strange"] * len(second["tokens"]["dep"])
     with pytest.raises(InputError, match="strange"):
-        run_parses(er.write_lines(tmp_path / "bad.jsonl", [first, second]), tmp_path / "run")
+        count_events(er.write_lines(tmp_path / "bad.jsonl", [first, second]), tmp_path / "run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 from pathlib import Path
@@ -10,17 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import Calls
+from expected_errors import error
 from references import events as er
-from run_cases import CountOptions, count_events
+from run_cases import CountOptions, count_events, score_corpus
 
-from corefsample import read_documents
+from corefsample import InputError, read_documents
 from events import EventCounter
 from events.audit._audit_frame import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
 from events.counts._count_posterior import read_count_posterior
 from events.counts._count_samples import read_count_samples
+from events.news._articles import ArticleStream
+from events.runs.scoring._score_options import ScoringOptions
 
 UNDATED = ("doc 3", "doc 5", "doc 6")  # two of them with events, one without
 
@@ -99,36 +102,23 @@ def test_pages_pictures_and_audits_take_undated_documents(tmp_path: Path, undate
     assert len(plan.sample) == 10
 
 
-def test_news_without_dates_are_scored_and_counted(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
-    news, texts = tmp_path / "news.csv", tmp_path / "texts"
+def test_news_without_dates_are_scored(tmp_path: Path, model_path: Path, tiny: str) -> None:
+    news, texts, column = tmp_path / "news.csv", tmp_path / "texts", tmp_path / "no-dates.csv"
     news.write_text("doc_id,date,text\na,2001-02-03,France attacked Iraq .\nb,,France attacked Iraq .\n")
     texts.mkdir()
     (texts / "c.txt").write_text("France attacked Iraq .")
-    arguments = ["--pipeline", tiny, "--model", model_path, "--workers", 1]
-    line = call.refused("score", news, *arguments, "--out", tmp_path / "s.jsonl")
-    assert line.endswith("(--undated keep reads articles without a date)")
-    shown = call.good("run", news, texts, *arguments, "--undated", "keep", "--out", tmp_path / "run", "--no-pictures")
-    assert "2 documents without a date" in shown
-    dates = [document.date for document in read_documents(tmp_path / "run-scored.parquet")]
-    assert dates == [datetime.date(2001, 2, 3), None, None]
-    column = tmp_path / "no-dates.csv"
-    column.write_text("doc_id,text\na,France attacked Iraq .\n")
-    call.good("score", column, *arguments, "--undated", "keep", "--out", tmp_path / "t.jsonl")
-    misspelt = [*arguments, "--undated", "keep", "--date-column", "day"]
-    call.refused("score", column, *misspelt, "--out", tmp_path / "u.jsonl")
+    column.write_text("doc_id,text\nd,France attacked Iraq .\n")
+    options = ScoringOptions(pipeline=tiny, model=str(model_path), undated="keep")
+    with error(InputError, place="doc_id 'b'", hint="undated"):
+        score_corpus(news, tmp_path / "s.jsonl", dataclasses.replace(options, undated="reject"), workers=1)
+    score_corpus([news, texts, column], tmp_path / "s.jsonl", options, workers=1)
+    dates = [document.date for document in read_documents(tmp_path / "s.jsonl")]
+    assert dates == [datetime.date(2001, 2, 3), None, None, None]
+    with pytest.raises(InputError):
+        score_corpus(column, tmp_path / "t.jsonl", dataclasses.replace(options, date_column="day"), workers=1)
 
 
-def test_a_run_says_what_it_and_scoring_set_aside(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
-    news = tmp_path / "news.csv"
-    news.write_text("doc_id,date,text\na,2001-02-03,France attacked Iraq .\nb,,France left .\n")
-    arguments = ["--pipeline", tiny, "--model", model_path, "--workers", 1, "--on-error", "quarantine", "--no-pictures"]
-    shown = call.good("run", news, *arguments, "--out", tmp_path / "run")
-    assert "1 article set aside when texts were scored" in " ".join(shown.split())
-    (row,) = json.loads((tmp_path / "run" / "run.json").read_text())["inputs"]
-    assert row["scoring"]["n_quarantined"] == 1
-
-
-def test_a_folder_of_a_path_can_be_the_date(call: Calls, tmp_path: Path, model_path: Path, tiny: str) -> None:
+def test_a_folder_of_a_path_can_be_the_date(tmp_path: Path) -> None:
     folder = tmp_path / "date=2001-02-03"
     folder.mkdir()
     corpus_file(folder / "c.jsonl", ("doc 3",))
@@ -136,6 +126,4 @@ def test_a_folder_of_a_path_can_be_the_date(call: Calls, tmp_path: Path, model_p
     given = {row["doc_id"]: row["date"] for row in er.corpus()} | {"doc 3": "2001-02-03"}
     assert {doc_id: str(date) for doc_id, date in dates.items()} == given
     (folder / "news.csv").write_text("doc_id,text\na,France attacked Iraq .\n")
-    arguments = ["--pipeline", tiny, "--model", model_path, "--workers", 1]
-    call.good("score", folder / "news.csv", *arguments, "--out", tmp_path / "s.jsonl")
-    assert [document.date for document in read_documents(tmp_path / "s.jsonl")] == [datetime.date(2001, 2, 3)]
+    assert [article.date for article in ArticleStream(folder / "news.csv")] == [datetime.date(2001, 2, 3)]
