@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,9 @@ class ScoringTally:
     def known_share(self) -> float:
         """Share of the words that the model knows; 1 without words."""
         return self.n_known_words / self.n_words if self.n_words else 1.0
+
+    def __add__(self, tally: ScoringTally) -> ScoringTally:
+        return ScoringTally(*map(operator.add, dataclasses.astuple(self), dataclasses.astuple(tally)))
 
     def add(
         self, scored: Pruned, gold: list[int | str | None] | None, words: tuple[int, int], *, seen: bool = False

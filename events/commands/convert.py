@@ -115,8 +115,9 @@ def run_convert(
         else:
             require_free(path, overwrite=options.overwrite)
             settings = options.subset("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
-            written = write_annotated(names, path, **settings, on_rejected=on_rejected, on_progress=on_progress)
-            n_documents, skipped, left_out = written.n_documents, written.skipped, written.left_out
+            n_documents, skipped, left_out = write_annotated(
+                names, path, **settings, on_rejected=on_rejected, on_progress=on_progress
+            )
         n_quarantined = 0 if on_rejected is None else on_rejected.count
     return Summary(
         values={

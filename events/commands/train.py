@@ -155,7 +155,7 @@ def run_train(
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers._held_out_training import pass_values, train_with_held_out
     from events.runs._outputs import free_outputs, run_record
-    from events.runs.scoring._training_corpora import load_templates, read_training_corpora
+    from events.runs.scoring._training_corpora import chosen_language, load_templates, read_training_corpora
 
     started, path = time.time(), options.out
     if not path:
@@ -169,7 +169,7 @@ def run_train(
         model, reports = train_with_held_out(
             corpus.documents,
             corpus.held_out,
-            language=corpus.language(options.language),
+            language=chosen_language(options.language, corpus.corpora),
             costs=options.margin,
             n_threads=options.threads,
             provenance=corpus.provenance(options.subset("attribution", "note", "where", "refit")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -25,23 +24,6 @@ from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
 from events.runs._engines import Engine
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenEntities:
-    """Numbers of a conversion to an annotated format.
-
-    Attributes
-    ----------
-    n_documents
-        Number of documents written.
-    skipped, left_out
-        Number of mentions that were lost when the inputs were read, and when the output was written, by reason.
-    """
-
-    n_documents: int
-    skipped: Counter[str]
-    left_out: Counter[str]
-
-
 def write_annotated(
     inputs: PathLike | Iterable[PathLike],
     path: str,
@@ -54,7 +36,7 @@ def write_annotated(
     workers: int | None = None,
     on_rejected: QuarantineFile | None = None,
     on_progress: Progress | None = None,
-) -> WrittenEntities:
+) -> tuple[int, Counter[str], Counter[str]]:
     """Write documents to a file in CorefUD or CoNLL-2012, by its ending; an existing file is replaced.
 
     Parameters
@@ -77,6 +59,13 @@ def write_annotated(
     on_rejected, on_progress
         Function that is called with each invalid document, which is then left out (by default, it raises an error);
         and function that is called as documents are written.
+
+    Returns
+    -------
+    int
+        Number of documents written.
+    Counter, Counter
+        Numbers of mentions that were lost when the inputs were read, and when the output was written, by reason.
 
     Raises
     ------
@@ -121,7 +110,7 @@ def write_annotated(
         written = write(with_entities(), path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
     except ParameterError as error:  # the options are valid, so the fault is in a document
         raise error.as_input_error(", ".join(documents.paths)) from None
-    return WrittenEntities(written.n_documents, skipped + documents.skipped, written.left_out)
+    return written.n_documents, skipped + documents.skipped, written.left_out
 
 
 def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:

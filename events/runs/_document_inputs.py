@@ -14,19 +14,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.files import _paths
 from corefsample.files._digests import SeenIds
-from corefsample.files._paths import (
-    CONLL2012,
-    COREFUD,
-    NEWS_ALONE,
-    SCORED,
-    PathLike,
-    input_paths,
-    parquet_source,
-    require_suffix,
-    suffix_hint,
-    suffix_of,
-)
+from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
 from corefsample.formats.annotated._corefud_reading import require_fields
 
@@ -40,14 +30,13 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
-Streamed = tuple[str, "AnnotatedDocument | ScoredDocument | Article"]  # position in the file, and document
 
 ANNOTATED: tuple[Kind, ...] = ("corefud", "conll2012")
 _KINDS: dict[str, Kind | None] = {  # by the ending of a name; tables have scored mentions or news
-    **dict.fromkeys(SCORED),
-    **dict.fromkeys(COREFUD, "corefud"),
-    **dict.fromkeys(CONLL2012, "conll2012"),
-    **dict.fromkeys(NEWS_ALONE, "news"),
+    **dict.fromkeys(_paths.SCORED),
+    **dict.fromkeys(_paths.COREFUD, "corefud"),
+    **dict.fromkeys(_paths.CONLL2012, "conll2012"),
+    **dict.fromkeys(_paths.NEWS_ALONE, "news"),
 }
 _START = 1 << 16  # bytes of a table that are searched for keys
 _SCORED_KEYS = re.compile(rb'"(mentions|antecedents|scores)"\s*:\s*\[|"tokens"\s*:\s*\{')
@@ -273,16 +262,16 @@ class DocumentInputs(FileSeries):
             require_fields(self.entity_fields)
         for path in input_paths(self.inputs, folders=True):
             kind = named_kind(path, prefer_news=self.prefer_news)
-            for file in self._news_files(path) if kind == "news" else [path]:
+            files = [path]
+            if kind == "news":
+                from events.news._articles import ArticleStream
+
+                files = ArticleStream([path], **self.article_options).paths
+            for file in files:
                 if file in self.kind_of:
                     raise InputError("input must be listed once, got it twice", place=file)
                 self.kind_of[file] = kind
         super().__init__(list(self.kind_of))
-
-    def _news_files(self, path: str) -> list[str]:
-        from events.news._articles import ArticleStream
-
-        return ArticleStream([path], **self.article_options).paths
 
     def first_of(self, *kinds: Kind) -> str | None:
         """Path of the first file of one of these kinds; None if no file is."""
@@ -335,7 +324,7 @@ class DocumentInputs(FileSeries):
             return read_conll2012(path, **options)
         return read_corefud(path, entity_fields=self.entity_fields, **options)
 
-    def _with_positions(self, path: str, stream: Any) -> Iterator[Streamed]:
+    def _with_positions(self, path: str, stream: Any) -> Iterator[tuple[str, Any]]:
         """Yield each document with its position in the file."""
         kind = self.kind_of[path]
         if kind == "scored":

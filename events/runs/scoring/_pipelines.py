@@ -82,25 +82,18 @@ def scheme_of_pipeline(pipeline: Language) -> str:
 
 def pipeline_record(pipeline: Language, name: str) -> dict[str, Any]:
     """Describe a pipeline: its name and version, spaCy's version, and a hash of all its files."""
-    meta = pipeline.meta
+    meta, folder, total = pipeline.meta, pipeline.path, hashlib.sha256()
+    files = [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
+    for path in sorted(path for path in files if "__pycache__" not in path.parts):
+        total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
     return {
         "name": name,
         "pipeline": f"{meta['lang']}_{meta['name']}",
         "version": meta["version"],
         "spacy": metadata.version("spacy"),
         "components": list(pipeline.pipe_names),
-        "sha256": _folder_digest(pipeline.path),
+        "sha256": None if folder is None else total.hexdigest(),
     }
-
-
-def _folder_digest(folder: Path | None) -> str | None:
-    """SHA-256 of the names and contents of all files of a folder."""
-    if folder is None:
-        return None
-    total = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
-        total.update(f"{path.relative_to(folder).as_posix()}\0{sha256(path)}\n".encode())
-    return total.hexdigest()
 
 
 def parse_sampler(pipeline: Language, temperature: float | None) -> ParseSampler:

@@ -46,20 +46,10 @@ from events.runs._engines import Engine, Job
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
 from events.runs.scoring._score_options import ScoreOptions, ScoringOptions
-from events.runs.scoring._workers import Scored, Scorer, ScoringTask, add_tally, score_task, with_absolute_paths
+from events.runs.scoring._workers import Scored, Scorer, ScoringTask, score_task, with_absolute_paths
 
 DUPLICATES_SUFFIX = ".duplicates.csv"
 _DOCUMENTS = "documents.parquet"
-_NOT_IN_KEY = ("clusters", "on_error", "max_quarantined")
-
-
-def _settings(scorer: Scorer) -> dict[str, Any]:
-    """Everything on which scores depend, except the documents, as JSON values by name."""
-    options = dataclasses.asdict(scorer.options)
-    settings: dict[str, Any] = json.loads(json.dumps({"options": options, **scorer.described()}))
-    for name in _NOT_IN_KEY:
-        del settings["options"][name]
-    return settings
 
 
 def _parts_folder(path: str) -> Path:
@@ -191,7 +181,7 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     require_writable(path)
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
-        settings = _settings(scorer)
+        settings = scorer.settings()
         raise_first_fault = scoring.on_error == "stop"
         job = Job(
             store=store,
@@ -209,10 +199,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             is_first_of_several = stored.is_new and task.number == 1 and len(task.items) == options.part_size
             if is_first_of_several and (few_known := few_known_words(ScoringTally(**stored.record["tally"]))):
                 logger("score").warning("of the first texts, %s", few_known)  # before a long run is done
-        tally, texts = ScoringTally(), TextTally()
-        for stored in in_order:
-            add_tally(tally, ScoringTally(**stored.record["tally"]))
-            texts += TextTally(**stored.record["texts"])
+        tally = sum((ScoringTally(**stored.record["tally"]) for stored in in_order), ScoringTally())
+        texts = sum((TextTally(**stored.record["texts"]) for stored in in_order), TextTally())
         rejected = [document for stored in in_order for document in stored.rejected()]
         limits = scoring.where, scoring.max_quarantined
         require_documents(tally.n_documents, rejected, *limits, documents.paths)
@@ -300,7 +288,7 @@ def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
         return False
     try:
         record = read_json(path + RECORD_SUFFIX)
-        is_same = record["settings"] == _settings(Scorer(options)) and record["inputs"] == checksums(documents.paths)
+        is_same = record["settings"] == Scorer(options).settings() and record["inputs"] == checksums(documents.paths)
     except (InputError, KeyError, TypeError):
         return False
     if is_same and _parts_folder(path).is_dir():  # left by a run that was killed while it removed the folder

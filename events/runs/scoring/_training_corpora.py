@@ -188,10 +188,6 @@ class TrainingCorpora:
         parts = {"documents": self.documents, "held_out": self.held_out}
         return {name: [document.doc_id for document in part] for name, part in parts.items()}
 
-    def language(self, requested: str | None) -> Language:
-        """Language to train in: see `chosen_language`."""
-        return chosen_language(requested, self.corpora)
-
     def provenance(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Describe the origin of a model without folders and times, so that the same command gives the same bytes.
 

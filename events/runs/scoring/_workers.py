@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
@@ -40,8 +41,7 @@ from events.runs.scoring._pipelines import (
 )
 from events.runs.scoring._score_options import PREPARING, ScoringOptions
 
-if TYPE_CHECKING:
-    pass
+_NOT_IN_KEY = ("clusters", "on_error", "max_quarantined")  # options on which no score depends
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,15 @@ class Scorer:
         change = self.recalibrations[mentions]
         return None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()}
 
-    def described(self) -> dict[str, Any]:
-        """Record of everything on which scores depend except the options: version, model, pipeline, recalibration."""
+    def settings(self) -> dict[str, Any]:
+        """Everything on which scores depend, except the documents, as JSON values by name."""
         options = self.options
         sampling = {}
         if options.parses is not None:
             temperature = options.parse_temperature or parse_temperature(self.pipeline)
             sampling = {"parses": {"n_samples": options.parses, "temperature": temperature}}
-        return {
+        settings = {
+            "options": {name: value for name, value in dataclasses.asdict(options).items() if name not in _NOT_IN_KEY},
             "corefsample": corefsample.__version__,
             "model": scorer_record(options.model),
             "pipeline": None if options.pipeline is None else pipeline_record(self.pipeline, options.pipeline),
@@ -126,12 +127,14 @@ class Scorer:
             "recalibration": {source: self.recalibration_of(source) for source in MENTION_SOURCES},
             "text_repair": repair_version() if options.fix_text else None,
         }
+        return json.loads(json.dumps(settings))  # type: ignore[no-any-return]
 
     def identity(self) -> dict[str, Any]:
-        """Values that must be the same in all processes: `described` without the paths of files."""
-        described = self.described()
-        pipeline = {name: value for name, value in (described["pipeline"] or {}).items() if name != "name"}
-        return {**described, "model": described["model"]["sha256"], "pipeline": pipeline}
+        """Values that must be the same in all processes: `settings` without options and paths of files."""
+        settings = self.settings()
+        del settings["options"]
+        pipeline = {name: value for name, value in (settings["pipeline"] or {}).items() if name != "name"}
+        return {**settings, "model": settings["model"]["sha256"], "pipeline": pipeline}
 
     def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
         """Score documents one by one, and reject those that cannot be scored.
@@ -143,15 +146,19 @@ class Scorer:
             if isinstance(item, Rejected):
                 result.rejected.append(item)
                 continue
-            tally = ScoringTally()
+            tally, texts = ScoringTally(), TextTally()
+            source, mentions = item.document, self.options.mentions or "annotated"
             try:
-                source = item.document
                 require_language(self.models["parse"], source.metadata, item.source)
-                texts = TextTally()
                 if isinstance(source, Article):
+                    mentions = "parse"
                     documents, texts = self._scored_article(source, tally)
                 else:
-                    documents = [self._scored(source, tally)]
+                    scoring: dict[str, Any] = {**self.options.subset("min_prob"), "scheme": self.scheme, "tally": tally}
+                    parsed = [self._with_parse(source)]
+                    documents = [*score_documents(self.models[mentions], parsed, mentions=mentions, **scoring)]
+                if (change := self.recalibrations[mentions]) is not None:
+                    documents = [*map(change.apply_document, documents)]
             except ParameterError as error:
                 result.rejected.append(item.rejected(error))
             except Exception as error:
@@ -159,25 +166,9 @@ class Scorer:
                 raise
             else:
                 result.documents += documents
-                add_tally(result.tally, tally)
+                result.tally += tally
                 result.texts += texts
         return result
-
-    def _scored(self, document: AnnotatedDocument | ScoredDocument, tally: ScoringTally) -> ScoredDocument:
-        mentions = self.options.mentions or "annotated"
-        (scored,) = score_documents(
-            self.models[mentions],
-            [self._with_parse(document)],
-            mentions=mentions,
-            min_prob=self.options.min_prob,
-            scheme=self.scheme,
-            tally=tally,
-        )
-        return self._recalibrated(scored, mentions)
-
-    def _recalibrated(self, document: ScoredDocument, mentions: MentionSource) -> ScoredDocument:
-        change = self.recalibrations[mentions]
-        return document if change is None else change.apply_document(document)
 
     def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
         """The document, parsed if a pipeline is set; the heads of its mentions are then taken from this parse."""
@@ -221,7 +212,7 @@ class Scorer:
         for number, ((count, each), (mentions, pruned)) in enumerate(zip(parsed, scored, strict=True)):
             fields = article.doc_id, mentions, pruned.distribution, article.date, each, None, metadata
             samples = (first, first + count) if len(parsed) > 1 else None
-            documents.append(self._recalibrated(ScoredDocument(*fields, number, samples), "parse"))
+            documents.append(ScoredDocument(*fields, number, samples))
             first += count
         return documents, text.tally
 
@@ -281,9 +272,3 @@ def place_of(item: ReadDocument | Rejected) -> str:
     """Text that names a document by its file, its position in the file and its doc_id."""
     doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
     return f"{item.source}: {item.place}: doc_id {doc_id!r}"
-
-
-def add_tally(total: ScoringTally, tally: ScoringTally) -> None:
-    """Add the counts of a tally to a total."""
-    for name in ScoringTally.__dataclass_fields__:
-        setattr(total, name, getattr(total, name) + getattr(tally, name))

@@ -31,7 +31,6 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.syntax._words import WordTable
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
-from events.commands.explain import ExplainOptions, run_explain
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
 from events.counts import read_count_samples
 from events.evidence._evaluation import evaluate_clustering
@@ -169,8 +168,8 @@ def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path
     for actors in (["YUG", "YUG"], "YUG"):
         with error(ParameterError, "actors"):
             read_count_samples(run, actors)
-    (both / "count_samples.parquet").unlink()
-    with pytest.raises(InputError, match=r"count_samples\.parquet is missing in the run's folder \(repeat the run"):
+    (both / "evidence.parquet").unlink()
+    with pytest.raises(InputError, match=r"evidence\.parquet is missing in the run's folder"):
         read_count_samples(both, event="attack")
 
 
@@ -208,18 +207,6 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
             counted(folder / f"{source}.jsonl", tmp_path / "run", uncertainty="domain")
     with error(InputError, place="doc_id"):
         EventCounter(uncertainty="fit").update(scored(2))
-
-
-def test_explain_gives_the_probabilities_of_the_run(folder: Path, tmp_path: Path) -> None:
-    evidence = pd.read_parquet(
-        counted(folder / "own.jsonl", tmp_path / "run", n_samples=1000) / "evidence.parquet",
-        filters=[("probability", ">", 0)],
-    )
-    probability = {(row.doc_id, row.actor): row.probability for row in evidence.itertuples()}
-    explained = run_explain(str(folder / "own.jsonl"), ExplainOptions(sample=100)).result.shown
-    shares = {(each.doc_id, share.actors): share.probability for each in explained for share in each.events or ()}
-    assert len(shares) > 10
-    assert shares == {key: probability[key] for key in shares}
 
 
 def test_a_predicate_gets_the_samples_of_the_draws() -> None:

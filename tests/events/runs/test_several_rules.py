@@ -107,11 +107,8 @@ def test_rules_are_different_and_at_least_one(rule: tuple[str, ...]) -> None:
 @pytest.fixture(scope="module")
 def parsed_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten documents; every third has one parse."""
-    made = [
-        parse
-        for n, each in enumerate(er.corpus())
-        for parse in (pr.with_other_parses(each, (5, 1, 2)) if n % 3 else [each])
-    ]
+    parses = [[each] if n % 3 == 2 else pr.with_other_parses(each, (5, 1, 2)) for n, each in enumerate(er.corpus())]
+    made = [parse for of_document in parses for parse in of_document]
     return er.write_lines(tmp_path_factory.mktemp("corpus") / "news.jsonl", made)
 
 
