@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,13 @@ def _leaves(group: click.Group, words: str = "") -> dict[str, click.Command]:
 
 
 LEAVES = _leaves(cli)
+
+
+def unknown_options(words: Sequence[str]) -> set[str]:
+    """Options in the words of a command that the command does not have; the command must exist."""
+    command = LEAVES.get(words[0]) or LEAVES[" ".join(words[:2])]
+    options = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+    return {word.partition("=")[0] for word in words if word.startswith("--")} - options - {"--help"}
 
 
 @dataclass(frozen=True)

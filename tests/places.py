@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import corefsample
@@ -13,3 +14,8 @@ GUM_SCORED = SHARED / "data" / "gum" / "gum-scored.jsonl.gz"
 EN_GUM_UD = SHARED / "models" / "en_gum_ud"
 EN_CORE_WEB_SM = SHARED / "models" / "en_core_web_sm"
 TEST_DATA = PROJECT / "tests" / "data"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The blocks of code in a language on a page."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)

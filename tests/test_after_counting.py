@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
+import places
 import pytest
-from places import PROJECT
 from scipy.stats import linregress, nbinom
 
 from events.commands.demo import DemoOptions, run_demo
 
-PAGE = PROJECT / "docs" / "after-counting.md"
+PAGE = places.PROJECT / "docs" / "after-counting.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
@@ -23,7 +22,7 @@ def blocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Names that the blocks define; the last one needs an extra."""
     folder = tmp_path_factory.mktemp("after")
     run_demo(DemoOptions(out=str(folder / "corefsample-demo"), n_documents=100))
-    *first, last = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
+    *first, last = places.blocks(PAGE, "python")
     assert "to_arviz" in last
     defined: dict[str, Any] = {"arviz_block": last}
     with pytest.MonkeyPatch.context() as patch:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
-from places import PROJECT
+from places import PROJECT, blocks
 
 from events.commands.doctor import run_doctor
 from events.inspection._reports import Report
@@ -17,20 +16,12 @@ PAGE = PROJECT / "docs" / "rules.md"
 pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="the pages are beside the sources alone")
 
 
-def yaml_blocks(page: Path) -> list[str]:
-    return re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
-
-
 def examined(text: str, folder: Path) -> Report:
     path = folder / "example.yaml"
     path.write_text(text, encoding="utf-8")
     (report,) = run_doctor([str(path)]).result
     assert isinstance(report, Report)
     return report
-
-
-def codes(cell: str) -> list[str]:
-    return [code.replace(r"\|", "|") for code in re.findall(r"`([^`]+)`", cell)]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +34,14 @@ def codes(cell: str) -> list[str]:
     ],
 )
 def test_the_rules_of_a_page_pass_the_doctor(page: str, block: int, expected: dict[str, str], tmp_path: Path) -> None:
-    report = examined(yaml_blocks(PAGE.with_stem(page))[block], tmp_path)
+    report = examined(blocks(PAGE.with_stem(page), "yaml")[block], tmp_path)
     assert report.problems == []
     pairs = dict(report.pairs)
     assert all(pairs[name].startswith(text) for name, text in expected.items()), pairs
 
 
 def test_the_lexicon_of_the_page_passes_the_doctor(tmp_path: Path) -> None:
-    report = examined(next(each for each in yaml_blocks(PAGE) if "entries:" in each), tmp_path)
+    report = examined(next(each for each in blocks(PAGE, "yaml") if "entries:" in each), tmp_path)
     assert report.problems == []
     lexicon = load_lexicon(tmp_path / "example.yaml")
     assert lexicon.name("X-G7") == "Group of Seven"

@@ -74,13 +74,10 @@ def test_a_notebook_imports_only_public_names(path: Path) -> None:
 
 @each_notebook
 def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None:
-    from command_line import LEAVES
+    from command_line import unknown_options
 
     for command in commands(path):
-        _, name, *arguments = shlex.split(command)
-        called = LEAVES.get(name) or LEAVES[f"{name} {arguments[0]}"]
-        known = {option for parameter in called.params for option in (*parameter.opts, *parameter.secondary_opts)}
-        assert {argument for argument in arguments if argument.startswith("--")} <= known | {"--help"}, command
+        assert unknown_options(shlex.split(command)[1:]) == set(), command
 
 
 @each_notebook

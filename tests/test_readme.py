@@ -14,8 +14,8 @@ import click
 import matplotlib as mpl
 import pandas as pd
 import pytest
-from command_line import LEAVES, Calls
-from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
+from command_line import LEAVES, Calls, unknown_options
+from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT, blocks
 
 import corefsample as cs
 from corefsample.syntax._schemes import schemes_of
@@ -30,10 +30,6 @@ BUILDING = ["audit", "installation", "pictures", "recalibration", "summaries", "
 
 pytestmark = pytest.mark.skipif(not README.exists(), reason="the README is beside the sources alone")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
 
 
 @pytest.fixture
@@ -73,11 +69,7 @@ def test_every_command_of_a_page_exists_with_its_options(page: Path) -> None:
                 words = part.split()[1:]
                 if words[0].startswith("-"):
                     continue
-                name = " ".join(words[:2]) if words[0] in ("audit", "rule") else words[0]
-                assert name in LEAVES, part
-                options = {option for each in LEAVES[name].params for option in (*each.opts, *each.secondary_opts)}
-                given = {word.partition("=")[0] for word in words if word.startswith("--")}
-                assert given <= options | {"--help"}, part
+                assert unknown_options(words) == set(), part
 
 
 @each_page

@@ -287,39 +287,6 @@ for _name, _field, _rows, _message in (
     ("negative", "antecedents", [[], [-1], [1, 0]], "antecedents[1][0] must be a mention before 1, got -1"),
     ("repeated", "antecedents", [[], [0], [1, 1]], "antecedents[2] must be distinct, got 1 twice"),
     ("few_scores", "scores", [[], [0.5], [1.0]], "scores[2] must be as long as antecedents[2] (2), got 1"),
-    ("two_numbers", "mentions", [[0, 3, 1], [0, 1], [2, 3, 2]], "mentions[1] ... length 3 ... got [0, 1]"),
-    ("before_text", "mentions", [[-1, 3, 1], [0, 1, 0], [2, 3, 2]], "mentions[0]: start must be at least 0, got [-1, "),
-    ("empty", "mentions", [[0, 3, 1], [0, 0, 0], [2, 3, 2]], "mentions[1]: end must be past start, got [0, 0, "),
-    (
-        "past_text",
-        "mentions",
-        [[0, 3, 1], [0, 1, 0], [2, 4, 2]],
-        "mentions[2]: end must be at most the number of tokens (3) ... got [2, 4, 2]",
-    ),
-    (
-        "head_after",
-        "mentions",
-        [[0, 3, 3], [0, 1, 0], [2, 3, 2]],
-        "mentions[0]: head must lie in the span ... got [0, 3, 3]",
-    ),
-    (
-        "head_before",
-        "mentions",
-        [[0, 3, 1], [0, 1, 0], [2, 3, 1]],
-        "mentions[2]: head must lie in the span ... got [2, 3, 1]",
-    ),
-    (
-        "late",
-        "mentions",
-        [[1, 2, 1], [0, 1, 0], [2, 3, 2]],
-        "mentions[1] must come in order ... got [0, 1, 0] after [1, 2, 1]",
-    ),
-    (
-        "shorter",
-        "mentions",
-        [[0, 1, 0], [0, 2, 0], [2, 3, 2]],
-        "mentions[1] must come in order ... got [0, 2, 0] after [0, 1, 0]",
-    ),
     ("own_head", "tokens.head", [1, 1, -1], "tokens.head[1] must not be the token itself, got 1"),
     ("far_head", "tokens.head", [1, 2, 3], "tokens.head[2] must be -1 or a token (0 to 2), got 3"),
     ("low_head", "tokens.head", [-2, 2, -1], "tokens.head[0] must be -1 or a token (0 to 2), got -2"),
@@ -328,6 +295,18 @@ for _name, _field, _rows, _message in (
     ("falling", "tokens.sent", [0, 1, 0], "tokens.sent[2] must not fall, got 0 after 1"),
 ):
     put(_field, _rows, *_message.split(" ... "), name=_name)
+for _name, _place, _span, _message in (
+    ("two_numbers", 1, [0, 1], "mentions[1] ... length 3 ... got [0, 1]"),
+    ("before_text", 0, [-1, 3, 1], "mentions[0]: start must be at least 0, got [-1, "),
+    ("empty", 1, [0, 0, 0], "mentions[1]: end must be past start, got [0, 0, "),
+    ("past_text", 2, [2, 4, 2], "mentions[2]: end must be at most the number of tokens (3) ... got [2, 4, 2]"),
+    ("head_after", 0, [0, 3, 3], "mentions[0]: head must lie in the span ... got [0, 3, 3]"),
+    ("head_before", 2, [2, 3, 1], "mentions[2]: head must lie in the span ... got [2, 3, 1]"),
+    ("late", 0, [1, 2, 1], "mentions[1] must come in order ... got [0, 1, 0] after [1, 2, 1]"),
+    ("shorter", 2, [0, 2, 0], "mentions[2] must come in order ... got [0, 2, 0] after [0, 1, 0]"),
+):
+    _spans = [*COMPLETE["mentions"][:_place], _span, *COMPLETE["mentions"][_place + 1 :]]
+    put("mentions", _spans, *_message.split(" ... "), name=_name)
 
 
 # --- arbitrary edits ---------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import tolerance
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
+from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT, blocks
 from references import coreference as references
 from references import mention_ranking as ranking_references
 from references.events import entities
@@ -863,9 +863,9 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     if not ENGLISH.exists():
         replace_english(monkeypatch, random_model(2))
     names: dict[str, Any] = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.S)
-    assert len(blocks) == 6
-    for block in blocks:
+    examples = blocks(PAGE, "python")
+    assert len(examples) == 6
+    for block in examples:
         exec(compile(block, str(PAGE), "exec"), names)
     assert [span.text for span in (names["mayor"], names["she"])] == ["The mayor", "she"]
     assert not names["joined"].exact

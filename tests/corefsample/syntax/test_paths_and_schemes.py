@@ -9,7 +9,7 @@ import neutral_sentences
 import numpy as np
 import pytest
 from encoded_texts import pairs_of, vocabulary_hashes
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
 from references import mention_ranking as reference
@@ -269,12 +269,15 @@ def test_several_paths_end_where_any_of_them_does(tokens: Tokens, paths: list[st
         assert all(path == next(p for p, e in zip(paths, each, strict=True) if end in e) for end, path in ends.items())
 
 
-@given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), min_size=1, max_size=4))
-def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: Tokens, paths: list[str]) -> None:
-    parse = ParseView(tokens, SCHEMES["ud2"])
-    ends = [{end for path in paths for end in follow(path, parse, start)} for start in range(len(tokens))]
-    for end in range(len(tokens)):
-        assert leading_to(tuple(paths), parse, end) == {start for start in range(len(tokens)) if end in ends[start]}
+@settings(max_examples=30)
+@given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=30))
+def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: Tokens, several: list[str]) -> None:
+    parse, starts = ParseView(tokens, SCHEMES["ud2"]), range(len(tokens))
+    ends = {path: [set(follow(path, parse, start)) for start in starts] for path in UD2_PATHS}
+    for paths in (tuple(several), *((path,) for path in UD2_PATHS)):
+        for end in starts:
+            expected = {start for start in starts if any(end in ends[path][start] for path in paths)}
+            assert leading_to(paths, parse, end) == expected
 
 
 # --- schemes -----------------------------------------------------------------------------------------------
