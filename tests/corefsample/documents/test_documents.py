@@ -294,32 +294,10 @@ def test_parses_of_a_document_are_rows_that_know_their_share() -> None:
 @pytest.mark.parametrize(
     ("number", "samples", "message"),
     [
-        (0, (2, 1), "samples must be"),
-        (0, (-1, 1), "samples must be"),
         (0, (0, 1, 2), "samples must be"),
-        (-1, (0, 1), "parse must be"),
         (1, None, "samples is missing"),
     ],
 )
 def test_a_parse_has_a_number_and_a_range_of_samples(number: int, samples: Any, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         parse(number, samples, "a")
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([parse(0, (0, 1), "a"), parse(0, (1, 2), "a")], "parse must differ"),
-        ([parse(0, (0, 1), "a"), parse(1, (2, 3), "a")], "samples must follow each other from 0"),
-        ([parse(0, (1, 2), "a"), parse(1, (2, 3), "a")], "samples must follow each other from 0"),
-        ([parse(0, (0, 0), "a"), parse(1, (0, 0), "a")], "samples must have at least one"),
-        ([parse(0, (0, 1), "a"), parse(1, (1, 2), "b")], "tokens.text must be the same"),
-        (
-            [parse(0, (0, 1), "a"), dataclasses.replace(parse(1, (1, 2), "a"), date=datetime.date(2001, 1, 1))],
-            "date must be the same",
-        ),
-        ([parse(0, (0, 1), "a"), parse(1, (1, 2), "a")], None),
-    ],
-)
-def test_parses_of_a_document_belong_together(rows: list[ScoredDocument], message: str | None) -> None:
-    assert (DocumentBatch.of(rows).parses_fault(0) or "None").startswith(str(message))

@@ -138,14 +138,10 @@ def test_types_with_loss_are_rejected(
     assert "\n" not in str(error.value)
 
 
+SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
 NUMBERS = [
-    ("mentions", {"start": [0, 0, 2], "end": [3, 1, 2**31], "head": [1, 0, 2]}, "mentions.end[2]", "2147483648"),
-    (
-        "mentions",
-        {"start": [-(2**31) - 1, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]},
-        "mentions.start[0]",
-        "-21474836",
-    ),
+    ("mentions", SPANS | {"end": [3, 1, 2**31]}, "mentions.end[2]", "2147483648"),
+    ("mentions", SPANS | {"start": [-(2**31) - 1, 0, 2]}, "mentions.start[0]", "-21474836"),
     ("antecedents", [[], [0], [0, 2**40]], "antecedents[2][1]", "1099511627776"),
 ]
 
@@ -179,9 +175,6 @@ def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
     rejected: list[Rejected] = []
     assert read_table(mixed, on_rejected=rejected.append) == []
     assert [one.place for one in rejected] == ["row 1", "row 2", "row 3"]
-
-
-SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
 
 
 # What a column can hold beside the rules of every document, which are broken in tests/corefsample/documents.

@@ -113,6 +113,7 @@ BROKEN = [
     ("samples", [0], 1, "samples: "),
     ("samples", "all", 1, "samples: "),
     ("samples", [4, 5], 1, "samples must follow each other from 0 in the parses of a document, got [0, 3], [4, 5]"),
+    ("samples", [1, 3], 0, "samples must follow each other from 0 in the parses of a document, got [1, 3], [3, 4]"),
     ("parse", None, 1, "parse must be a number"),
     ("parse", -1, 1, "parse must be a number"),
     ("parse", 0, 1, "parse must differ"),
@@ -131,6 +132,11 @@ def test_a_broken_rule_rejects_every_parse_of_the_document(
     assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)][-1] == "other"
     assert any(bad.reason.startswith(message) for bad in rejected)
     assert [bad.number for bad in rejected] == ([2] if field == "doc_id" else [1, 2])
+
+
+def test_one_of_the_parses_must_have_a_sample(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="samples must have at least one sample in the parses of a document"):
+        contents(write_lines(tmp_path / "in.jsonl", rows_of(counts=(0, 0))))
 
 
 def test_a_rule_that_one_parse_breaks_is_the_reason_of_the_others(tmp_path: Path) -> None:
