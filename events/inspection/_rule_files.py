@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from corefsample.errors import InputError, ParameterError
@@ -17,7 +16,8 @@ from events.inspection._reports import Report
 from events.lexicon._entries import LexiconContent
 from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
-from events.rules._rules import Rule, is_outcome_file, is_shipped_rule, load_presets, rule_file
+from events.rules._format import RuleFile
+from events.rules._rules import is_outcome_file, is_shipped_rule, presets_of, rule_file
 
 _LISTED = 5  # number of names that are listed
 _YAML = (".yaml", ".yml")
@@ -82,7 +82,8 @@ def _outcome_pairs(name: str, lexicon: str | None) -> list[tuple[str, str]]:
 
 def _check_rule(report: Report, name: str, lexicon: Lexicon | None, scheme: str | None) -> list[ExampleResult]:
     """Report the triggers and roles of a rule, and for each preset its examples and the schemes in which it matches."""
-    presets, gaps, examples = load_presets(name), path_gaps(name), list[ExampleResult]()
+    file, sources = rule_file(name)
+    presets, gaps, examples = presets_of(file, sources), _path_gaps(file), list[ExampleResult]()
     first = presets[0]
     triggers = {trigger for rule in presets for trigger in rule.triggers.split(", ")}
     upos = sorted({upos for rule in presets for upos in rule.upos})
@@ -112,28 +113,15 @@ def _check_rule(report: Report, name: str, lexicon: Lexicon | None, scheme: str 
             # An example that cannot be read fails in every preset with the same error.
             if str(fault) not in map(str, report.problems):
                 report.add(fault)
-        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {_served(rule, gaps)}"))
-        if scheme is not None:
-            _check_scheme(report, rule, gaps[rule.preset, scheme], scheme)
+        gaps_of_served = {name: ", ".join(gaps[rule.preset, name]) for name in SCHEMES if rule.serves(name)}
+        served = [f"{name} (without {paths})" if paths else name for name, paths in gaps_of_served.items()]
+        report.pairs.append((f"preset {rule.preset}", f"{outcome}; serves {', '.join(served) or 'no scheme'}"))
+        if scheme is not None and (gaps[rule.preset, scheme] or scheme not in gaps_of_served):
+            problem = f"every role must have a path in {scheme}, got a role without one"
+            if gaps[rule.preset, scheme]:
+                problem = f"every path must be given in {scheme}, got none for {', '.join(gaps[rule.preset, scheme])}"
+            report.add(InputError(problem, place=f"{rule.source}: presets.{rule.preset}"))
     return examples
-
-
-def _served(rule: Rule, gaps: Mapping[tuple[str, str], Sequence[str]]) -> str:
-    """Text that lists the schemes in which a preset matches, each with the paths that it lacks there."""
-    missing_paths = {scheme: ", ".join(gaps[rule.preset, scheme]) for scheme in SCHEMES if rule.serves(scheme)}
-    texts = (f"{scheme} (without {paths})" if paths else scheme for scheme, paths in missing_paths.items())
-    return ", ".join(texts) or "no scheme"
-
-
-def _check_scheme(report: Report, rule: Rule, lacking: Sequence[str], scheme: str) -> None:
-    """Add a problem if a preset cannot match in a scheme, or lacks some paths in it."""
-    location, error = f"{rule.source}: presets.{rule.preset}", ""
-    if lacking:
-        error = f"every path must be given in {scheme}, got none for {', '.join(lacking)}"
-    elif not rule.serves(scheme):
-        error = f"every role must have a path in {scheme}, got a role without one"
-    if error:
-        report.add(InputError(error, place=location))
 
 
 def _lexicon_pairs(lexicon: LexiconContent, codes: set[Any]) -> list[tuple[str, str]]:
@@ -153,17 +141,11 @@ def _lexicon_pairs(lexicon: LexiconContent, codes: set[Any]) -> list[tuple[str, 
     ]
 
 
-def path_gaps(rule: str | os.PathLike[str]) -> dict[tuple[str, str], list[str]]:
+def _path_gaps(file: RuleFile) -> dict[tuple[str, str], list[str]]:
     """Named paths that never match documents of a scheme, with their uses, by preset and scheme.
 
     A use is "described", or the name of a role, with its frame if the file has frames.
-
-    Parameters
-    ----------
-    rule
-        Name of a shipped rule, or path of a YAML file: see `load_rules`, which raises the same errors.
     """
-    file, _ = rule_file(rule)
     gaps: dict[tuple[str, str], list[str]] = {}
     for preset in file.presets:
         resolved = file.resolved(preset)

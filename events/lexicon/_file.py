@@ -146,10 +146,9 @@ def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconCont
     related = {code: frozenset(related_codes) for code, related_codes in file.related.items()}
     counts_as = frozenset[str](file.inner_counts_as) or None
     inner = frozenset(file.inner)
-    language = file.language or base.language
     nouns = frozenset(noun.lower() for noun in file.state_nouns)
     lexicon = combined(
-        base, LexiconContent(entries, not_countries, ambiguous, titles, inner, related, counts_as, language, nouns)
+        base, LexiconContent(entries, not_countries, ambiguous, titles, inner, related, counts_as, file.language, nouns)
     )
     _check_composites(source, entries, lexicon)
     kinds = {entry.kind for entry in lexicon.entries.values()}

@@ -97,7 +97,7 @@ class Lexicon:
     validity: Mapping[str, tuple[datetime.date, datetime.date]]
     _folded: AliasTable
     _cased: AliasTable
-    _nouns: AliasTable | None = None
+    _nouns: AliasTable
     inner: frozenset[str] = field(default=frozenset())
     related: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inner_counts_as: frozenset[str] = frozenset({INNER})
@@ -108,9 +108,8 @@ class Lexicon:
     _nouns_begin: Beginnings = field(init=False)
 
     def __post_init__(self) -> None:
-        nouns = () if self._nouns is None else (self._nouns,)
         object.__setattr__(self, "_aliases_begin", Beginnings(self._folded, self._cased))
-        object.__setattr__(self, "_nouns_begin", Beginnings(*nouns))
+        object.__setattr__(self, "_nouns_begin", Beginnings(self._nouns))
 
     def __repr__(self) -> str:
         return f"Lexicon({self.source!r}, {len(self.names)} codes)"
@@ -238,27 +237,25 @@ class Lexicon:
 
     def noun_may_start(self, vocabulary: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Whether a noun of the lexicon could begin with each lemma of a vocabulary; see `may_start` for texts."""
-        beginnings = frozenset[str]() if self._nouns is None else self._nouns.beginnings
-        flags = (spellings(lemma)[1] in beginnings for lemma in vocabulary)
-        return np.fromiter(flags, np.bool_, len(vocabulary))
+        return np.fromiter(map(self._nouns.begins, vocabulary), np.bool_, len(vocabulary))
 
     @property
     def has_nouns(self) -> bool:
         """Whether any actor is named by nouns."""
-        return self._nouns is not None
+        return bool(self._nouns.claims)
 
     def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
         """Tokens at which an alias, including one without a code, may begin, in order."""
         # Few tokens begin an alias, so that a cached flag per distinct token avoids most searches.
         starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
-        if self._nouns is None or lemma is None:
+        if lemma is None or not self.has_nouns:
             return starts
         return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
 
     def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
         """End and claims of the longest alias that begins at a token; if none does, the next token and no claims."""
         candidates = [self._folded.longest(text, start), self._cased.longest(text, start)]
-        if self._nouns is not None and lemma is not None:
+        if lemma is not None:
             candidates.append(self._nouns.longest(lemma, start))
         matches = [candidate for candidate in candidates if candidate is not None]
         if len(matches) < 2:
@@ -367,7 +364,7 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
         {entry.code: entry.validity for entry in (*entries, *composites)},
         AliasTable((alias, claims) for alias, claims in aliases if not alias.cased),
         AliasTable(((alias, claims) for alias, claims in aliases if alias.cased), cased=True),
-        AliasTable(nouns) if nouns else None,
+        AliasTable(nouns),
         definition.inner,
         {
             code: definition.related.get(code, frozenset()) | members.get(code, frozenset())
