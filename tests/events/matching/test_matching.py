@@ -235,6 +235,7 @@ def test_where_fitting_schemes_see_different_events_the_document_is_rejected() -
         InputError, match=r"fit ud2 and ud1 and clearnlp, which give different events \(scheme chooses\)"
     ):
         matched(text, rule=extended)
+    assert not matched(text.replace("attacked=attack", "left=leave"), rule=extended).possible  # the schemes agree
     assert matched(text, "ud2", rule=extended).actors == ("USA",)
     assert found(text, "ud2", preset="extended") == ""
     assert found(text, "clearnlp", preset="extended") == "USA"
@@ -272,11 +273,6 @@ def document_of(doc_id: str, text: str, metadata: dict[str, str]) -> ScoredDocum
     none: list[list[Any]] = [[] for _ in mentions]
     distribution = AntecedentDistribution.from_lists(none, none)
     return ScoredDocument(doc_id, mentions, distribution, DAY, tokens, None, metadata)
-
-
-def test_schemes_that_differ_where_no_event_is_possible_agree() -> None:
-    text = "U.S./PROPN>2:nmod troops/NOUN>3:nsubj left=leave/VERB>0:root"
-    assert not matched(text, rule=load_rules("attack", "extended")).possible
 
 
 # --- who attacks whom --------------------------------------------------------------------------------------

@@ -98,17 +98,6 @@ def test_an_existing_page_is_replaced_only_with_overwrite(folder: Path, call: Ca
     assert (folder / "report.html").read_text() != "mine"
 
 
-def test_bad_usage_and_bad_input_have_their_status(tmp_path: Path, folder: Path, call: Calls) -> None:
-    (tmp_path / "a.html").mkdir()
-    (tmp_path / "file").touch()
-    for out, status in (("", 2), (tmp_path / "a.html", 2), (tmp_path / "file" / "report.html", 1)):
-        call.refused("report", folder, "--out", out, status=status)
-    assert sorted(os.listdir(tmp_path)) == ["a.html", "file", "run"]
-    (folder / "counts.parquet").unlink()
-    call.refused("report", folder)
-    assert not (folder / "report.html").exists()
-
-
 _PAGE_UNDER_A_LIMIT = """
 import logging, resource, sys
 from events.pages._report import page_of_run
