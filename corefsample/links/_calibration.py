@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Bytes, Floats, Ints8, Ints32
+from corefsample._arrays import Bytes, Floats, Ints8, Ints32
 from corefsample._lazy import pd
 from corefsample._log import log_step
 from corefsample._results import HtmlTable, Result, fields_of
 from corefsample.calibration._binning import (
-    BlockBins,
     BrierDecomposition,
     block_bin_pairs,
     brier_decomposition,
@@ -222,27 +221,25 @@ class LinkCalibration(HtmlTable):
         Columns: partition, group, n_documents, n_pairs, n_bins, mean_q, share_true, error, lower, upper (by document),
         simulated_lower, simulated_upper, debiased, p_value, brier, refinement, norm, bin_size, level.
         """
-        return pd.DataFrame([_row(group) for group in self.groups]).assign(
-            norm=self.norm, bin_size=self.bin_size, level=self.level
-        )
+        rows: list[dict[str, object]] = [
+            {
+                **fields_of(group, "partition", "group", "n_documents"),
+                **fields_of(group.curve.bins, "n_pairs", "n_bins"),
+                **fields_of(group, "mean_q", "share_true", "error"),
+                **fields_of(group.by_document, "lower", "upper"),
+                "simulated_lower": group.simulated.lower,
+                "simulated_upper": group.simulated.upper,
+                **fields_of(group, "debiased", "p_value"),
+                **fields_of(group.brier, "brier", "refinement"),
+            }
+            for group in self.groups
+        ]
+        return pd.DataFrame(rows).assign(norm=self.norm, bin_size=self.bin_size, level=self.level)
 
     def curves_frame(self) -> pd.DataFrame:
         """Tidy table, one row per group and bin: partition, group, and the columns of `ReliabilityCurve.to_frame`."""
         frames = {(group.partition, group.group): group.curve.to_frame() for group in self.groups}
         return pd.concat(frames, names=["partition", "group", None]).reset_index([0, 1]).reset_index(drop=True)
-
-
-def _row(group: GroupCalibration) -> dict[str, object]:
-    return {
-        **fields_of(group, "partition", "group", "n_documents"),
-        **fields_of(group.curve.bins, "n_pairs", "n_bins"),
-        **fields_of(group, "mean_q", "share_true", "error"),
-        **fields_of(group.by_document, "lower", "upper"),
-        "simulated_lower": group.simulated.lower,
-        "simulated_upper": group.simulated.upper,
-        **fields_of(group, "debiased", "p_value"),
-        **fields_of(group.brier, "brier", "refinement"),
-    }
 
 
 def calibrate_links(
@@ -299,7 +296,8 @@ def calibrate_links(
         parts += [(partition, name, codes == code) for code, name in enumerate(names) if code in codes]
     groups = []
     for number, (partition, name, is_member) in enumerate(parts, start=1):
-        blocks = _blocks(tables, bin_size, is_member)
+        members = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
+        blocks = block_bin_pairs(*members, bin_size=bin_size)
         bins, has_blocks = blocks.bins, blocks.n_blocks > 1
         settings: dict[str, Any] = {"norm": norm, "n_resamples": n_resamples, "seed": seed}
         groups.append(
@@ -318,12 +316,6 @@ def calibrate_links(
         )
         log_step("measured the calibration of %s, group %d of %d", name, number, len(parts))
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
-
-
-def _blocks(tables: LinkTables, bin_size: int, is_member: Bools | slice = slice(None)) -> BlockBins:
-    """Pairs, or some of them, summed by document and bin; documents without a pair are left out."""
-    q, y, documents = tables.q[is_member], tables.y[is_member], tables.documents[is_member]
-    return block_bin_pairs(q, y, documents, bin_size=bin_size)
 
 
 def compare_links(
@@ -358,7 +350,15 @@ def compare_links(
         _checks.instance(name, tables, LinkTables, "link_tables(documents) makes it")
     checked_norm(norm, squared_for="for a paired comparison")
     _checks.whole("n_resamples", n_resamples, 2)
-    _require_same(first.digests, second.digests)
+    for tables, other, scorer in ((first, second, "first"), (second, first, "second")):
+        missing = [doc_id for doc_id in tables.digests if doc_id not in other.digests]
+        if missing:
+            rule = "documents with gold must be the same for both scorers"
+            raise InputError(f"{rule}, got doc_id {missing[0]!r} only for the {scorer}")
+    for doc_id, digest in first.digests.items():
+        if second.digests[doc_id] != digest:
+            rule = "mentions and gold must be the same for both scorers, got others"
+            raise InputError(rule, place=f"doc_id {doc_id!r}")
     with_pairs = np.unique(first.documents)
     if len(with_pairs) < 2:
         rule = "gold must annotate at least two mentions in each of at least 2 documents"
@@ -367,17 +367,6 @@ def compare_links(
     sums = []
     for tables in (first, second):
         losses = np.bincount(tables.documents, log_losses(tables.q, tables.y)).astype(np.float64)
-        sums.append(ScorerSums(_blocks(tables, size), losses[with_pairs]))
+        blocks = block_bin_pairs(tables.q, tables.y, tables.documents, bin_size=size)
+        sums.append(ScorerSums(blocks, losses[with_pairs]))
     return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)
-
-
-def _require_same(first: dict[str, bytes], second: dict[str, bytes]) -> None:
-    for digests, other_digests, scorer in ((first, second, "first"), (second, first, "second")):
-        missing = [doc_id for doc_id in digests if doc_id not in other_digests]
-        if missing:
-            rule = "documents with gold must be the same for both scorers"
-            raise InputError(f"{rule}, got doc_id {missing[0]!r} only for the {scorer}")
-    for doc_id, digest in first.items():
-        if second[doc_id] != digest:
-            rule = "mentions and gold must be the same for both scorers, got others"
-            raise InputError(rule, place=f"doc_id {doc_id!r}")

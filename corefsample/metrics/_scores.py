@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample._lazy import pd
 from corefsample._monte_carlo import agreement_bound
 from corefsample._results import HtmlTable, Result, ShortRepr
@@ -41,7 +41,6 @@ from corefsample.metrics._metric_counts import (
     METRICS,
     PARTS,
     Counts,
-    Key,
     Labels,
     Metric,
     Part,
@@ -445,7 +444,8 @@ def clustering_scores(
         key_spans=key_spans,
         response_spans=response_spans,
     )
-    return _scored(alignment, response_codes, singletons)
+    counts = counts_of(alignment, alignment.responses(response_codes[None, :]), singletons=singletons)
+    return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
 
 
 def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
@@ -480,11 +480,6 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
     means = table[~np.array(empty)].sum(axis=0) / max(n_scored, 1)
     macro = Scores(*(Score(*row) for row in means.tolist()))
     return CorpusScores(_from_counts(sums, singletons), macro, table, n_scored)
-
-
-def _scored(key: Key, codes: Ints, singletons: bool) -> ClusteringScores:
-    counts = counts_of(key, key.responses(codes[None, :]), singletons=singletons)
-    return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
 
 
 def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScores:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from corefsample import _checks
+from corefsample._lazy import pd
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.errors import ParameterError
-from corefsample.plots.style import axes_of, curve_look, figure_of, finish_axes, legible, require_axes
+from corefsample.plots.style import (
+    axes_of,
+    bare_spines,
+    curve_look,
+    figure_of,
+    finish_axes,
+    legible,
+    require_axes,
+    require_columns,
+    say_instead,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-from typing import TYPE_CHECKING, TypeAlias
-
-from corefsample import _checks
-from corefsample._lazy import pd
-from corefsample.plots.style import bare_spines, require_columns, say_instead
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
     from corefsample.calibration._error import CalibrationError
     from corefsample.links._calibration import LinkCalibration
@@ -158,6 +162,8 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     ParameterError
         If the table lacks a column, or `most` is below 1.
     """
+    from matplotlib.ticker import PercentFormatter
+
     most = _checks.whole("most", most, 1)
     table = _table(errors)
     shown = table.iloc[:most]
@@ -179,13 +185,6 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
         row = heights[-1] + 1.7
     ax.set_yticks(places, labels)
     ax.set_ylim(row - 1.0, -0.8)
-    _finish(ax, shown, len(table))
-    return ax
-
-
-def _finish(ax: Axes, shown: pd.DataFrame, n_rows: int) -> None:
-    from matplotlib.ticker import PercentFormatter
-
     highest = shown[["error", "lower", "upper"]].max().max()
     ax.set_xlim(min(0.0, float(shown["error"].min())), 1.06 * highest if highest > 0 else 1.0)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -194,8 +193,9 @@ def _finish(ax: Axes, shown: pd.DataFrame, n_rows: int) -> None:
     bare_spines(ax)
     level = shown["level"].dropna().unique()
     interval = f", {100 * level[0]:g}% interval" if len(level) == 1 and shown["lower"].notna().any() else ""
-    more = f"\n(the first {len(shown)} of {n_rows:,})" if n_rows > len(shown) else ""
+    more = f"\n(the first {len(shown)} of {len(table):,})" if len(table) > len(shown) else ""
     ax.set_xlabel(f"calibration error{interval}{more}")
+    return ax
 
 
 def _table(errors: Errors) -> pd.DataFrame:

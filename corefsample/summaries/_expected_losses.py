@@ -285,10 +285,10 @@ def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> Po
     """Point estimate under checked options."""
     candidates = starts(source)
     if loss in SWEPT:
-        labels = _swept_best(source, candidates, loss, split_cost)
+        labels = swept(source, _best(source, candidates, loss, split_cost), loss, split_cost)
     else:
         helper: Loss = "binder" if source.samples is None else "vi"
-        helpers = [_swept_best(source, candidates, helper, cost) for cost in _HELPER_COSTS]
+        helpers = [swept(source, _best(source, candidates, helper, cost), helper, cost) for cost in _HELPER_COSTS]
         labels = merged(source, _best(source, candidates + helpers, loss, split_cost), loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
     return PointEstimate(
@@ -320,11 +320,6 @@ def _best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost
         least = min(losses, key=np.mean)
         candidates = [each for each, its in zip(candidates, losses, strict=True) if not _clearly_worse(its, least)]
     return min(candidates, key=lambda labels: round(loss_under(source, labels, loss, split_cost).value, 12))
-
-
-def _swept_best(source: SummaryInput, candidates: list[Ints32], loss: Loss, split_cost: float) -> Ints32:
-    """Candidate with the least loss, after its sweeps."""
-    return swept(source, _best(source, candidates, loss, split_cost), loss, split_cost)
 
 
 _LEAST_GAIN = 1e-12

@@ -480,17 +480,6 @@ def tag_marginals(unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike) -> 
     array([[0.333, 0.667],
            [0.667, 0.333]])
     """
-    sentences, matrix = _sentence_scores(unaries, pairwise)
-    marginals: list[Floats] = []
-    for bounds, probs in _batches(sentences, matrix):
-        marginals += [probs[a:b] for a, b in neighbours(bounds)]
-    return marginals
-
-
-def _sentence_scores(
-    unaries: Sequence[npt.ArrayLike], pairwise: npt.ArrayLike
-) -> tuple[list[npt.NDArray[np.number]], Floats]:
-    """Scores of each sentence, which fit the matrix of transitions, and this matrix; `_batches` checks the numbers."""
     matrix = _valid_scores("pairwise", pairwise, (2,))
     sentences = [np.asarray(scores) for scores in unaries]
     n_tags = matrix.shape[1]
@@ -501,15 +490,11 @@ def _sentence_scores(
             raise ParameterError(f"{rule}, {got}", parameter=f"unaries[{c}]")
         if scores.dtype.kind not in "iuf":
             _valid_scores(f"unaries[{c}]", scores, (2,))
-    return sentences, matrix
-
-
-def _batches(sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats) -> Iterator[tuple[list[int], Floats]]:
-    """Bounds of some sentences, and their marginals."""
     lengths = [len(scores) for scores in sentences]
     n_most, first, n_tokens = min(_BATCH_TOKENS + max(lengths, default=0), sum(lengths)), 0, 0
-    work = np.empty((4, n_most, len(pairwise)))
-    for stop in range(1, len(sentences) + 1):
+    work = np.empty((4, n_most, n_tags))
+    marginals: list[Floats] = []
+    for stop in range(1, len(sentences) + 1):  # a batch of sentences, from `first` to before `stop`
         n_tokens += lengths[stop - 1]
         if n_tokens < _BATCH_TOKENS and stop < len(sentences):
             continue
@@ -518,8 +503,9 @@ def _batches(sentences: Sequence[npt.NDArray[np.number]], pairwise: Floats) -> I
         if not _are_valid(unary).all():
             for c in range(first, stop):
                 _valid_scores(f"unaries[{c}]", sentences[c], (2,))
-        passes = Passes.of(bounds, unary, pairwise[None], work[:3])
+        passes = Passes.of(bounds, unary, matrix[None], work[:3])
         for c, (a, b) in enumerate(neighbours(bounds.tolist()), start=first):
             passes.require_sequence(a, b, f"unaries[{c}]")
-        yield bounds.tolist(), passes.probs
+            marginals.append(passes.probs[a:b])
         first, n_tokens = stop, 0
+    return marginals

@@ -117,73 +117,56 @@ def event_pairs(posteriors: Iterable[LabelledChain], tags: Sequence[str], events
     1     N  0.500  0
     2   N V  0.375  1
     """
-    wanted = _Selection(tags, events)
-    columns: list[tuple[Floats, Floats, Ints32]] = []
+    code = tag_codes(tags)
+    likeliest_only = events == "likeliest"
+    if events in ("tags", "likeliest"):
+        events = list(code)
+    elif events == "pairs":
+        events = [(one, other) for one in code for other in code]
+    elif isinstance(events, str):
+        rule = 'must be "tags", "pairs", "likeliest" or a list of events'
+        raise ParameterError(f"{rule}, got {events!r}", parameter="events")
+    names: tuple[Event, ...] = tuple(events)
+    if not names or len(set(names)) < len(names):
+        raise ParameterError(f"must be distinct, at least one, got {shown(names)}", parameter="events")
+    event_codes = []
+    for event in names:
+        event_tags = (event,) if isinstance(event, str) else tuple(event)
+        if not 1 <= len(event_tags) <= 2 or any(part not in code for part in event_tags):
+            rule = f"must be tags or pairs of tags of {shown(', '.join(code))}"
+            raise ParameterError(f"{rule}, got {event!r}", parameter="events")
+        event_codes.append([code[part] for part in event_tags])
+    single_codes, pair_codes = ([k for k, c in enumerate(event_codes) if len(c) == size] for size in (1, 2))
+    singles = np.array([event_codes[place][0] for place in single_codes], np.int64)
+    first, second = np.array([event_codes[place] for place in pair_codes], np.int64).reshape(-1, 2).T
+    # Parts of one posterior or of one kind of event: events of single tags place by place, then pairs of tags.
+    q, y, codes, documents = [np.empty(0)], [np.empty(0)], [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     numbers: dict[str, int] = {}
-    documents = []
-    for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=_POSTERIORS):
-        pairs = wanted.pairs(item)
-        columns.append(pairs)
-        documents.append(np.full(pairs[0].shape[0], numbers.setdefault(item.doc_id, len(numbers)), np.int32))
-    if not any(pairs[0].shape[0] for pairs in columns):
-        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
-    q, y, codes = (np.concatenate(each) for each in zip(*columns, strict=True))
-    return EventPairs(q, y, codes, np.concatenate(documents), wanted.events, tuple(numbers))
-
-
-_POSTERIORS = "labelled_posteriors(model, sentences) makes them"
-
-
-class _Selection:
-    """Events by codes of their tags; gives the pairs of each posterior."""
-
-    def __init__(self, tags: Sequence[str], events: Events) -> None:
-        code = tag_codes(tags)
-        self._likeliest_only = events == "likeliest"
-        if events in ("tags", "likeliest"):
-            events = list(code)
-        elif events == "pairs":
-            events = [(one, other) for one in code for other in code]
-        elif isinstance(events, str):
-            raise ParameterError(
-                f'must be "tags", "pairs", "likeliest" or a list of events, got {events!r}', parameter="events"
-            )
-        self.events: tuple[Event, ...] = tuple(events)
-        if not self.events or len(set(self.events)) < len(self.events):
-            raise ParameterError(f"must be distinct, at least one, got {shown(self.events)}", parameter="events")
-        self._n_tags = len(code)
-        codes = []
-        for event in self.events:
-            event_tags = (event,) if isinstance(event, str) else tuple(event)
-            if not 1 <= len(event_tags) <= 2 or any(part not in code for part in event_tags):
-                names = shown(", ".join(code))
-                raise ParameterError(f"must be tags or pairs of tags of {names}, got {event!r}", parameter="events")
-            codes.append([code[part] for part in event_tags])
-        self._single_codes, self._pair_codes = ([k for k, c in enumerate(codes) if len(c) == size] for size in (1, 2))
-        self._singles = np.array([codes[place][0] for place in self._single_codes], np.int64)
-        self._pairs = np.array([codes[place] for place in self._pair_codes], np.int64).reshape(-1, 2)
-
-    def pairs(self, item: LabelledChain) -> tuple[Floats, Floats, Ints32]:
-        """Prediction, label and code of the event: events of single tags first, place by place; then pairs of tags."""
-        if item.chain.n_tags != self._n_tags:
-            difference = f"{self._n_tags} for a chain of {item.chain.n_tags}"
+    hint = "labelled_posteriors(model, sentences) makes them"
+    for item in _checks.elements("posteriors", posteriors, LabelledChain, hint=hint):
+        chain, gold = item.chain, item.gold
+        if chain.n_tags != len(code):
+            difference = f"{len(code)} for a chain of {chain.n_tags}"
             raise ParameterError(f"must be as many as the chain has, got {difference}", parameter="tags")
-        q, y, codes = [], [], []
-        if self._likeliest_only:
-            marginals = item.chain.marginals()
-            tops = marginals.argmax(axis=1)
-            right = (item.gold == tops).astype(np.float64)
-            return np.minimum(marginals.max(axis=1, initial=0.0), 1.0), right, tops.astype(np.int32)
-        if self._single_codes:
-            q.append(item.chain.marginals()[:, self._singles].ravel())
-            y.append((item.gold[:, None] == self._singles).ravel())
-            codes.append(np.tile(np.array(self._single_codes, np.int32), item.gold.shape[0]))
-        if self._pair_codes and item.gold.shape[0] > 1:
-            first, second = self._pairs.T
-            q.append(item.chain.pair_marginals()[:, first, second].ravel())
-            y.append(((item.gold[:-1, None] == first) & (item.gold[1:, None] == second)).ravel())
-            codes.append(np.tile(np.array(self._pair_codes, np.int32), item.gold.shape[0] - 1))
-        if not q:
-            return np.empty(0), np.empty(0), np.empty(0, np.int32)
-        # Rounding may lead to a marginal of 1 + 1e-16.
-        return np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64), np.concatenate(codes)
+        n_parts = len(q)
+        if likeliest_only:
+            marginals = chain.marginals()
+            likeliest = marginals.argmax(axis=1)
+            q.append(marginals.max(axis=1, initial=0.0))
+            y.append(gold == likeliest)
+            codes.append(likeliest.astype(np.int32))
+        elif single_codes:
+            q.append(chain.marginals()[:, singles].ravel())
+            y.append((gold[:, None] == singles).ravel())
+            codes.append(np.tile(np.array(single_codes, np.int32), gold.shape[0]))
+        if pair_codes and gold.shape[0] > 1:
+            q.append(chain.pair_marginals()[:, first, second].ravel())
+            y.append(((gold[:-1, None] == first) & (gold[1:, None] == second)).ravel())
+            codes.append(np.tile(np.array(pair_codes, np.int32), gold.shape[0] - 1))
+        n_pairs = sum(len(part) for part in q[n_parts:])
+        documents.append(np.full(n_pairs, numbers.setdefault(item.doc_id, len(numbers)), np.int32))
+    if not any(map(len, q)):
+        raise ParameterError("must contain at least one pair, got none", parameter="posteriors")
+    # Rounding may lead to a marginal of 1 + 1e-16.
+    probs, labels = np.minimum(np.concatenate(q), 1.0), np.concatenate(y).astype(np.float64)
+    return EventPairs(probs, labels, np.concatenate(codes), np.concatenate(documents), names, tuple(numbers))
