@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from corefsample import _checks
 from events._summary import Summary, Table, counted, existing_files, json_values, listed
 from events.commands._parser import Command
-from events.runs.counting._recount import CountAgainOptions, count_again
+from events.runs.counting._count_options import CountAgainOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -27,6 +27,8 @@ _N_SHOWN, _N_GROUPS = 8, 10
 
 def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     """Count a finished run again: see `count_again`."""
+    from events.runs.counting._recount import count_again
+
     _checks.instance("options", options, CountAgainOptions)
     result = count_again(run, options)
     names = {"Counts": "counts.csv", "Totals": "totals.csv", "Comparisons": "comparisons.csv"}

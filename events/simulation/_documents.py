@@ -124,6 +124,7 @@ def simulate_documents(
     _checks.probability("event_share", event_share)
     all_countries = default_countries() if countries is None else tuple(countries)
     rates = _attack_rates(all_countries, start, end)
+    _require_three(all_countries, start, end)
     seed = _checks.seed(seed)
 
     def simulated(number: int) -> SimulatedDocument:
@@ -157,6 +158,16 @@ def simulate_documents(
         return SimulatedDocument(document, true_antecedents)
 
     return map(simulated, range(n_documents))
+
+
+def _require_three(countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> None:
+    """Raise ParameterError unless an actor, an opponent and an ally exist on every day from start to end."""
+    # Their number falls on the day after a country's last one, and the first day may be low as well.
+    days = [start, *(country.until + datetime.timedelta(1) for country in countries if country.until is not None)]
+    for day in sorted(day for day in days if start <= day <= end):
+        n = sum(country.exists(day) for country in countries)
+        if n < 3:
+            raise ParameterError(f"must be at least three on every day, got {n} on {day}", parameter="countries")
 
 
 def _article(

@@ -193,3 +193,40 @@ class EventsResult:
     rule_error: dict[str, Any] | None = None
     counts: pd.DataFrame = field(kw_only=True, compare=False, repr=False)
     totals: pd.DataFrame = field(kw_only=True, compare=False, repr=False)
+
+
+@declared
+class CountAgainOptions(shared.Overwrite):
+    """Options of other counts of a run.
+
+    Attributes
+    ----------
+    out
+        Folder for the tables.
+    period
+        Length of the periods: year, quarter, month, week, day, or a pandas alias. [default: that of the run]
+    by
+        Field of the documents' metadata by which they are grouped, such as outlet. A document without the field is in
+        the group "". [default: no groups]
+    event
+        Rule or outcome that is counted. [default: every one]
+    outcome
+        Another event to count, true where one of several events is, such as "police_action=arrest|kill:POLICE". EVENTS
+        are rules of the run. [default: none]
+    level
+        Probability of the credible intervals. [default: that of the run]
+    interval
+        Kind of credible interval: quantile, exact with integer ends; hdi, the shortest; normal, mean +- z sd of the
+        samples. [default: that of the run]
+    compare
+        Codes of two actors, such as YUG X-NATO, whose counts are compared in each period. [default: none]
+    """
+
+    out: str = option(metavar="FOLDER")
+    period: str | None = option(default=None, metavar="PERIOD")
+    by: tuple[str, ...] = option(default=(), metavar="FIELD")
+    event: tuple[str, ...] = option(default=(), metavar="NAME")
+    outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
+    level: float | None = option(default=None, above=0.0, below=1.0)
+    interval: Literal["quantile", "hdi", "normal"] | None = None
+    compare: tuple[str, str] | None = option(default=None, metavar="A B")

@@ -7,15 +7,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from corefsample import _checks
 from corefsample._lazy import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sealed
 from corefsample.files._paths import PathLike
-from events._options import declared, option
-from events._shared_options import Overwrite
 from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
 from events.counts._evidence import Evidence, read_evidence
@@ -26,44 +24,8 @@ from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import reference_model
 from events.rules._format import Outcome
 from events.runs._outputs import RunFolder, run_record
+from events.runs.counting._count_options import CountAgainOptions
 from events.runs.counting._written_tables import write_counts
-
-
-@declared
-class CountAgainOptions(Overwrite):
-    """Options of other counts of a run.
-
-    Attributes
-    ----------
-    out
-        Folder for the tables.
-    period
-        Length of the periods: year, quarter, month, week, day, or a pandas alias. [default: that of the run]
-    by
-        Field of the documents' metadata by which they are grouped, such as outlet. A document without the field is in
-        the group "". [default: no groups]
-    event
-        Rule or outcome that is counted. [default: every one]
-    outcome
-        Another event to count, true where one of several events is, such as "police_action=arrest|kill:POLICE". EVENTS
-        are rules of the run. [default: none]
-    level
-        Probability of the credible intervals. [default: that of the run]
-    interval
-        Kind of credible interval: quantile, exact with integer ends; hdi, the shortest; normal, mean +- z sd of the
-        samples. [default: that of the run]
-    compare
-        Codes of two actors, such as YUG X-NATO, whose counts are compared in each period. [default: none]
-    """
-
-    out: str = option(metavar="FOLDER")
-    period: str | None = option(default=None, metavar="PERIOD")
-    by: tuple[str, ...] = option(default=(), metavar="FIELD")
-    event: tuple[str, ...] = option(default=(), metavar="NAME")
-    outcome: tuple[str, ...] = option(default=(), metavar="NAME=EVENTS:ACTORS")
-    level: float | None = option(default=None, above=0.0, below=1.0)
-    interval: Literal["quantile", "hdi", "normal"] | None = None
-    compare: tuple[str, str] | None = option(default=None, metavar="A B")
 
 
 @dataclass(frozen=True, slots=True)

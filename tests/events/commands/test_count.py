@@ -14,7 +14,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
 from events.commands.count import run_count
-from events.runs.counting._recount import CountAgainOptions
+from events.runs.counting._count_options import CountAgainOptions
 
 OUTCOMES = ("either=attack|arrest:USA|POLICE", "noone=arrest:-", "any=attack|arrest")
 TABLES = ("counts.csv", "totals.csv", "counts.parquet", "count_samples.parquet")

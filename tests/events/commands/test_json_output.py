@@ -72,6 +72,8 @@ def test_counting_auditing_and_reporting_fit(fits: Fits, news: Path, tmp_path: P
     run, audit = tmp_path / "run", tmp_path / "audit"
     counted = fits("events", news, "--samples", 50, "--no-pictures", "--out", run)
     assert counted["out"] == str(run)
+    again = fits("count", run, "--period", "year", "--by", "simulated", "--out", tmp_path / "years")
+    assert again["n_documents"] == counted["n_documents"]
     assert fits("report", run)["n_with_events"] == counted["n_with_events"]
     fits("audit plan", run, "--labels", 20, "--out", audit)
     fill(audit / "sheet.csv", ["yes"] * 9 + ["no"] * 11)

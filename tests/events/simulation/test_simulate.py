@@ -25,6 +25,11 @@ from events.simulation._story import SimulatedCountry
 
 SHARE = 0.3
 DAY = datetime.date(1995, 5, 5)
+COUNTRIES = [
+    SimulatedCountry("AAA", "Aland"),
+    SimulatedCountry("BBB", "Borduria"),
+    SimulatedCountry("CCC", "Costaguana", until=datetime.date(1990, 1, 1)),
+]
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +200,8 @@ def test_temperature_multiplies_the_scores_and_nothing_else() -> None:
         ("temperature", {"temperature": float("nan")}),
         ("event_share", {"event_share": 1.5}),
         ("median_mentions", {"median_mentions": 5.0}),
+        ("countries", {"countries": COUNTRIES[:2]}),
+        ("countries", {"countries": COUNTRIES}),  # the third exists on the first day alone
     ],
 )
 def test_parameters_outside_their_range_raise_at_once(parameter: str, values: dict[str, object]) -> None:
