@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded, fill_pair
 from corefsample.syntax._words import WordTable

@@ -35,7 +35,7 @@ from events.audit._totals import (
     target_cells,
 )
 from events.counts import count_pmf
-from events.counts._intervals import quantile_interval
+from events.counts._credible_intervals import quantile_interval
 
 STABLE_ERRORS = "stable-errors"
 PROXIES = "proxies"

@@ -24,7 +24,7 @@ from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
 from events.audit._totals import total_draws
 from events.counts import count_pmf
-from events.counts._intervals import quantile_interval
+from events.counts._credible_intervals import quantile_interval
 from events.rule_error._labelled_strata import LabelledStrata
 from events.rule_error._model import reference_model
 

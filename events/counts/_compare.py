@@ -11,7 +11,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats
 from corefsample._jit import kernel
 from corefsample._results import ShortRepr
-from events.counts._intervals import quantile_interval
+from events.counts._credible_intervals import quantile_interval
 
 
 @dataclass(frozen=True, slots=True, repr=False)

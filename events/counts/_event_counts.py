@@ -24,7 +24,7 @@ from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import N_DRAWS
 from events.counts._compare import compare_counts, compare_samples
-from events.counts._intervals import hdi_interval, quantile_interval, sample_shares, sum_pmf
+from events.counts._credible_intervals import hdi_interval, quantile_interval, sample_shares, sum_pmf
 from events.counts._occurrences import Occurrences
 from events.evidence._columns import COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
 from events.evidence._periods import NO_PERIOD, Period

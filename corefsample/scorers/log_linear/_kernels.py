@@ -14,9 +14,9 @@ import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel
-from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Fact, PairAtom
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
+from corefsample.scorers.log_linear.features._feature_codes import Fact, PairAtom
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded, compare, description_bonus
 
 

@@ -27,9 +27,9 @@ from corefsample.scorers._scoring import document_checksum, document_scheme, gol
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS, Reading, TrainingMentions, readings
-from corefsample.scorers.log_linear.features._codes import Atom
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
+from corefsample.scorers.log_linear.features._feature_codes import Atom
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument, data_file

@@ -223,8 +223,8 @@ def test_relative_pronouns_are_mentions_unless_the_language_says_otherwise() -> 
 
 def test_a_noun_of_masculine_gender_may_be_a_thing() -> None:
     """In English a singular "he" is never plural nouns; where gender is grammatical, that is not ruled out."""
-    from corefsample.scorers.log_linear.features._codes import ONE_PERSON, Fact
     from corefsample.scorers.log_linear.features._encoding import Encoder
+    from corefsample.scorers.log_linear.features._feature_codes import ONE_PERSON, Fact
 
     tokens = parsed("libro libro NOUN 0 root Gender=Masc|Number=Sing")
     none = np.zeros(0, np.uint32)

@@ -9,8 +9,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel, kernel_in_place
-from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Atom, Fact
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding_kernels import (
     U32,
     Text,
@@ -25,6 +24,7 @@ from corefsample.scorers.log_linear.features._encoding_kernels import (
     n_reached,
     text_style,
 )
+from corefsample.scorers.log_linear.features._feature_codes import Atom, Fact
 from corefsample.syntax._codes import ORGANISATIONS, Column, Gender, Meaning, Naming, Number, Role, Upos
 
 

@@ -16,14 +16,15 @@ from corefsample._arrays import Bools, Ints32, Words32
 from corefsample.documents._faults import checked_mentions
 from corefsample.documents._tokens import NO_SPEAKER, SPEAKER, Tokens
 from corefsample.languages._language import ENGLISH, Language, load_language
-from corefsample.scorers.log_linear.features import _atom_kernels, _codes
+from corefsample.scorers.log_linear.features import _atom_kernels
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding_kernels import Text
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._words import WordTable, extra_strings, language_hash
 
-VERSION = 3  # of how the loops compute atoms; raise it when they change and the numbers in `_codes` do not
+VERSION = 3  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not
 
 
 @cache
@@ -32,7 +33,7 @@ def features_hash(language: Language) -> int:
 
     A model file names the hash it was trained with; a model of another hash cannot be read.
     """
-    numbers = (VERSION, syntax_codes(), sorted(_codes.feature_codes().items()))
+    numbers = (VERSION, syntax_codes(), sorted(codes.feature_codes().items()))
     return zlib.crc32(repr(numbers).encode(), language_hash(language))
 
 
@@ -109,14 +110,14 @@ class Encoder:
             mentions=spans,
         )
         n = len(spans)
-        atoms, facts = np.zeros((n, len(_codes.ATOMS)), np.uint32), np.zeros((n, len(_codes.Fact)), np.uint32)
+        atoms, facts = np.zeros((n, len(codes.ATOMS)), np.uint32), np.zeros((n, len(codes.Fact)), np.uint32)
         n_sentences = int(text.sent[-1]) + 1 if len(text.sent) else 0
         _atom_kernels.encode(text, n_sentences, atoms, facts)
         if not language.natural_gender:  # a masculine noun may be anything
-            quantity = facts[:, _codes.Fact.QUANTITY]
-            quantity[quantity == _codes.ONE_PERSON] = 0
+            quantity = facts[:, codes.Fact.QUANTITY]
+            quantity[quantity == codes.ONE_PERSON] = 0
         indptr, blooms = np.zeros(n + 1, np.int32), np.zeros(n, np.uint32)
-        room = int(np.minimum(spans[:, 1] - spans[:, 0], _codes.MODIFIER_TOKENS).sum())
+        room = int(np.minimum(spans[:, 1] - spans[:, 0], codes.MODIFIER_TOKENS).sum())
         modifiers, before = np.empty(room, np.uint32), np.empty(room, np.bool_)
         _atom_kernels.fill_modifiers(text, indptr, modifiers, before, blooms)
         return Encoded(

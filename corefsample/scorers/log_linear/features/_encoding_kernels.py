@@ -15,8 +15,8 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Atom, Fact
+from corefsample.scorers.log_linear.features import _feature_codes as codes
+from corefsample.scorers.log_linear.features._feature_codes import Atom, Fact
 from corefsample.syntax import _codes as syntax_codes
 from corefsample.syntax._codes import Column, Kind, Number, Role, Upos
 

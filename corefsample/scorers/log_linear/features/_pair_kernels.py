@@ -13,9 +13,9 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample.scorers.log_linear.features import _codes as codes
-from corefsample.scorers.log_linear.features._codes import Atom, Fact, PairAtom
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
+from corefsample.scorers.log_linear.features._feature_codes import Atom, Fact, PairAtom
 from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, PLACES, Gender, Meaning, Naming, Number, Role
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)

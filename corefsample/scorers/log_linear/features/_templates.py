@@ -48,8 +48,8 @@ import numpy as np
 
 from corefsample._arrays import Ints32, Words32
 from corefsample.errors import ParameterError
-from corefsample.scorers.log_linear.features import _codes as codes
 from corefsample.scorers.log_linear.features import _encoding_kernels
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding_kernels import Hashed
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 

@@ -19,8 +19,7 @@ from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
 from corefsample.scorers._scoring import gold_of_found
 from corefsample.scorers.log_linear._readings import LONGEST_WINDOW, Reading, readings
-from corefsample.scorers.log_linear.features import _codes
-from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding import features_hash
 from corefsample.scorers.log_linear.features._pair_kernels import Encoded
 from corefsample.scorers.log_linear.features._templates import TemplateSet
@@ -430,7 +429,7 @@ def test_a_flat_name_is_known_by_its_last_word() -> None:
 
 # --- the hash in a model file ----------------------------------------------------------------------------------
 
-MODULES = (syntax_codes, _codes)
+MODULES = (syntax_codes, codes)
 ENGLISH = load_language("en")
 HASH = features_hash(ENGLISH)
 NUMBERS = [

@@ -31,7 +31,7 @@ from corefsample.scorers._loading import scorer_file
 from corefsample.scorers._scoring import ScoringTally, score_mentions, score_parses
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear.features import _codes as codes
+from corefsample.scorers.log_linear.features import _feature_codes as codes
 from corefsample.scorers.log_linear.features._encoding import Encoder
 from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES, TemplateSet
 from corefsample.scorers.protocol import MIN_PROB, data_file

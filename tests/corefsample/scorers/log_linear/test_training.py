@@ -24,7 +24,7 @@ from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear import _training as module
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import COSTS, held_out_figures, train
-from corefsample.scorers.log_linear.features._codes import Atom
+from corefsample.scorers.log_linear.features._feature_codes import Atom
 from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.scorers.protocol import EpochReport, HeldOutFigures
 from corefsample.syntax._words import word_hash
