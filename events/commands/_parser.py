@@ -135,7 +135,7 @@ class Command(click.Command):
                     if common.as_json:
                         print_json(json_values(summary.values))
                     elif not common.quiet:
-                        print_summary(summary, err=values.get("output") == "-")
+                        print_summary(summary, err=ctx.params.get("output") == "-")  # documents are there
                     for text in summary.notices if common.quiet else ():
                         logger("results").warning("%s", text)
         except CorefsampleError as error:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,9 @@ from corefsample._lazy import pd
 from corefsample.documents._batch import SCHEMA
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable
+from corefsample.files._paths import is_file, joined, open_binary
 from corefsample.files._reading import parquet_errors
+from corefsample.files._remote import is_url
 from corefsample.posterior._posterior import unlike_scores
 from events.counts._event_counts import CountsOfRules, EventCounts, Interval
 from events.counts._occurrences import MOST_PERIODS, Occurrences, occurrences
@@ -273,7 +278,7 @@ def read_evidence(run: str | os.PathLike[str]) -> Evidence:
     Returns
     -------
     Evidence
-        Its rows stay in the files, and are read when they are needed.
+        Its rows stay in the files, and are read when they are needed; those of a run at a URL are copied first.
 
     Raises
     ------
@@ -285,12 +290,22 @@ def read_evidence(run: str | os.PathLike[str]) -> Evidence:
     >>> from events import read_evidence
     >>> read_evidence("run").counts(period="month", by="outlet").to_frame()  # doctest: +SKIP
     """
-    folder = Path(_checks.path("run", run))
+    run = _checks.path("run", run)
     for name in (EVIDENCE, DOCUMENTS):
-        if not (folder / f"{name}.parquet").is_file():
-            raise InputError(f"{name}.parquet is missing in the run's folder", place=os.fspath(run))
-        verify_table(folder / f"{name}.parquet")
-    return Evidence.load(folder)
+        path = joined(run, f"{name}.parquet")
+        if not is_file(path):
+            raise InputError(f"{name}.parquet is missing in the run's folder", place=run)
+        verify_table(path)
+    if not is_url(run):
+        return Evidence.load(run)
+    copies = mkdtemp(prefix="corefsample-")
+    for name in (EVIDENCE, DOCUMENTS):
+        file_name = f"{name}.parquet"
+        with open_binary(joined(run, file_name)) as source, open(Path(copies, file_name), "wb") as copy:
+            shutil.copyfileobj(source, copy)
+    evidence = Evidence.load(copies)
+    weakref.finalize(evidence, shutil.rmtree, copies, ignore_errors=True)
+    return evidence
 
 
 def extreme_dates(dates: Iterable[Dates]) -> Dates:

@@ -16,7 +16,7 @@ from corefsample import __version__
 from corefsample._extras import requirements
 from corefsample._machine import available_memory, processors
 
-_PACKAGES = {"score": "corefsample.scorers", "events": "events.counts"}  # package with the kernels of each command
+_PACKAGES = {"score": "corefsample.scorers", "events": "events.evidence"}  # package with the kernels of each command
 _NAME = re.compile(r"^[\w.-]+")
 _PREFIXES = ("ARROW_", "COREFSAMPLE_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_")
 
