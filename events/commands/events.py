@@ -119,8 +119,7 @@ def _shown(run: EventsResult, record: Mapping[str, Any]) -> Iterator[str | Table
         yield "No document contains an event: the tables have headers and no rows."
     else:
         yield from _highest(run.counts)
-    is_recalibrated = run.uncertainty not in (None, "none")
-    covered = covered_uncertainty(parses=run.n_several_parses > 0, recalibration=is_recalibrated)
+    covered = covered_uncertainty(parses=run.n_several_parses > 0, recalibration=run.uncertainty not in (None, "none"))
     uncovered = "rule, lexicon" if run.n_several_parses else "rule, lexicon, parse"
     plan = f"`corefsample audit plan {shlex.quote(run.out)} --out audit` measures"
     if run.rule_error is None:
