@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +37,18 @@ SHEET_COLUMNS = (
     *("text", "label", "labeller", "note"),
 )
 _OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
+
+
+def plan_name(digest: str) -> str:
+    """The first twelve digits of a checksum, which begin with "p" where spreadsheets and pandas would read a number.
+
+    Examples
+    --------
+    >>> plan_name("b3a047644bd4"), plan_name("916545821e80")
+    ('b3a047644bd4', 'p916545821e8')
+    """
+    name = digest[:12]
+    return f"p{name[:-1]}" if re.fullmatch(r"\d+(e\d+)?", name) else name
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,7 +97,7 @@ class AuditPlan(HtmlTable):
 
     @property
     def identity(self) -> str:
-        """Twelve hexadecimal digits that name the plan, of whatever round."""
+        """Twelve letters and digits that name the plan, of whatever round: see `plan_name`."""
         identifying = {
             "source": self.frame.source["sha256"],
             "targets": self.frame.targets,
@@ -95,7 +108,7 @@ class AuditPlan(HtmlTable):
                 "\n".join(self.frame.doc_ids[self.sample[self.round_of == 1]]).encode()
             ).hexdigest(),
         }
-        return hashlib.sha256(json.dumps(identifying).encode()).hexdigest()[:12]
+        return plan_name(hashlib.sha256(json.dumps(identifying).encode()).hexdigest())
 
     def inclusion_probability(self, round_number: int) -> dict[int, float]:
         """Probability of each stratum's documents to be in the sample of the rounds up to this one, by index."""

@@ -91,7 +91,13 @@ def run_evaluate(
         both in the system and in gold.
     """
     from corefsample.metrics._metric_counts import METRICS
-    from corefsample.metrics._scores import corpus_posterior, corpus_scores, percentiles, resampled_f1, score_differences
+    from corefsample.metrics._scores import (
+        corpus_posterior,
+        corpus_scores,
+        percentiles,
+        resampled_f1,
+        score_differences,
+    )
     from events.runs._document_inputs import DocumentInputs
     from events.runs._system_scores import gold_mentions, system_scores
 

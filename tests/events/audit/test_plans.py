@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from events_audit_made import actor_frame, frame
 from expected_errors import error
@@ -15,7 +17,7 @@ from tolerance import plausible_counts
 
 from corefsample import ParameterError
 from events.audit import AuditFrame, plan_audit
-from events.audit._plan import extend_plan
+from events.audit._plan import extend_plan, plan_name
 from events.audit._strata import allocate, best_cuts
 
 
@@ -183,3 +185,14 @@ def test_a_plan_has_fewer_bounds_where_floors_would_take_half_of_the_labels() ->
     # Floors in 3 strata of 3 years are 45 labels.
     assert len(plan_audit(frame(), 45, by="year").cuts) == 1
     assert plan_audit(frame(), 44, by="year").cuts == ()
+
+
+@pytest.mark.parametrize("digest", ["916545821e80", "123456789012", "000000000000"])
+def test_the_name_of_a_plan_is_no_number_for_a_spreadsheet(digest: str) -> None:
+    table = pd.read_csv(io.StringIO(f"plan\n{plan_name(digest)}\n"))
+    assert table["plan"].tolist() == [f"p{digest[:11]}"]
+
+
+@pytest.mark.parametrize("digest", ["b3a047644bd4", "e12345678901", "12345678901e", "1234e5678e90"])
+def test_the_name_of_a_plan_that_is_no_number_stays(digest: str) -> None:
+    assert plan_name(digest) == digest
