@@ -416,10 +416,19 @@ class CountsOfRules:
         return joined.fillna(dict.fromkeys(self.roles, ""))
 
     def compare(self, actors: Sequence[str]) -> pd.DataFrame | None:
-        """Comparisons of two actors, for each rule that can count both; None if `actors` is empty."""
+        """Comparisons of two actors, for each rule that can count both; None if `actors` is empty.
+
+        Raises
+        ------
+        ParameterError
+            If no rule can count both actors.
+        """
         if not actors:
             return None
         comparable = [counts for counts in self.of_rules if counts.has(actors[0]) and counts.has(actors[1])]
+        if not comparable:
+            rule = "must name two actors that one of the events can have"
+            raise ParameterError(f"{rule}, got {' '.join(actors)}", parameter="compare")
         return pd.concat([counts.compare(*actors) for counts in comparable], ignore_index=True)
 
     def samples(self) -> pa.Table:

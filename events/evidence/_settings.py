@@ -88,5 +88,6 @@ class EvidenceSettings:
         """Settings in the metadata of a schema; raises InputError if the table at `path` has none."""
         text = (schema.metadata or {}).get(_KEY)
         if text is None:
-            raise InputError("table must be evidence with its settings, got none", place=path)
+            hint = "repeat the run with this version"
+            raise InputError("table must be evidence with its settings, got none", place=path, hint=hint)
         return cls(**json.loads(text))

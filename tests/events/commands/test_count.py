@@ -113,6 +113,7 @@ def test_options_that_do_not_fit_the_run_are_rejected(run: Path, tmp_path: Path)
         ("outcome", {"outcome": ("new=kill:USA",)}),
         ("outcome", {"outcome": ("new=arrest.verb:USA",)}),
         ("outcome", {"outcome": ("new=arrest:NOBODY",)}),
+        ("compare", {"compare": ("USA", "XXX")}),
     ]
     for parameter, options in cases:
         with error(ParameterError, parameter):
