@@ -15,9 +15,7 @@ import numpy.typing as npt
 from split_sample import split_sample_error
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Bytes, Floats, Ints, Result, pd
 from corefsample.calibration import _draws
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
 from corefsample.calibration._error import binned_error

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 OURS = ("corefsample.", "events.")
 # What all use and what carries nothing of the document; a name stands for its submodules too.
 LEFT_OUT = (
-    *(f"corefsample.{name}" for name in ("errors", "_checks", "_arrays", "_log", "_extras", "_jit", "_monte_carlo")),
+    *(f"corefsample.{name}" for name in ("errors", "_checks", "_arrays", "_lazy", "_jit")),
     *(f"corefsample.{name}" for name in ("_random", "_random_kernels", "_machine")),
     "corefsample.files",  # paths, bytes, locks, digests
     *(f"events.{name}" for name in ("_options", "_shared_options")),  # of the command line, as the next ones are

@@ -3,8 +3,11 @@
 Names and subpackages load at their first use, so that importing the package is fast.
 """
 
+import logging
+
 from corefsample._lazy import attached
 
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = attached(__name__, __file__)
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent, unless a program adds a handler

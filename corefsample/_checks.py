@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 MAX_SAMPLES = 10**8  # with so many samples, the error of a share is at most 0.00005
 MAX_MENTIONS = np.iinfo(np.int32).max
 READS = "read_documents(path) reads those of a file"
-_SHOWN = 60
 T = TypeVar("T")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -90,12 +89,6 @@ def require_all(name: str, values: npt.NDArray[Any], good: Bools, rule: str) -> 
     if not good.all():
         index = np.unravel_index(np.argmin(good), good.shape)
         raise ParameterError(f"must {rule}, got {values[index]}", parameter=name + "".join(f"[{c}]" for c in index))
-
-
-def shown(value: object) -> str:
-    """Represent a value in one line of about 60 characters at most."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def iso_date(text: str) -> datetime.date | None:

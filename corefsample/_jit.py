@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import logging
 import os
 import pkgutil
 import sys
@@ -18,8 +19,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
-
-from corefsample._log import logger
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,7 +76,7 @@ def _sources_hash(package: str) -> str:
 
 @cache
 def _log_once(message: str) -> None:
-    logger("kernels").info(message)
+    logging.getLogger("corefsample.kernels").info(message)
 
 
 class _Decorator(Protocol):

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple, Self
 
 __all__ = ["CorefsampleError", "DamagedFileError", "InputError", "OutputError", "ParameterError", "ParameterHint"]
 
+_SHOWN = 60
+
 
 class ParameterHint(NamedTuple):
     """The next step after an error, if it is another value of a parameter: "overwrite" with the effect "replaces it".
@@ -21,6 +23,12 @@ class ParameterHint(NamedTuple):
 
     parameter: str
     effect: str
+
+
+def shown(value: object) -> str:
+    """Represent a value in one line of about 60 characters at most."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 Obstacle = Literal["Locked", "NoConnection", "NoScheduler", "DiskFull"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import __version__, _checks
-from corefsample._extras import require_extra
+from corefsample._lazy import require_extra
 from events.counts._count_samples import CountSamples
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from corefsample._arrays import Floats, Ints
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._dense import dense_rows, is_masked, relative_to_new
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 
 def host_array(name: str, value: Any) -> npt.NDArray[Any]:
@@ -34,7 +34,7 @@ def _matrix(name: str, value: Any, kinds: str, elements: str) -> npt.NDArray[Any
     try:
         array = host_array(name, value)
     except (TypeError, ValueError):
-        raise ParameterError(f"must be an array of {elements}, got {_checks.shown(value)}", parameter=name) from None
+        raise ParameterError(f"must be an array of {elements}, got {shown(value)}", parameter=name) from None
     array = array[0] if array.ndim == 3 and array.shape[0] == 1 else array  # a batch of one document
     if array.ndim != 2 or (array.dtype.kind not in kinds and array.size):
         rule = f"must be {elements} of one document in 2 dimensions"

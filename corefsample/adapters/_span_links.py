@@ -10,13 +10,12 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._checks import shown
 from corefsample.adapters._links import Links, float_matrix, host_array, int_matrix, require_new
 from corefsample.adapters._scored_mentions import is_spacy_doc, scored_document, spacy_tokens
 from corefsample.coreference._dense import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 
 def from_fastcoref(

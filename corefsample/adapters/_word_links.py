@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from corefsample._arrays import Floats, Ints
-from corefsample._checks import shown
 from corefsample.adapters._links import Links, float_matrix, int_matrix
 from corefsample.adapters._scored_mentions import is_spacy_doc, scored_document, spacy_tokens
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32, Words
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable, Result
+from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, Result, Words, pd
 from corefsample.calibration import _kernels, _validation
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 Strategy = Literal["adaptive", "uniform"]
 STRATEGIES: tuple[Strategy, ...] = ("adaptive", "uniform")
@@ -267,9 +265,7 @@ def _checked_options(bin_size: object, n_bins: object, strategy: str) -> tuple[i
     is_uniform = _checks.choice("strategy", strategy, STRATEGIES) == "uniform"
     if bin_size is not None and (n_bins is not None or is_uniform):
         conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
-        raise ParameterError(
-            f"must be left out where {conflict} is given, got {_checks.shown(bin_size)}", parameter="bin_size"
-        )
+        raise ParameterError(f"must be left out where {conflict} is given, got {shown(bin_size)}", parameter="bin_size")
     if n_bins is None and is_uniform:
         n_bins = DEFAULT_N_BINS
     number = None if n_bins is None else _checks.whole("n_bins", n_bins, 1)

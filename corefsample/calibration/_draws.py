@@ -23,7 +23,7 @@ from corefsample import _checks
 from corefsample._arrays import Floats, Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._validation import Norm, checked_norm, generator
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 # Numbers in one array of a chunk: half a MiB, which fits into the processor's caches.
 CHUNK = 2**16
@@ -378,14 +378,14 @@ def _pivotal(draws: ErrorDraws, tail: float) -> tuple[float, float]:
 def require_bins(bins: object) -> ReliabilityBins:
     """Return the bins, or raise ParameterError unless they are ReliabilityBins."""
     if not isinstance(bins, ReliabilityBins):
-        raise ParameterError(f"must be ReliabilityBins, got {_checks.shown(bins)}", parameter="bins")
+        raise ParameterError(f"must be ReliabilityBins, got {shown(bins)}", parameter="bins")
     return bins
 
 
 def require_blocks(blocks: object) -> BlockBins:
     """Return the blocks, or raise ParameterError unless they are BlockBins of which at least 2 blocks have pairs."""
     if not isinstance(blocks, BlockBins):
-        raise ParameterError(f"must be BlockBins, got {_checks.shown(blocks)}", parameter="blocks")
+        raise ParameterError(f"must be BlockBins, got {shown(blocks)}", parameter="blocks")
     n_filled = int(blocks.n.any(axis=1).sum())
     if n_filled < 2:
         raise ParameterError(f"must be at least 2 with pairs, got {n_filled}", parameter="blocks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -9,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._lazy import pd
-from corefsample._log import logger
-from corefsample._results import Result, fields_of
+from corefsample._arrays import Result, fields_of, pd
 from corefsample.calibration._binning import (
     FEWEST_BINS,
     ReliabilityBins,
@@ -23,7 +22,7 @@ from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, inter
 from corefsample.calibration._validation import Norm, checked_level, checked_norm
 from corefsample.errors import ParameterError
 
-_log = logger("calibration")
+_log = logging.getLogger("corefsample.calibration")
 
 _ROUNDING = 1e-14  # draws that differ by less do not differ
 IntervalKind = Literal["auto", "simulated", "bootstrap"]

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from corefsample import _checks
-from corefsample._results import HtmlTable
+from corefsample._arrays import HtmlTable
 from corefsample.calibration import _draws
 from corefsample.calibration._binning import BlockBins, ReliabilityBins
 from corefsample.calibration._draws import Interval

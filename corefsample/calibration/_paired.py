@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable, ShortRepr
+from corefsample._arrays import Floats, HtmlTable, pd
 from corefsample.calibration import _draws, _validation
 from corefsample.calibration._binning import BlockBins
 from corefsample.calibration._draws import require_blocks, rooted
@@ -38,7 +36,7 @@ class ScorerSums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PairedDifference(ShortRepr):
+class PairedDifference(HtmlTable):
     """Difference of two scorers in one measure; lower is better in all measures.
 
     Attributes

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Floats, Result, pd
 from corefsample.calibration._validation import coded, generator
 from corefsample.errors import ParameterError
 

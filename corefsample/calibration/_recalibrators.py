@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +14,11 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._log import logger
 from corefsample.calibration._validation import checked_pairs, predictions
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 FORMAT = 1
-_log = logger("calibration")
+_log = logging.getLogger("corefsample.calibration")
 
 
 class Recalibrator(ABC):
@@ -130,10 +130,10 @@ class Recalibrator(ABC):
             model = kind().set_params(**record.get("parameters", {}))
             is_of_format = record["format"] == FORMAT
         except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
-            excerpt = _checks.shown(text)
+            excerpt = shown(text)
             raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {excerpt}", parameter="text") from error
         if not is_of_format:
-            raise ParameterError(f"must be of format {FORMAT}, got {_checks.shown(record['format'])}", parameter="text")
+            raise ParameterError(f"must be of format {FORMAT}, got {shown(record['format'])}", parameter="text")
         for name, value in fitted.items():
             setattr(model, name, value)
         return model

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Bools, Floats, Ints, Result, pd
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, Strategy, bin_pairs, block_bin_pairs
 from corefsample.calibration._draws import require_bins, require_blocks
 from corefsample.calibration._validation import checked_level

@@ -18,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints32
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Bools, Floats, Ints32, Result, pd
 from corefsample.calibration._error import CalibrationError, IntervalKind, calibration_error
 from corefsample.calibration._validation import coded, labelled
 from corefsample.errors import ParameterError

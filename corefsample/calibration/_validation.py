@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.calibration._kernels import Labels
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 LEVEL_TOLERANCE = 1e-9  # largest distance of q from k / n_samples
 MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
@@ -37,7 +36,7 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
     if array.ndim == 1 and array.dtype.kind in "OU":
         for k, value in enumerate(array.tolist()):
             if not isinstance(value, (bool, int, float, np.number, np.bool_)):
-                actual = f"{_checks.shown(value)} ({type(value).__name__}) at index {k}"
+                actual = f"{shown(value)} ({type(value).__name__}) at index {k}"
                 raise ParameterError(f"must be {rule}, got {actual}", parameter=name)
         array = np.array(array.tolist())
     if array.ndim != 1 or array.dtype.kind not in kinds:
@@ -108,7 +107,7 @@ def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[
     missing = np.flatnonzero(codes < 0)
     if missing.size:
         k = missing[0]
-        raise ParameterError(f"must be ids, got {_checks.shown(array[k])} at index {k}", parameter=name)
+        raise ParameterError(f"must be ids, got {shown(array[k])} at index {k}", parameter=name)
     ids_as_met = distinct.tolist()
     names = in_order(name, ids_as_met)
     rank = {id_: code for code, id_ in enumerate(names)}

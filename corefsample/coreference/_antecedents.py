@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._lazy import pd
-from corefsample._results import ByValue, Result
+from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32, Result, pd
 from corefsample.coreference import _kernels
 from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
@@ -161,7 +159,7 @@ class AntecedentDistribution(ByValue, Result):
         ends = starts.shape[0] > 0 and starts[0] == 0 and starts[-1] == candidates.shape[0]
         if not ends or (starts[1:] < starts[:-1]).any():
             rule = f"must rise from 0 to the number of candidates ({candidates.shape[0]})"
-            raise ParameterError(f"{rule}, got {_checks.shown(starts.tolist())}", parameter="indptr")
+            raise ParameterError(f"{rule}, got {shown(starts.tolist())}", parameter="indptr")
         if candidates.shape != log_scores.shape:
             rule = f"must be as long as antecedents ({candidates.size})"
             raise ParameterError(f"{rule}, got {log_scores.size}", parameter="scores")
@@ -268,7 +266,7 @@ class AntecedentDistribution(ByValue, Result):
         new_scores = _checks.floats("scores", scores)
         if new_scores.shape[0] != self.n_candidates or not np.isfinite(new_scores).all():
             rule = f"must be {self.n_candidates} finite numbers"
-            raise ParameterError(f"{rule}, got {_checks.shown(new_scores.tolist())}", parameter="scores")
+            raise ParameterError(f"{rule}, got {shown(new_scores.tolist())}", parameter="scores")
         # A copy, because it is writable as in new ones: one compiled kernel serves both.
         return self._from_valid(self.indptr.copy(), self.antecedents, new_scores)
 

@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import ByValue, Floats, Ints, Ints32, Result, pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import ByValue, Result
 from corefsample.coreference import _antecedents, _kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._conditioning import CannotLinks, Conditioned, ProbabilitySets

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
+from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32
 from corefsample._random import document_key
-from corefsample._results import ByValue
 from corefsample.coreference import _conditioning_kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._conditioning_kernels import Rows

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 NewPlace = Literal["diagonal", "first", "last"]
 NEW_PLACES: tuple[NewPlace, ...] = ("diagonal", "first", "last")
@@ -90,7 +90,7 @@ def split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Flo
     if values.ndim > 1 or (values.ndim and values.shape[0] != n):
         raise ParameterError(f"must be one number, or one per mention ({n}), got shape {values.shape}", parameter="new")
     if np.isnan(values).any() or np.isposinf(values).any():
-        raise ParameterError(f"must be finite or a mask, got {_checks.shown(values.tolist())}", parameter="new")
+        raise ParameterError(f"must be finite or a mask, got {shown(values.tolist())}", parameter="new")
     return matrix, np.broadcast_to(values, n).copy()
 
 

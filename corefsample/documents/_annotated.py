@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Ints32, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import BaseDocument, ScoredDocument, require_one_each
 from corefsample.documents._tokens import Tokens, counted

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Ints, Ints32
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 
 
 def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
@@ -83,7 +83,7 @@ def share_fault(parse: int | None, samples: Sequence[int] | None) -> str | None:
     if samples is None:
         return f"samples is missing, which a numbered parse needs, got parse {parse}" if parse else None
     if len(samples) != 2 or not 0 <= samples[0] <= samples[1]:
-        return f"samples must be [first, end) with 0 <= first <= end, got {_checks.shown(list(samples))}"
+        return f"samples must be [first, end) with 0 <= first <= end, got {shown(list(samples))}"
     if parse is None or parse < 0:
         return f"parse must be a number of at least 0 beside samples, got {parse}"
     return None
@@ -172,7 +172,7 @@ def missing_field(name: str) -> Fault:
 def version_fault(version: object) -> Fault:
     """Fault of a document or a file of another version of the format than 1."""
     hint = "score the texts again, because version 1 now has several parses, too" if version == 2 else None
-    return Fault(f"version must be 1, got {_checks.shown(version)}", hint)
+    return Fault(f"version must be 1, got {shown(version)}", hint)
 
 
 @dataclass(frozen=True, slots=True)

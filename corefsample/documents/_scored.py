@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Ints, Ints32
-from corefsample._lazy import pd
-from corefsample._results import ByValue
+from corefsample._arrays import ByValue, Ints, Ints32, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._faults import checked_mentions, share_fault

@@ -9,9 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Ints32
-from corefsample._lazy import pd
-from corefsample._results import ByValue, HtmlTable
+from corefsample._arrays import ByValue, HtmlTable, Ints32, pd
 from corefsample.documents import _faults
 from corefsample.errors import ParameterError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gzip
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -16,7 +17,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
 from corefsample import _checks
-from corefsample._log import logger
 from corefsample.errors import OutputError, ParameterError, ParameterHint
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, joined
@@ -113,7 +113,7 @@ def new_file(path: PathLike, *, overwrite: bool, suffix: str = "") -> Iterator[s
         yield partial
         if os.path.exists(partial):
             put_in_place(partial, target)
-            logger("files").debug("wrote %s", name)
+            logging.getLogger("corefsample.files").debug("wrote %s", name)
     except OSError as error:
         # An error of another file, such as one that is being read or a closed pipe, is not this output's.
         is_own = error.filename in (None, name, target)

@@ -10,7 +10,7 @@ import csv
 import re
 from typing import TYPE_CHECKING
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from corefsample._checks import shown
-from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
 from corefsample.files._remote import expanded, is_url, opened, stored, without_credentials
 
 PathLike = str | os.PathLike[str]

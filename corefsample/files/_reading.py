@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import sys
 import zlib
@@ -16,7 +17,6 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from corefsample import _checks
-from corefsample._log import logger
 from corefsample.errors import CorefsampleError, DamagedFileError, InputError, ParameterHint
 from corefsample.files._paths import PathLike, open_binary, parquet_source, total_size
 
@@ -78,7 +78,7 @@ class FileSeries:
         """Yield each path with its reader: what `opened` returns for it."""
         self._bytes_before = 0
         for path in self.paths:
-            logger("files").debug("reading %s", path)
+            logging.getLogger("corefsample.files").debug("reading %s", path)
             self._reader = reader = opened(path)
             yield path, reader
             self._bytes_before += self._sizes[path]

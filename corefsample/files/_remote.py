@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample.errors import CorefsampleError, InputError, Obstacle, OutputError, ParameterError
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)  # two letters at least: one is a drive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints8, Ints32
-from corefsample._lazy import pd
-from corefsample._log import log_step
-from corefsample._results import HtmlTable, Result, fields_of
+from corefsample._arrays import Bytes, Floats, HtmlTable, Ints8, Ints32, Result, fields_of, pd
 from corefsample.calibration._binning import (
     BrierDecomposition,
     block_bin_pairs,
@@ -314,7 +312,9 @@ def calibrate_links(
                 ReliabilityCurve.of_bins(blocks if has_blocks else bins, level=level),
             )
         )
-        log_step("measured the calibration of %s, group %d of %d", name, number, len(parts))
+        logging.getLogger("corefsample.steps").info(
+            "measured the calibration of %s, group %d of %d", name, number, len(parts)
+        )
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
 
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample._arrays import Floats, Ints, Ints32
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.metrics import _overlap_kernels as kernels
 
 Labels = Sequence[int | str | None] | npt.NDArray[Any]
@@ -62,13 +61,13 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
     if not isinstance(labels, Sequence) or isinstance(labels, (str, bytes)):
         hint = "the document has no gold entities" if labels is None else None
         hint = "pass document.gold" if hasattr(labels, "gold") else hint
-        rule = f"must have one entity per mention, got {_checks.shown(labels)}"
+        rule = f"must have one entity per mention, got {shown(labels)}"
         raise ParameterError(rule, parameter=name, hint=hint)
     numbers: dict[Any, int] = {None: _NO_ENTITY}
     for i, label in enumerate(labels):
         if label is not None and (isinstance(label, bool) or not isinstance(label, (int, str, np.integer))):
             rule = "must be a whole number, a string or None"
-            raise ParameterError(f"{rule}, got {_checks.shown(label)}", parameter=f"{name}[{i}]")
+            raise ParameterError(f"{rule}, got {shown(label)}", parameter=f"{name}[{i}]")
         numbers.setdefault(label, len(numbers) - 1)
     return np.fromiter((numbers[label] for label in labels), np.int64, len(labels))
 

@@ -30,10 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
-from corefsample._lazy import pd
-from corefsample._monte_carlo import agreement_bound
-from corefsample._results import HtmlTable, Result, ShortRepr
+from corefsample._arrays import Floats, HtmlTable, Result, pd
+from corefsample._random import agreement_bound
 from corefsample.calibration._validation import generator
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
@@ -297,7 +295,7 @@ def _require_same_kind(first: ScoreSamples, posterior: ScoreSamples) -> None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Score(ShortRepr):
+class Score(HtmlTable):
     """Recall, precision and F1 of one metric, each in [0, 1]."""
 
     recall: float
@@ -494,7 +492,7 @@ _RESAMPLES_AT_ONCE = 1000  # resamples at a time
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ScoreDifference(ShortRepr):
+class ScoreDifference(HtmlTable):
     """F1 of a metric of a first and a second system on the same documents.
 
     Attributes

@@ -9,4 +9,4 @@ drawn in Matplotlib's font, with a box for every character that it lacks: choose
 
 from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = attached(__name__, __file__, needs=("matplotlib",))
+__getattr__, __dir__, __all__ = attached(__name__, __file__, needs="matplotlib")

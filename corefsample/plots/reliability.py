@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.calibration._reliability import ReliabilityCurve
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.plots.style import (
     axes_of,
     bare_spines,
@@ -214,7 +214,7 @@ def _table(errors: Errors) -> pd.DataFrame:
     else:
         if not hasattr(errors, "to_frame"):
             rule = "must be calibration errors, by name or in a table"
-            raise ParameterError(f"{rule}, got {_checks.shown(errors)}", parameter="errors")
+            raise ParameterError(f"{rule}, got {shown(errors)}", parameter="errors")
         table = _rows(errors.to_frame()).assign(level=errors.level)
     return table.astype(dict.fromkeys(_COLUMNS[2:], float))
 

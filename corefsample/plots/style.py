@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import warnings
@@ -9,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
-from corefsample._lazy import pd
-from corefsample._log import logger
+from corefsample._arrays import pd
 from corefsample.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
         names = sorted({font.name for font in fontManager.ttflist if font.name.startswith(tuple(fonts))})
         fonts = missing([*families, *names]) if names else fonts
     if fonts and not is_svg:  # readers of an SVG have their own fonts
-        logger("plots").warning(
+        logging.getLogger("corefsample.plots").warning(
             "%s has characters that no installed font has, drawn as boxes: install %s",
             os.path.basename(path),  # its folder may be that of a run that is not complete
             " and ".join(sorted(fonts)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -12,7 +13,6 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Ints, Ints32
-from corefsample._log import logger
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -182,7 +182,7 @@ class CorpusRecalibration:
 
 @lru_cache(maxsize=64)  # once per process, not for each partition
 def _log_unknown(applied: str) -> None:
-    logger("counting").info(
+    logging.getLogger("corefsample.counting").info(
         "%s, which is of no model of the package: its uncertainty is not counted", described(applied)
     )
 

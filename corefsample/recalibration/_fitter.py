@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,11 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
-from corefsample._lazy import pd
-from corefsample._log import log_step
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Result, pd
 from corefsample._random import document_key
-from corefsample._results import HtmlTable, Result
 from corefsample.documents._scored import ScoredDocument, Unannotated
 from corefsample.errors import ParameterError
 from corefsample.recalibration._domains import FEWEST_DOMAINS, Solution, estimated_domains, prior_precision
@@ -456,7 +454,7 @@ class RecalibrationFitter:
             return loss, slope @ scales
 
         def follow(steps: Floats) -> None:
-            log_step("%s: a step of the fit", losses.name)
+            logging.getLogger("corefsample.steps").info("%s: a step of the fit", losses.name)
             position = (start + scales @ steps)[[LOG_TEMPERATURE, NEW_BIAS]] - [np.log(self._unit), 0.0]
             if (np.abs(position) > _FURTHEST).any():
                 raise no_minimum

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,7 +13,6 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints
-from corefsample._log import log_step
 from corefsample._machine import processors
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import link_marginals
@@ -347,7 +347,9 @@ class LinkLosses(Losses):
         hessians = np.zeros((*gradients.shape, gradients.shape[1]))
         steps = _DIFFERENCE * np.eye(gradients.shape[1])
         for row, (log_step_, *offset_steps) in enumerate(steps):
-            log_step("%s: second derivatives, %d of %d", self.name, row + 1, len(steps))
+            logging.getLogger("corefsample.steps").info(
+                "%s: second derivatives, %d of %d", self.name, row + 1, len(steps)
+            )
             changed = np.flatnonzero(gradients[:, row])
             moved = temperature * np.exp(log_step_), offsets + np.reshape(offset_steps, offsets.shape)
             hessians[changed, row] = (self._gradients(*moved, changed.tolist())[1] - gradients[changed]) / _DIFFERENCE

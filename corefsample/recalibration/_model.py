@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._results import HtmlTable
+from corefsample._arrays import Bytes, Floats, HtmlTable, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens

@@ -9,14 +9,12 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Bytes, Floats, Ints, Ints32, Result, pd
 from corefsample._random import document_key
-from corefsample._results import Result
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import sample_rescored
 from corefsample.coreference._conditioning import CannotLinks, Conditioned
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.recalibration._model import (
     LINK_OFFSETS,
     LOG_TEMPERATURE,
@@ -334,7 +332,7 @@ def _draws(record: Any, *, by_kind: bool) -> RecalibrationDraws:
         shape = (*columns.get("temperature", values).shape[:1], *width)
         if values.shape != shape or not values.size or values.dtype.kind not in "iuf" or not np.isfinite(values).all():
             rule = f"must be finite numbers in the shape {shape}"
-            raise ParameterError(f"{rule}, got {_checks.shown(record[name])}", parameter=f"draws.{name}")
+            raise ParameterError(f"{rule}, got {shown(record[name])}", parameter=f"draws.{name}")
         columns[name] = values.astype(np.float64)
     if not (columns["temperature"] > 0).all():
         raise ParameterError(f"must be above 0, got {columns['temperature'].min()}", parameter="draws.temperature")

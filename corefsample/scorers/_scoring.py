@@ -18,7 +18,7 @@ from corefsample.coreference._antecedents import Pruned
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.scorers.protocol import (
     MENTION_SOURCES,
     MIN_PROB,
@@ -132,7 +132,7 @@ def score_documents(
     """
     _checks.choice("mentions", mentions, MENTION_SOURCES)
     if not hasattr(scorer, "score"):
-        raise ParameterError(f"must be a scorer, got {_checks.shown(scorer)}", parameter="scorer", hint="load_scorer()")
+        raise ParameterError(f"must be a scorer, got {shown(scorer)}", parameter="scorer", hint="load_scorer()")
     for document in _checks.elements("documents", documents, ScoredDocument, AnnotatedDocument, hint=_checks.READS):
         try:
             require_language(scorer, document.metadata)

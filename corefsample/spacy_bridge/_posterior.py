@@ -16,12 +16,9 @@ import numpy.typing as npt
 
 import corefsample as cs
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints32
-from corefsample._checks import shown
-from corefsample._lazy import pd
-from corefsample._monte_carlo import share_error
-from corefsample._results import HtmlTable, ShortRepr
-from corefsample.errors import ParameterError
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints32, pd
+from corefsample._random import share_error
+from corefsample.errors import ParameterError, shown
 from corefsample.spacy_bridge._state import Content, content_of, store
 from corefsample.spacy_bridge.documents import mention_rows, spans_of_mentions, tokens_of_doc, word_offsets
 
@@ -52,7 +49,7 @@ MEMBERS: tuple[Members, ...] = ("any", "all", "together")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JoinProbability(ShortRepr):
+class JoinProbability(HtmlTable):
     """Probability that a mention joins a cluster, with its Monte Carlo error.
 
     Attributes

@@ -11,6 +11,7 @@ or of another system, to a Doc.
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -28,7 +29,6 @@ from spacy.tokens import Doc
 
 import corefsample as cs
 from corefsample import _checks
-from corefsample._log import logger
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import write_bytes
 from corefsample.spacy_bridge._posterior import (
@@ -369,7 +369,7 @@ class CorefComponent(Pipe):
         self._counts = [self._counts[0] + counts[0], self._counts[1] + counts[1]]
         few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
         if few_known:
-            logger("spacy_bridge").warning("of the first Docs, %s", few_known)
+            logging.getLogger("corefsample.spacy_bridge").warning("of the first Docs, %s", few_known)
 
     def _mentions(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
         from corefsample.spacy_bridge.documents import mentions_of_spans

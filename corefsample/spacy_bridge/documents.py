@@ -22,9 +22,8 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
-from corefsample._checks import shown
 from corefsample.documents._tokens import Tokens, span_head
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

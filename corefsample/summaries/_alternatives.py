@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Floats, Ints, Ints32, Result, pd
 from corefsample.calibration._validation import predictions
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.metrics._metric_counts import Labels, label_codes
 from corefsample.summaries import _search_kernels as kernels
 from corefsample.summaries._expected_losses import estimate_of, losses_by_sample
@@ -263,7 +261,7 @@ def credible_ball(
     source_samples = posterior_from(posterior)
     if centre is not None and calibrated is not None:
         rule = "must be left out with calibrated, whose balls have estimates as centres"
-        raise ParameterError(f"{rule}, got {_checks.shown(centre)}", parameter="centre")
+        raise ParameterError(f"{rule}, got {shown(centre)}", parameter="centre")
     if centre is None:
         labels = estimate_of(source_samples, distance).labels
     else:

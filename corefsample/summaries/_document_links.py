@@ -10,13 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._lazy import pd
-from corefsample._results import Result
+from corefsample._arrays import Floats, Ints, Ints32, Result, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import entity_count_pmf, link_marginals, map_clustering
 from corefsample.documents._scored import ScoredDocument, Unannotated, gold_codes
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.summaries._expected_losses import point_estimate
 
 EntitySource = Literal["map", "gold", "binder", "vi-bound"]
@@ -266,13 +264,13 @@ def cluster_probability(antecedents: AntecedentDistribution, mentions: Iterable[
     """
     AntecedentDistribution.require(antecedents)
     if not isinstance(mentions, Iterable):
-        raise ParameterError(f"must be a list of mentions, got {_checks.shown(mentions)}", parameter="mentions")
+        raise ParameterError(f"must be a list of mentions, got {shown(mentions)}", parameter="mentions")
     indices = [*mentions]
     members = np.sort(_checks.integers("mentions", np.asarray(indices) if indices else np.empty(0, np.int64)))
     n = antecedents.n_mentions
     if not len(members) or members[0] < 0 or members[-1] >= n or (np.diff(members) == 0).any():
         rule = f"must be at least one mention from 0 to below {n}, each once"
-        raise ParameterError(f"{rule}, got {_checks.shown(indices)}", parameter="mentions")
+        raise ParameterError(f"{rule}, got {shown(indices)}", parameter="mentions")
     inside = np.zeros(n, bool)
     inside[members] = True
     owners = np.repeat(np.arange(n), np.diff(antecedents.indptr))

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable, Result
+from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, map_clustering
 from corefsample.errors import ParameterError

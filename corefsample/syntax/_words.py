@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample._arrays import Bytes, Ints, Words32
-from corefsample._checks import shown
 from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _codes as codes
 from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number

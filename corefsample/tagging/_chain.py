@@ -12,11 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Result, pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
-from corefsample._results import HtmlTable, Result
 from corefsample.errors import ParameterError
 from corefsample.tagging import _chain_kernels as kernels
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._extras import require_extra
+from corefsample._lazy import require_extra
 from corefsample.errors import InputError, ParameterError
 from corefsample.tagging import _sentences
 from corefsample.tagging._chain import LinearChain

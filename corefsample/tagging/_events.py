@@ -12,11 +12,8 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints32
-from corefsample._checks import shown
-from corefsample._lazy import pd
-from corefsample._results import Result
-from corefsample.errors import ParameterError
+from corefsample._arrays import Floats, Ints32, Result, pd
+from corefsample.errors import ParameterError, shown
 from corefsample.tagging._sentences import LabelledChain, tag_codes
 
 Event = str | tuple[str, str]

@@ -17,8 +17,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
-from corefsample._checks import shown
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import one_line, parsed_json

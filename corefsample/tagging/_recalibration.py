@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._results import ShortRepr
-from corefsample.errors import ParameterError
+from corefsample._arrays import HtmlTable
+from corefsample.errors import ParameterError, shown
 from corefsample.tagging._chain import LinearChain
 
 OBJECTIVES = ("likelihood", "marginals")
@@ -52,13 +52,13 @@ class ChainRecalibration:
             If a score would overflow.
         """
         if not isinstance(chain, LinearChain):
-            raise ParameterError(f"must be a LinearChain, got {_checks.shown(chain)}", parameter="chain")
+            raise ParameterError(f"must be a LinearChain, got {shown(chain)}", parameter="chain")
         with np.errstate(over="ignore"):
             return LinearChain.from_scores(chain.unary / self.temperature, chain.pairwise / self.temperature)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ChainRecalibrationFit(ShortRepr):
+class ChainRecalibrationFit(HtmlTable):
     """A recalibration fitted on sentences with gold tags.
 
     Attributes

@@ -12,8 +12,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Ints, Ints32
-from corefsample._checks import shown
-from corefsample.errors import CorefsampleError, ParameterError
+from corefsample.errors import CorefsampleError, ParameterError, shown
 from corefsample.tagging._chain import LinearChain
 
 

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32, Words
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Words
 from corefsample._lazy import needed
 from corefsample._random import document_key
 from corefsample._random_kernels import splitmix64
-from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from corefsample.trees import _tree_kernels
 from corefsample.trees._inference import log_partition_and_marginals, shifted_scores

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32
-from corefsample._lazy import pd
-from corefsample.errors import CorefsampleError, InputError, ParameterError
+from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
+from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
@@ -404,12 +403,12 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     except OSError as error:
         raise InputError(f"file must be readable, got: {error.strerror}", place=table_path) from None
     except (ValueError, pd.errors.ParserError) as error:
-        shown = " ".join(str(error).split())
-        raise InputError(f"file must be CSV in UTF-8, got: {shown}", place=table_path) from None
+        message = " ".join(str(error).split())
+        raise InputError(f"file must be CSV in UTF-8, got: {message}", place=table_path) from None
     for name in required:
         if name not in table:
-            shown = _checks.shown(", ".join(table.columns))
-            raise InputError(f"columns must include {name!r}, got {shown}", place=table_path)
+            columns = shown(", ".join(table.columns))
+            raise InputError(f"columns must include {name!r}, got {columns}", place=table_path)
     table.index += 2
     filled: pd.DataFrame = table.loc[(table != "").any(axis=1)]
     if filled.empty:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,10 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
-from corefsample._lazy import pd
-from corefsample._log import logger
-from corefsample._results import HtmlTable
+from corefsample._arrays import Floats, HtmlTable, Ints, pd
 from corefsample.errors import InputError
 from events.audit._audit_frame import TOTAL, event_and_actor
 from events.audit._model_quality import agreements, disagreements, model_quality, more_labels, probability_curve
@@ -189,7 +187,9 @@ def estimate_counts(
         _checks.choice("assume", assume, (STABLE_ERRORS,))
     require_labels(plan, labels)
     if labels.hand_picked:
-        logger("audit").warning("labels of %d documents that a person chose are not used", len(labels.hand_picked))
+        logging.getLogger("corefsample.audit").warning(
+            "labels of %d documents that a person chose are not used", len(labels.hand_picked)
+        )
     counts: list[dict[str, object]] = []
     for target, name in enumerate(plan.frame.targets):
         counts += count_rows(plan, target_cells(plan, labels, target), name, level, method, assume)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corefsample._arrays import Bools, Floats
-from corefsample._extras import require_extra
-from corefsample._lazy import pd
+from corefsample._arrays import Bools, Floats, pd
+from corefsample._lazy import require_extra
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import RULES, AuditFrame, event_and_actor, numbers_of, read_document_table

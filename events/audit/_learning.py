@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints8
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
 from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints8
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, Ints8, pd
 from events.audit._plan import AuditPlan
 from events.audit._sheets import MISSING, RESOLVED, UNSURE, YES, SheetLabels
 from events.audit._strata import allocate, cut_names

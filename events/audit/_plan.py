@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Words
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
 from corefsample._random import document_key
-from corefsample._results import HtmlTable
 from corefsample.errors import ParameterError
 from events.audit._audit_frame import AuditFrame, Names, require_distinct
 from events.audit._strata import (

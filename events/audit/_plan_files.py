@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import new_file, write_json
 from corefsample.files._csv_cells import unescaped, write_csv

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from corefsample._arrays import Ints
-from corefsample._lazy import pd
+from corefsample._arrays import Ints, pd
 from events.audit._audit_frame import AuditFrame, event_and_actor
 from events.audit._plan import AuditPlan
 from events.audit._sheets import NO, YES, SheetLabels

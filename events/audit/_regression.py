@@ -9,9 +9,7 @@ from typing import Literal
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._arrays import Floats, HtmlTable, Ints, pd
 from corefsample.errors import InputError, ParameterError
 from events.audit._audit_frame import event_and_actor
 from events.audit._estimates import HALF_OF_PROXIES, require_labels

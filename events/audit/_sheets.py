@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Ints8
-from corefsample._lazy import pd
+from corefsample._arrays import Ints8, pd
 from corefsample.errors import InputError
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints8
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
 from corefsample.errors import ParameterError, ParameterHint
 from events.audit import _kernels
 from events.audit._plan import AuditPlan

@@ -7,6 +7,7 @@ would be additional dependencies, with their own conventions for what `events._o
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,6 @@ from typing import Any
 import click
 
 import corefsample
-from corefsample._log import logger
 from corefsample.errors import CorefsampleError, ParameterError
 from events._options import Declared, Options, declared, docstring_of, fields_of, option
 from events._summary import Summary, json_values
@@ -137,7 +137,7 @@ class Command(click.Command):
                     elif not common.quiet:
                         print_summary(summary, err=ctx.params.get("output") == "-")  # documents are there
                     for text in summary.notices if common.quiet else ():
-                        logger("results").warning("%s", text)
+                        logging.getLogger("corefsample.results").warning("%s", text)
         except CorefsampleError as error:
             raise Failure(error, ctx) from error
         if summary.problems:
@@ -158,7 +158,7 @@ class Command(click.Command):
     def _logged(self, ctx: click.Context, common: CommonOptions) -> Iterator[None]:
         """Log messages of the library, and the beginning and the end of the command."""
         with log_to_screen(**common.subset("verbose", "quiet", "log_file")):
-            log = logger(COMMANDS)
+            log = logging.getLogger(f"corefsample.{COMMANDS}")
             log.info("%s begins, version %s", ctx.command_path, corefsample.__version__)
             try:
                 yield

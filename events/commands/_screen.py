@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corefsample._log import ROOT, STEPS, logger
 from corefsample.errors import OutputError
 from events._summary import Pairs, Summary, Table, counted
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 COLUMNS = 80
 SECONDS_BETWEEN_LINES = 30.0  # time between two lines of progress if standard error is not a terminal
 COMMANDS = "commands"  # logger of the begin, the end and the error of a command, which the screen shows anyway
-_LINES = ("progress", STEPS)
+_LINES = ("progress", "steps")
 
 
 def print_summary(summary: Summary, *, err: bool = False) -> None:
@@ -90,7 +89,7 @@ class _ScreenHandler(logging.Handler):
         self._last = dict.fromkeys(_LINES, time.monotonic())
 
     def emit(self, record: logging.LogRecord) -> None:
-        logger_name = record.name.removeprefix(f"{ROOT}.")
+        logger_name = record.name.removeprefix("corefsample.")
         if logger_name == COMMANDS or (record.levelno < self._level and logger_name not in _LINES):
             return
         if logger_name in _LINES and not self._every_step:  # print progress only from time to time
@@ -131,8 +130,8 @@ def log_to_screen(*, verbose: bool, quiet: bool, log_file: str | None = None) ->
         except OSError as error:
             raise OutputError(f"log file must be writable, got: {error.strerror}", place=log_file) from None
         handlers[-1].setFormatter(_JsonLines())
-    root = logger()
-    progress_loggers = [logger(name) for name in _LINES]
+    root = logging.getLogger("corefsample")
+    progress_loggers = [root.getChild(name) for name in _LINES]
     level_before = root.level
     root.setLevel(level if log_file is None else logging.DEBUG)
     for progress_logger in progress_loggers:
@@ -157,11 +156,11 @@ def progress(task: str, as_json: bool) -> Iterator[Mapping[str, Callable[..., No
     On a terminal, a line is redrawn, unless the command prints JSON. Other outputs get a line every 30 seconds. The
     yielded functions are called during the work; their keys are names of parameters of the function that does it.
     """
-    if not logger("progress").isEnabledFor(logging.INFO) or (is_watched() and as_json):
+    if not logging.getLogger("corefsample.progress").isEnabledFor(logging.INFO) or (is_watched() and as_json):
         yield {}  # because of --quiet, or outside a command
         return
     started = time.monotonic()
-    show = _LINE.draw if is_watched() else logger("progress").info
+    show = _LINE.draw if is_watched() else logging.getLogger("corefsample.progress").info
 
     def on_progress(n_read: int, n_total: int, n_documents: int) -> None:
         seconds = max(time.monotonic() - started, 1e-3)

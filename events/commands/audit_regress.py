@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import InputError, ParameterError
 from events import audit
 from events._options import Options, declared, option

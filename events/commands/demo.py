@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import declared, option

@@ -22,7 +22,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from events._summary import (
     Summary,
     Table,
@@ -83,7 +83,7 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
 
 def summary_of_run(run: EventsResult) -> Summary:
     """Highest counts of a run, warnings about it, and its files."""
-    from corefsample._extras import can_report, install_hint
+    from corefsample._lazy import can_report, install_hint
     from corefsample.files._paths import joined
     from corefsample.files._reading import read_json
 

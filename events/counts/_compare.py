@@ -8,14 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats
+from corefsample._arrays import Floats, HtmlTable
 from corefsample._jit import kernel
-from corefsample._results import ShortRepr
 from events.counts._credible_intervals import quantile_interval
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(ShortRepr):
+class Comparison(HtmlTable):
     """Posterior comparison of two counts.
 
     Attributes

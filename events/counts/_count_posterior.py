@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._arrays import Floats, HtmlTable, pd
 from corefsample.errors import ParameterError
 from events.counts._event_counts import EventCounts, Interval
 from events.counts._evidence import read_evidence

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Ints, Ints32
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
-from corefsample.errors import ParameterError
+from corefsample._arrays import HtmlTable, Ints, Ints32, pd
+from corefsample.errors import ParameterError, shown
 from events.counts._event_counts import EventCounts
 from events.counts._evidence import read_evidence
 from events.evidence._columns import ACTOR, TIMESTAMP, EventKey
@@ -62,7 +60,7 @@ class CountSamples(HtmlTable):
             array.flags.writeable = False
 
     def __repr__(self) -> str:
-        actors = _checks.shown(", ".join(self.actors))
+        actors = shown(", ".join(self.actors))
         span = f" ({self.periods[0]} to {self.periods[-1]})" if self.periods else ""
         return f"CountSamples({self.n_samples:,} draws of {actors} in {len(self.periods)} periods{span})"
 
@@ -117,7 +115,7 @@ def count_samples(counts: EventCounts, actors: Sequence[str] | None = None) -> C
     requested = counts.events() if actors is None else actors
     keys = [counts.key(actor, parameter="actors") for actor in requested]
     if len(set(keys)) != len(keys):
-        names = _checks.shown([key.name for key in keys])
+        names = shown([key.name for key in keys])
         raise ParameterError(f"must be different actors, got {names}", parameter="actors")
     periods, cells = counts.periods(), counts.cells
     row, column = {key: r for r, key in enumerate(keys)}, {period.number: c for c, period in enumerate(periods)}

@@ -19,7 +19,7 @@ from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalibration, Uncertainty
@@ -254,9 +254,8 @@ class EventCounter(Evidence):
         If a predicate or a rule raises an error, no document of its batch is counted, and none after it.
         """
         if isinstance(documents, (str, os.PathLike)) or not isinstance(documents, Iterable):
-            shown = _checks.shown(documents)
             raise ParameterError(
-                f"must be ScoredDocuments, as read_documents yields them, got {shown}", parameter="documents"
+                f"must be ScoredDocuments, as read_documents yields them, got {shown(documents)}", parameter="documents"
             )
         if isinstance(documents, DocumentStream):
             batches = self._stream_batches(documents, frozenset(repeated))

@@ -18,10 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, Ints, Ints32, pd
 from corefsample.coreference._kernels import poisson_binomial
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
 from events.counts._compare import compare_counts, compare_samples
 from events.counts._credible_intervals import hdi_interval, quantile_interval, sample_shares, sum_pmf
@@ -111,7 +110,7 @@ class EventCounts:
         names = [key.name for key in self.events()]
         return (
             f"EventCounts({self.n_documents:,} documents, {span}, {len(names)} actors)\n"
-            f"  actors: {_checks.shown(', '.join(names))}\n"
+            f"  actors: {shown(', '.join(names))}\n"
             f"  {100 * self.level:g}% {self.interval} intervals from {self.n_samples:,} samples per document"
         )
 

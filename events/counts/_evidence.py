@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.documents._batch import SCHEMA
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._atomic import unwritable

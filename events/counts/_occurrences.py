@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
-from corefsample._monte_carlo import agreement_bound, monte_carlo_errors
+from corefsample._random import agreement_bound, monte_carlo_errors
 from corefsample.errors import ParameterError
 from events.evidence._columns import Columns, EventKey
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA

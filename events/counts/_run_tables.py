@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import InputError
 from corefsample.files._digests import is_sealed, sha256
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample._arrays import Bytes, Ints
-from corefsample._monte_carlo import monte_carlo_errors
+from corefsample._random import monte_carlo_errors
 from corefsample.errors import ParameterError
 from events.counts._evidence import Evidence
 from events.counts._occurrences import Occurrences

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from corefsample import _checks
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument, is_another_parse
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.languages._language import declared_language, differ
 from corefsample.posterior._posterior import CorpusRecalibration
 
@@ -126,9 +125,7 @@ def require_document(document: object) -> ScoredDocument:
     """Return a document, or raise ParameterError for anything else."""
     if not isinstance(document, ScoredDocument):
         hint = "its attribute `document` is one" if hasattr(document, "document") else None
-        raise ParameterError(
-            f"must be a ScoredDocument, got {_checks.shown(document)}", parameter="document", hint=hint
-        )
+        raise ParameterError(f"must be a ScoredDocument, got {shown(document)}", parameter="document", hint=hint)
     return document
 
 

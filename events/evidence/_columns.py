@@ -17,7 +17,7 @@ from typing import Self
 import pyarrow as pa
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from events.rules._format import ANYBODY, CLASS
 
 _NO_ACTOR = "-"  # in names, in place of the empty code

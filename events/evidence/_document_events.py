@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Floats, Ints
-from corefsample._monte_carlo import monte_carlo_errors
+from corefsample._random import monte_carlo_errors
 from corefsample.coreference._conditioning import METHODS, Conditioned
 from events.evidence._columns import EventKey
 from events.evidence._event_kernels import BY_DEFAULT, NAMED, STANDS_FOR

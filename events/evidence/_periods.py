@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Ints
-from corefsample._lazy import pd
+from corefsample._arrays import Ints, pd
 from corefsample.errors import ParameterError
 
 NO_PERIOD = int(np.iinfo(np.int64).min)  # number of the period of a document without a date

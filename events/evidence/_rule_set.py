@@ -12,8 +12,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corefsample import _checks
-from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint
+from corefsample.errors import CorefsampleError, InputError, ParameterError, ParameterHint, shown
 from events.evidence._columns import ACTOR, EventKey
 from events.evidence._examples import check_examples
 from events.lexicon._file import SHIPPED, SHIPPED_LEXICONS
@@ -64,13 +63,12 @@ class RuleSet:
         rules = (load_rules(),) if rule is None else tuple(rule) if isinstance(rule, (list, tuple)) else (rule,)
         for item in rules:
             if not isinstance(item, Rule):
-                shown = _checks.shown(item)
-                raise ParameterError(f"must be a Rule, as load_rules returns, got {shown}", parameter="rule")
+                raise ParameterError(f"must be a Rule, as load_rules returns, got {shown(item)}", parameter="rule")
         if not rules:
             raise ParameterError("must have at least one rule, got none", parameter="rule")
         if lexicon is not None and not isinstance(lexicon, Lexicon):
-            shown = _checks.shown(lexicon)
-            raise ParameterError(f"must be a Lexicon, as load_lexicon returns, got {shown}", parameter="lexicon")
+            rule = "must be a Lexicon, as load_lexicon returns"
+            raise ParameterError(f"{rule}, got {shown(lexicon)}", parameter="lexicon")
         name, count = Counter(item.name for item in rules).most_common(1)[0]
         if count > 1:
             raise ParameterError(f"must have different names, got {name!r} twice", parameter="rule")
@@ -78,9 +76,9 @@ class RuleSet:
         languages = [(item.name, item.language) for item in rules] + [(lexicon.source, lexicon.language)]
         declared = [(name, code) for name, code in languages if code]
         if len({code for _, code in declared}) > 1:
-            shown = ", ".join(f"{name} of {code}" for name, code in declared)
+            pairs = ", ".join(f"{name} of {code}" for name, code in declared)
             hint = "give rules and a lexicon of one language; the line `language: es` declares a file's language"
-            raise InputError(f"rules and lexicon must be of one language, got {shown}", hint=hint)
+            raise InputError(f"rules and lexicon must be of one language, got {pairs}", hint=hint)
         for item in rules:
             check_classes(item, lexicon)
             _check_defaults(item, lexicon)

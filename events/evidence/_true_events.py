@@ -10,12 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Ints32
-from corefsample._lazy import pd
-from corefsample._results import HtmlTable
+from corefsample._arrays import HtmlTable, Ints32, pd
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument, gold_codes
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.syntax._schemes import scheme_names
 from events.evidence._acceptance import Acceptance, require_document, require_none
 from events.evidence._columns import EventKey
@@ -196,8 +194,7 @@ class TrueEvents(HtmlTable):
         """
         missing = [name for name in (*self._columns, "period", "lower", "upper") if name not in counts]
         if missing:
-            shown = _checks.shown(list(counts))
-            raise ParameterError(f"must have the column {missing[0]}, got {shown}", parameter="counts")
+            raise ParameterError(f"must have the column {missing[0]}, got {shown(list(counts))}", parameter="counts")
         self._require_periods({str(label) for label in counts["period"]})
         cells = [*self._columns, "period"]
         by_cell = Counter(self.to_frame()[cells].itertuples(index=False, name=None))

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from corefsample import __version__
-from corefsample._extras import requirements
+from corefsample._lazy import requirements
 from corefsample._machine import available_memory, processors
 
 _PACKAGES = {"score": "corefsample.scorers", "events": "events.evidence"}  # package with the kernels of each command

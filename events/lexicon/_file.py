@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from corefsample._checks import shown
-from corefsample.errors import InputError
+from corefsample.errors import InputError, shown
 from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.lexicon._entries import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, without

@@ -13,8 +13,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._checks import shown
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import ENGLISH
 from events.lexicon._entries import (
     COMPOSITE,

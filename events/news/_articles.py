@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import logging
 import os
 import re
 import zipfile
@@ -24,12 +25,10 @@ from xml.etree.ElementTree import ParseError
 import msgspec
 import pyarrow.parquet as pq
 
-from corefsample._checks import shown
-from corefsample._extras import install_hint
-from corefsample._lazy import pd
-from corefsample._log import logger
+from corefsample._arrays import pd
+from corefsample._lazy import install_hint
 from corefsample.documents._faults import Rejected
-from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint
+from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint, shown
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import (
     ARCHIVES,
@@ -276,7 +275,9 @@ def workbook_records(path: str, columns: FieldColumns, progress: ReadProgress) -
     for name, sheet in (tables or dict([next(iter(sheets.items()))])).items():
         columns.require_in(f"{path}: sheet {name!r}", _names(sheet))
     for name in sheets.keys() - tables.keys():
-        logger("files").info("%s: sheet %r is left out, because it lacks required columns", path, name)
+        logging.getLogger("corefsample.files").info(
+            "%s: sheet %r is left out, because it lacks required columns", path, name
+        )
     number = 0
     for name, sheet in tables.items():
         names = _names(sheet)

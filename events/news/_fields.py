@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from corefsample._checks import shown
-from corefsample.errors import ParameterHint
+from corefsample.errors import ParameterHint, shown
 
 _MOST_CHARS = 1_000_000  # longest text, because spaCy's parsers reject longer ones
 _NO_DATE_HINT = ParameterHint("undated", "keep reads articles without a date")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from operator import add
 from typing import Any, Literal, Self
 
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
 from events.news._fields import Article

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import ParameterError
 from corefsample.files._atomic import unwritable, write_bytes
 from corefsample.files._paths import PathLike

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import InputError
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.evidence._periods import UNDATED
 from events.pages._document_texts import run_texts

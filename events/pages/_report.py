@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import shlex
 import subprocess
@@ -12,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corefsample._extras import can_report, install_hint
-from corefsample._log import logger
+from corefsample._lazy import can_report, install_hint
 from corefsample.errors import OutputError, ParameterError
 from corefsample.files._atomic import require_free, unwritable, write_bytes
 from corefsample.files._paths import PathLike, joined
@@ -78,7 +78,9 @@ def page_of_run(folder: PathLike, *, overwrite: bool) -> str | None:
         return write_report(folder, overwrite=overwrite).out
     except ChartError as error:
         command = f"corefsample report {shlex.quote(os.fspath(folder))}"
-        logger("jobs").warning("no page, all tables are complete: %s; afterwards, `%s` makes it", error, command)
+        logging.getLogger("corefsample.jobs").warning(
+            "no page, all tables are complete: %s; afterwards, `%s` makes it", error, command
+        )
         return None
 
 

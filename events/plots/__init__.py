@@ -2,4 +2,4 @@
 
 from corefsample._lazy import attached
 
-__getattr__, __dir__, __all__ = attached(__name__, __file__, needs=("matplotlib",))
+__getattr__, __dir__, __all__ = attached(__name__, __file__, needs="matplotlib")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.plots.style import COLOURS, bare_spines, figure_of, legible, require_columns, say_instead
 from events.plots.bands import date_axis, ends_of, middles_of, stepped
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import ParameterError
 from corefsample.plots.style import COLOURS, LINE_STYLES, bare_spines, figure_of, legible, require_columns, say_instead
 from events.evidence._columns import row_names

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._lazy import pd
+from corefsample._arrays import Floats, Ints, Ints32, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import RULE_ENDS, Columns

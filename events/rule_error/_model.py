@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints
-from corefsample._lazy import pd
+from corefsample._arrays import Bools, Floats, Ints, pd
 from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
 
 FEWEST_COUNTED: Final = 5.0  # documents of a cell whose ratio of true and counted documents is told

@@ -10,9 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from corefsample._checks import shown
-from corefsample._lazy import pd
-from corefsample.errors import InputError
+from corefsample._arrays import pd
+from corefsample.errors import InputError, shown
 from corefsample.files._paths import PathLike
 
 KINDS: Final = ("named", "class noun", "country", "nobody", "any")

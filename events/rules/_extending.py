@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from corefsample._checks import shown
-from corefsample.errors import InputError
+from corefsample.errors import InputError, shown
 from corefsample.syntax._schemes import SCHEMES
 from events._yaml_file import typed
 from events.rules._conditions import shipped_words_and_conditions

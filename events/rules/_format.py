@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from corefsample import _checks
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.languages._language import code_of
 from corefsample.syntax._codes import UPOS
 from corefsample.syntax._schemes import SCHEMES
@@ -77,7 +76,7 @@ class Outcome:
         alternatives = [[item.strip() for item in items.split("|")] for items in unions]
         if not is_named or not _OUTCOME_NAME.fullmatch(name.strip()) or not all(map(all, alternatives)):
             rule = "must be NAME=EVENTS:ACTORS, as police_action=arrest|kill:POLICE"
-            raise ParameterError(f"{rule}, got {_checks.shown(text)}", parameter="outcome")
+            raise ParameterError(f"{rule}, got {shown(text)}", parameter="outcome")
         return cls(name.strip(), tuple(alternatives[0]), "|".join(alternatives[1]), title, question)
 
     def __str__(self) -> str:

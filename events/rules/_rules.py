@@ -9,8 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-from corefsample import _checks
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.syntax._schemes import SCHEMES, Scheme
 from events._yaml_file import file_bytes, read_yaml, typed
 from events.rules._conditions import Condition, ConditionsFile, conditions_with, paths_with
@@ -200,7 +199,7 @@ class Rule:
 
     def __repr__(self) -> str:
         event = " > ".join(self.event) or "no role"
-        return f"Rule({self.name!r}, preset {self.preset!r}, event: {event}, triggers: {_checks.shown(self.triggers)})"
+        return f"Rule({self.name!r}, preset {self.preset!r}, event: {event}, triggers: {shown(self.triggers)})"
 
     @property
     def triggers(self) -> str:
@@ -352,7 +351,7 @@ def _read(rule: str | os.PathLike[str], extending: tuple[str, ...]) -> tuple[Rul
     The files `extending` lead to the rule: each extends the next one, and the last one extends the rule.
     """
     if not isinstance(rule, (str, os.PathLike)):
-        raise ParameterError(f"must be a name or a path, got {_checks.shown(rule)}", parameter="rule")
+        raise ParameterError(f"must be a name or a path, got {shown(rule)}", parameter="rule")
     source = os.fspath(rule)
     if _is_path(source):
         data = file_bytes(source)

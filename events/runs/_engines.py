@@ -16,7 +16,7 @@ from itertools import chain, islice
 from multiprocessing import resource_tracker
 from typing import Any, Generic, Protocol, TypeVar
 
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample._machine import begin_worker, processors
 from corefsample.errors import InputError, OutputError, ParameterError
 from events._options import Progress

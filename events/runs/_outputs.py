@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import corefsample
-from corefsample._log import logger
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
 from corefsample.files._atomic import OutputFolder, require_free
@@ -158,7 +158,9 @@ def save_pictures(pictures: Mapping[str, Callable[[], Figure | SubFigure]], file
             for path in paths:
                 path.unlink(missing_ok=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            logger("jobs").warning("the picture %s could not be drawn, all tables are complete: %s", name, reason)
+            logging.getLogger("corefsample.jobs").warning(
+                "the picture %s could not be drawn, all tables are complete: %s", name, reason
+            )
 
 
 class RunFolder(OutputFolder):

@@ -9,12 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corefsample._checks import shown
 from corefsample.coreference._clusterings import ClusteringSamples, sample_clusterings
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
-from corefsample.errors import InputError
+from corefsample.errors import InputError, shown
 from corefsample.metrics._mention_alignment import n_repeated_spans, reading_order, spans_paired_by_head
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
 from events._options import Progress

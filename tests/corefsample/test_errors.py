@@ -28,7 +28,7 @@ from corefsample import (
     sample_clusterings,
     summaries,
 )
-from corefsample._extras import install_hint, require_extra, requirements
+from corefsample._lazy import install_hint, require_extra, requirements
 from corefsample.errors import ParameterHint
 from corefsample.metrics._scores import corpus_posterior
 

@@ -145,6 +145,6 @@ with ThreadPoolExecutor(8) as pool:
 
 
 def test_the_library_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
-    program = "from corefsample._log import logger; logger('files').warning('doubtful')"
+    program = "import logging, corefsample; logging.getLogger('corefsample.files').warning('doubtful')"
     subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=True)
     assert capfd.readouterr() == ("", "")

@@ -10,8 +10,7 @@ import pytest
 from places import PROJECT
 
 import corefsample
-from corefsample._extras import requirements
-from corefsample._lazy import explained
+from corefsample._lazy import explained, requirements
 
 # Libraries that only documents, tables, files, pictures or commands need. (Numba itself loads PyYAML.)
 NOT_FOR_ARRAYS = (

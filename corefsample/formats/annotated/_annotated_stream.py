@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
-from corefsample._checks import choice, elements, shown
+from corefsample._checks import choice, elements
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 from corefsample.files._atomic import new_text_file
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import SCORED, PathLike, input_paths, suffix_of

@@ -10,8 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from corefsample._checks import shown
-from corefsample.errors import ParameterHint
+from corefsample.errors import ParameterHint, shown
 
 OnCrossing = Literal["skip", "keep"]
 

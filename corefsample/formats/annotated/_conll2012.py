@@ -33,11 +33,11 @@ from typing import get_args
 
 import numpy as np
 
-from corefsample._checks import choice, shown
+from corefsample._checks import choice
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._annotated_stream import (
     AnnotatedStream,

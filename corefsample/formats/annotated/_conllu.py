@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from corefsample._checks import shown
 from corefsample.documents._annotated import SentenceNotes
 from corefsample.documents._tokens import EMPTY_COLUMN, SPEAKER, STRING_COLUMNS, Tokens
+from corefsample.errors import shown
 from corefsample.formats.annotated._annotated_stream import Lines
 from corefsample.formats.annotated._brackets import BracketPosition, DocumentFaultError
 

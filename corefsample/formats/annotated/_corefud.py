@@ -31,11 +31,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
-from corefsample._checks import choice, shown
+from corefsample._checks import choice
 from corefsample.documents._annotated import REFERENCES, AnnotatedDocument, SentenceNotes
 from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER, Tokens
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint, shown
 from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._annotated_stream import (
     AnnotatedStream,

@@ -11,11 +11,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from corefsample._checks import iso_date, shown
+from corefsample._checks import iso_date
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._scored import FIELDS
 from corefsample.documents._tokens import SPEAKER
-from corefsample.errors import ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint, shown
 from corefsample.formats.annotated._annotated_stream import Lines, RawDocument
 from corefsample.formats.annotated._brackets import (
     Bracket,

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 import msgspec
 
-from corefsample._checks import non_finite, shown
+from corefsample._checks import non_finite
 from corefsample.documents._batch import VERSION, DocumentBatch, to_json
 from corefsample.documents._faults import Fault, Rejected, missing_field, version_fault
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
-from corefsample.errors import ParameterHint
+from corefsample.errors import ParameterHint, shown
 from corefsample.files._atomic import open_output
 from corefsample.files._reading import LineReader, too_long
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corefsample._arrays import Ints
-from corefsample._checks import choice, iso_date, shown, whole
+from corefsample._checks import choice, iso_date, whole
 from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
 from corefsample.documents._faults import (
@@ -25,7 +25,7 @@ from corefsample.documents._faults import (
 )
 from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
-from corefsample.errors import DamagedFileError
+from corefsample.errors import DamagedFileError, shown
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import SCORED, PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, read_ahead

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from corefsample._checks import choice, require_json, shown, whole
+from corefsample._checks import choice, require_json, whole
 from corefsample._checks import path as checked_path
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument, is_another_parse
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import SCORED, PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer

@@ -32,10 +32,9 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats32, Ints8, Words32
-from corefsample._checks import shown
 from corefsample.coreference._antecedents import AntecedentDistribution, Pruned
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import one_line, parsed_json

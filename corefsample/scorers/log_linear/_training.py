@@ -8,6 +8,7 @@ links, but the marginals do.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,6 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Floats32, Ints, Words32
-from corefsample._log import log_step
 from corefsample.errors import ParameterError
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers._scoring import document_checksum, document_scheme, gold_entities, required_tokens
@@ -135,7 +135,7 @@ def examples_of(
                 examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
-        log_step("encoded document %d", len(examples) + 1)
+        logging.getLogger("corefsample.steps").info("encoded document %d", len(examples) + 1)
     return examples
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from events import _shared_options as shared
 from events._options import declared, option
 

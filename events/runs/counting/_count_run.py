@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,6 @@ import pyarrow.compute as pc
 
 import corefsample
 from corefsample import _checks
-from corefsample._log import logger
 from corefsample._machine import one_processor_left
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._digests import sealed, sha256
@@ -322,7 +322,7 @@ def write_run(run: CountRun, merged: MergedCounts, options: EventsOptions, start
     else:
         run.store.keep(merged.stored)
     for note in definitions.notes(documents):
-        logger("events").warning("%s", note)
+        logging.getLogger("corefsample.events").warning("%s", note)
     return result
 
 

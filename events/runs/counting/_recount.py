@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corefsample import _checks
-from corefsample._lazy import pd
+from corefsample._arrays import pd
 from corefsample.errors import InputError, ParameterError
 from corefsample.files._digests import sealed
 from corefsample.files._paths import PathLike

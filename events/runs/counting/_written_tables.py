@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,8 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from corefsample._lazy import pd
-from corefsample._log import log_step
+from corefsample._arrays import pd
 from corefsample.documents._batch import DocumentBatch
 from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
@@ -106,7 +106,7 @@ def _write_evidence(file: File, evidence: Evidence, complete: Callable[[pa.Table
     ):
         for group in evidence.rows.groups(_EVIDENCE_GROUP):
             rows = complete(group)
-            log_step("finalising: evidence of %s", rows["date"][-1])
+            logging.getLogger("corefsample.steps").info("finalising: evidence of %s", rows["date"][-1])
             table.write_table(rows)
             shown = with_evidence(rows).select(columns)
             text.write_table(escaped_texts(shown))
@@ -137,7 +137,7 @@ def _write_documents(file: File, rows: SortedRows) -> None:
     with ParquetWriter(str(file("documents.parquet"))) as writer:
         # The next documents are merged while others are compressed.
         for batch in read_ahead(_document_groups(rows.groups(_DOCUMENT_GROUP))):
-            log_step("finalising: documents of %s", batch.dates[-1])
+            logging.getLogger("corefsample.steps").info("finalising: documents of %s", batch.dates[-1])
             writer.write(batch)
             writer.end_group()
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from corefsample._log import logger
 from corefsample._random import document_key
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError
@@ -86,6 +86,6 @@ def _scored(
         scoring: dict[str, Any] = {"min_prob": options.min_prob, "scheme": options.scheme, "tally": tally}
         for document in score_documents(scorer, unseen, mentions=options.mentions or "annotated", **scoring):
             by_doc_id[document.doc_id] = document
-        logger("score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
+        logging.getLogger("corefsample.score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
     for item in corpus.documents:
         yield by_doc_id[item.doc_id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -14,8 +15,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from corefsample._lazy import pd
-from corefsample._log import logger
+from corefsample._arrays import pd
 from corefsample._machine import processors
 from corefsample.documents._batch import DocumentBatch
 from corefsample.errors import InputError, ParameterError
@@ -198,7 +198,9 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
             in_order.append(stored)
             is_first_of_several = stored.is_new and task.number == 1 and len(task.items) == options.part_size
             if is_first_of_several and (few_known := few_known_words(ScoringTally(**stored.record["tally"]))):
-                logger("score").warning("of the first texts, %s", few_known)  # before a long run is done
+                logging.getLogger("corefsample.score").warning(
+                    "of the first texts, %s", few_known
+                )  # before a long run is done
         tally = sum((ScoringTally(**stored.record["tally"]) for stored in in_order), ScoringTally())
         texts = sum((TextTally(**stored.record["texts"]) for stored in in_order), TextTally())
         rejected = [document for stored in in_order for document in stored.rejected()]
@@ -268,7 +270,7 @@ def _written_duplicates(repeated: RepeatedTexts, path: str) -> dict[str, Any]:
         write_csv(table, partial)
     if repeated.duplicates == "keep":
         doc_id, _, first = repeated.rows[0]
-        logger("score").warning(
+        logging.getLogger("corefsample.score").warning(
             "%s articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
             "them. --duplicates drop leaves them out, and --duplicates group marks them",
             f"{len(repeated.rows):,}",

@@ -17,7 +17,7 @@ from references import events as er
 from remote_files import memory, stored_in, web_server
 
 from corefsample import InputError, OutputError, ParameterError, read_documents, write_documents
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample.errors import CorefsampleError
 from corefsample.files._atomic import OutputFolder, new_file, remove_file
 from corefsample.files._digests import sha256

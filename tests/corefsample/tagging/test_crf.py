@@ -11,7 +11,7 @@ from expected_errors import error
 from strategies.tagged import THREE, random_sentences
 
 from corefsample import InputError, ParameterError
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample.tagging import ConditionalRandomField, TaggedSentence
 from corefsample.tagging import _crf as module
 from corefsample.tagging._crf import advanced_attributes, basic_attributes, read_crfsuite, shape

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small_counts import DAY, SMALL, corpora, counts_of, document, evidence_of, names
 
 from corefsample import ParameterError
-from corefsample._monte_carlo import agreement_bound
+from corefsample._random import agreement_bound
 from events.evidence._document_events import DocumentEvents
 
 

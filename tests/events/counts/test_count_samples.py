@@ -16,7 +16,7 @@ from run_cases import CountOptions, count_events
 from small_counts import names
 
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.arviz_export import to_arviz
 from events.counts import read_count_posterior, read_count_samples

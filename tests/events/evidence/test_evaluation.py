@@ -26,7 +26,7 @@ from strategies import documents as strategies
 from strategies.documents import Lists
 
 from corefsample import AntecedentDistribution, ParameterError, map_clustering, sample_clusterings
-from corefsample._monte_carlo import monte_carlo_errors
+from corefsample._random import monte_carlo_errors
 from corefsample.posterior._posterior import DocumentPosterior
 from events import EventCounter, load_rules
 from events.evidence import _event_kernels as _kernels

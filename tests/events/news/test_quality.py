@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corefsample import ParameterError
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from events.news import _quality as quality
 from events.news._fields import Article
 from events.news._quality import TextTally, has_mojibake, is_lower_case, repaired, require_repair

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corefsample._extras import install_hint
+from corefsample._lazy import install_hint
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
 from events.news import _articles as workbooks
