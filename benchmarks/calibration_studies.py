@@ -18,8 +18,7 @@ from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, Ints, Result, pd
 from corefsample.calibration import _draws
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
-from corefsample.calibration._error import binned_error
-from corefsample.calibration._intervals import calibration_test
+from corefsample.calibration._error import binned_error, calibration_test, interval_of_draws
 from corefsample.calibration._validation import Norm, generator
 from corefsample.errors import ParameterError
 
@@ -292,7 +291,7 @@ def coverage_study(
             }
             for method in methods:
                 draws_of_method = draws[_checks.choice("methods", method, INTERVALS).split()[0]]
-                interval = _draws.interval_of_draws(draws_of_method, method, level, norm)
+                interval = interval_of_draws(draws_of_method, method, level, norm)
                 key = design, n_pairs, bin_size, norm, method, level
                 yield key, (truth, estimate, interval.lower, interval.upper)
 

@@ -45,7 +45,7 @@ from corefsample import (
     write_documents,
 )
 from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration._error import bootstrap_interval, simulated_interval
 from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._calibration import link_tables

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from corefsample._arrays import Ints
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, bin_pairs, block_bin_pairs
-from corefsample.calibration._draws import Interval, error_of_sums, rooted
-from corefsample.calibration._intervals import bootstrap_interval, calibration_test
+from corefsample.calibration._draws import error_of_sums, rooted
+from corefsample.calibration._error import Interval, bootstrap_interval, calibration_test
 from corefsample.calibration._validation import Norm
 
 BIN_SUMS = ("n", "sum_q", "sum_q2", "sum_y", "sum_qy", "q_min", "q_max")
@@ -54,7 +54,7 @@ def split_sample_error(
 ) -> SplitSampleError:
     """Error of the shares (hits_a + hits_b) / n_samples, half of the samples each, in bins of `bin_size` pairs."""
     labels, half = np.asarray(y, np.float64), n_samples // 2
-    every = block_bin_pairs(hits_a + hits_b, labels, documents, bin_size=bin_size, n_samples=n_samples)
+    every = block_bin_pairs((hits_a + hits_b) / n_samples, labels, documents, bin_size=bin_size)
     first, second = (
         crossed(key, hits / half, labels, documents, half, bin_size)
         for key, hits in ((hits_a, hits_b), (hits_b, hits_a))
@@ -81,7 +81,7 @@ def crossed(
     key: Ints, q: npt.NDArray[np.float64], labels: npt.NDArray[np.float64], documents: Ints, half: int, bin_size: int
 ) -> BlockBins:
     """Sums of predictions q by document, in the bins of the other half's hits `key`."""
-    bins = bin_pairs(key, labels, n_samples=half, bin_size=bin_size)
+    bins = bin_pairs(key / half, labels, bin_size=bin_size)
     last_levels = np.rint(bins.q_max * half).astype(np.int64)
     places = np.searchsorted(last_levels, np.arange(half + 1))[key]
     sum_q, sum_q2, sum_qy = (np.bincount(places, values, bins.n_bins) for values in (q, q * q, q * labels))

@@ -45,7 +45,7 @@ from tagger_studies.corpora import MissingCorpusError
 from tagger_studies.results import Output
 
 from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
+from corefsample.calibration._error import bootstrap_interval, calibration_test, simulated_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from split_sample import split_sample_error
 
 from corefsample._arrays import Floats
 from corefsample.calibration._binning import BlockBins
-from corefsample.calibration._intervals import bootstrap_interval
+from corefsample.calibration._error import bootstrap_interval
 from corefsample.tagging import (
     ConditionalRandomField,
     HiddenMarkovModel,

@@ -1,5 +1,5 @@
 from ._error import calibration_error as calibration_error
-from ._intervals import calibration_test as calibration_test
+from ._error import calibration_test as calibration_test
 from ._quantiles import quantile_calibration as quantile_calibration
 from ._recalibrators import BetaCalibration as BetaCalibration
 from ._recalibrators import IsotonicRecalibration as IsotonicRecalibration

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, Result, Words, pd
+from corefsample._arrays import Floats, HtmlTable, Ints, Result, Words, pd
 from corefsample.calibration import _kernels, _validation
 from corefsample.errors import ParameterError, shown
 
@@ -106,13 +106,6 @@ class BlockBins(Result):
         """Number of blocks."""
         return int(self.n.shape[0])
 
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per block and bin that has pairs: block, bin, n, mean_q, mean_y."""
-        block, bin_index = np.nonzero(self.n)
-        n = self.n[block, bin_index]
-        means = {"mean_q": self.sum_q[block, bin_index] / n, "mean_y": self.sum_y[block, bin_index] / n}
-        return pd.DataFrame({"block": block, "bin": bin_index, "n": n.astype(np.int64), **means})
-
 
 def default_bin_size(n_pairs: int) -> int:
     """Default size of adaptive bins: 5,000 pairs, or fewer for small data, which then get about 20 bins.
@@ -129,7 +122,6 @@ def bin_pairs(
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: Strategy = "adaptive",
-    n_samples: int | None = None,
 ) -> ReliabilityBins:
     """Sum prediction-label pairs by bin of the prediction.
 
@@ -146,7 +138,7 @@ def bin_pairs(
     Parameters
     ----------
     q
-        Predictions in [0, 1], (n_pairs,); with `n_samples` also whole numbers k of samples.
+        Predictions in [0, 1], (n_pairs,).
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size
@@ -157,9 +149,6 @@ def bin_pairs(
         bins follow `bin_size`.
     strategy
         Kind of bins: "adaptive" (equal mass, the default) or "uniform" (equal width).
-    n_samples
-        Number S of samples behind each prediction, if every prediction is k / S (to 1e-9) or is the whole number k:
-        pairs are then counted by k instead of being sorted. The result is the same. By default pairs are sorted.
 
     Returns
     -------
@@ -183,13 +172,9 @@ def bin_pairs(
     >>> bins.mean_y
     array([0.25, 1.  ])
     """
-    options = _checked_options(bin_size, n_bins, strategy)
-    if n_samples is None:
-        words = _packed(q, y)
-        words.sort()
-        return _bins_of_words(words, *options)
-    counts = _level_counts(q, y, _validation.checked_n_samples(n_samples), np.empty(0, np.int32))
-    return _bins_of_levels(counts, *options)
+    words = _packed(q, y)
+    words.sort()
+    return _bins_of_words(words, bin_size, n_bins, strategy)
 
 
 def block_bin_pairs(
@@ -200,7 +185,6 @@ def block_bin_pairs(
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: Strategy = "adaptive",
-    n_samples: int | None = None,
 ) -> BlockBins:
     """Sum prediction-label pairs by block (document) and bin, as a bootstrap by document needs them.
 
@@ -208,7 +192,7 @@ def block_bin_pairs(
 
     Parameters
     ----------
-    q, y, bin_size, n_bins, strategy, n_samples
+    q, y, bin_size, n_bins, strategy
         See `bin_pairs`.
     documents
         Id of each pair's document, (n_pairs,): numbers or text. Rows of the result are in the order of the ids.
@@ -230,66 +214,19 @@ def block_bin_pairs(
     array([[1., 2.],
            [1., 0.]])
     """
-    options = _checked_options(bin_size, n_bins, strategy)
-    if n_samples is None:
-        words = _packed(q, y)
-        codes, names = _validation.coded("documents", documents, words.shape[0])
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
-        grouped = np.empty_like(words)
-        _kernels.words_by_block(words, codes, indptr, grouped)
-        for begin, end in pairwise(indptr.tolist()):
-            grouped[begin:end].sort()  # so that the order of the rows cannot change a sum
-        words.sort()
-        bins = _bins_of_words(words, *options)
-        last = (bins.q_max.view(np.uint64) << _ONE_BIT) | _ONE_BIT
-        sums = [np.zeros((len(names), bins.n_bins)) for _ in range(3)]
-        _kernels.block_sums(grouped, indptr, last, *sums)
-        return BlockBins(bins, *sums)
-    number, cells = _validation.checked_n_samples(n_samples), np.empty(np.size(q), np.int32)
-    bins = _bins_of_levels(_level_counts(q, y, number, cells), *options)
-    codes, names = _validation.coded("documents", documents, cells.shape[0])
-    levels, labels = cells >> 1, cells & 1  # sums of whole numbers do not depend on the order of the rows
-    rows = codes * bins.n_bins + np.searchsorted(bins.q_max, np.arange(number + 1) / number)[levels]
-    n, sum_level, sum_y = (
-        np.bincount(rows, values, len(names) * bins.n_bins).astype(np.float64).reshape(len(names), bins.n_bins)
-        for values in (None, levels, labels)
-    )
-    return BlockBins(bins, n, sum_level / number, sum_y)
-
-
-def _checked_options(bin_size: object, n_bins: object, strategy: str) -> tuple[int | None, int | None, Strategy]:
-    """Return size, number and kind of the bins, the size or the number None; raise if an option is invalid.
-
-    Both are None for adaptive bins of the default size, which depends on the number of pairs.
-    """
-    is_uniform = _checks.choice("strategy", strategy, STRATEGIES) == "uniform"
-    if bin_size is not None and (n_bins is not None or is_uniform):
-        conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
-        raise ParameterError(f"must be left out where {conflict} is given, got {shown(bin_size)}", parameter="bin_size")
-    if n_bins is None and is_uniform:
-        n_bins = DEFAULT_N_BINS
-    number = None if n_bins is None else _checks.whole("n_bins", n_bins, 1)
-    if number is not None:
-        _checks.at_most("n_bins", number, MAX_BINS)
-    size = None if bin_size is None else _checks.whole("bin_size", bin_size, 1)
-    return size, number, "uniform" if is_uniform else "adaptive"
-
-
-def _bin_ends(words: Words, counts: Ints, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> Ints:
-    """End of each bin among ascending words, without empty bins; `counts` as in `_kernels.adaptive_ends`."""
-    if strategy == "uniform" and n_bins is not None:
-        edges = (np.arange(1, n_bins) / n_bins).view(np.uint64) << _ONE_BIT
-        ends = np.append(np.searchsorted(words, edges), words.shape[0])
-        return ends[np.diff(ends, prepend=0) > 0]
-    n_pairs = int(counts.sum()) or words.shape[0]
-    if n_bins is not None and n_bins > n_pairs:
-        raise ParameterError(f"must be at most the number of pairs ({n_pairs}), got {n_bins}", parameter="n_bins")
-    size = bin_size or default_bin_size(n_pairs)
-    ends = np.empty(min(n_bins or n_pairs // size + 1, words.shape[0]), np.int64)
-    return ends[: _kernels.adaptive_ends(words, counts, size, n_bins or 0, ends)].copy()
-
-
-# --- sorted pairs ------------------------------------------------------------------------------------------
+    words = _packed(q, y)
+    codes, names = _validation.coded("documents", documents, words.shape[0])
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
+    grouped = np.empty_like(words)
+    _kernels.words_by_block(words, codes, indptr, grouped)
+    for begin, end in pairwise(indptr.tolist()):
+        grouped[begin:end].sort()  # so that the order of the rows cannot change a sum
+    words.sort()
+    bins = _bins_of_words(words, bin_size, n_bins, strategy)
+    last = (bins.q_max.view(np.uint64) << _ONE_BIT) | _ONE_BIT
+    n, sum_q, sum_y = np.zeros((3, len(names), bins.n_bins))
+    _kernels.block_sums(grouped, indptr, last, n, sum_q, sum_y)
+    return BlockBins(bins, n, sum_q, sum_y)
 
 
 def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
@@ -301,47 +238,36 @@ def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
     return words
 
 
-def _predictions(words: Words) -> Floats:
-    return (words >> _ONE_BIT).view(np.float64)
-
-
-def _bins_of_words(words: Words, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> ReliabilityBins:
-    ends = _bin_ends(words, np.empty(0, np.int64), bin_size, n_bins, strategy)
+def _bins_of_words(words: Words, bin_size: int | None, n_bins: int | None, strategy: str) -> ReliabilityBins:
+    """Sums over the bins of ascending words."""
+    ends = _bin_ends(words, bin_size, n_bins, strategy)
     n = np.empty(ends.shape[0], np.int64)
     sum_q, sum_q2, sum_y, sum_qy = (np.empty(ends.shape[0]) for _ in range(4))
     _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
-    q_min, q_max = _predictions(words[ends - n]), _predictions(words[ends - 1])
+    q_min, q_max = ((words[rows] >> _ONE_BIT).view(np.float64) for rows in (ends - n, ends - 1))
     return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max)
 
 
-# --- levels: predictions that are shares of samples --------------------------------------------------------
-
-
-def _level_counts(q: npt.ArrayLike, y: npt.ArrayLike, n_samples: int, cells: Ints32) -> Ints:
-    """Count pairs by level and label: int64 (n_samples + 1, 2); predictions are shares or whole numbers of samples."""
-    is_count = np.asarray(q).dtype.kind in "iu"
-    predictions, labels = _validation.pair_arrays(q, y, dtype=np.int64 if is_count else np.float64)
-    shares = predictions / n_samples if is_count else predictions
-    counts = np.zeros(2 * (n_samples + 1), np.int64)
-    if not _kernels.count_levels(shares, labels, float(n_samples), _validation.LEVEL_TOLERANCE, counts, cells):
-        _validation.require_levels(predictions, labels, n_samples)
-    return counts.reshape(-1, 2)
-
-
-def _bins_of_levels(counts: Ints, bin_size: int | None, n_bins: int | None, strategy: Strategy) -> ReliabilityBins:
-    n_all = counts.sum(axis=1)
-    levels = np.flatnonzero(n_all)
-    n, n_positive = n_all[levels], counts[levels, 1].astype(np.float64)
-    q = levels / (counts.shape[0] - 1)
-    ends = _bin_ends(q.view(np.uint64) << _ONE_BIT, n, bin_size, n_bins, strategy)
-    begins = np.concatenate(([0], ends[:-1]))
-    sum_q, sum_q2, sum_y, sum_qy = (
-        np.add.reduceat(values, begins) for values in (q * n, q * q * n, n_positive, q * n_positive)
-    )
-    return ReliabilityBins(np.add.reduceat(n, begins), sum_q, sum_q2, sum_y, sum_qy, q[begins], q[ends - 1])
-
-
-# --- Brier score -------------------------------------------------------------------------------------------
+def _bin_ends(words: Words, bin_size: int | None, n_bins: int | None, strategy: str) -> Ints:
+    """End of each bin among ascending words, without empty bins; raise if an option is invalid."""
+    is_uniform = _checks.choice("strategy", strategy, STRATEGIES) == "uniform"
+    if bin_size is not None and (n_bins is not None or is_uniform):
+        conflict = "n_bins" if n_bins is not None else "strategy='uniform'"
+        rule = f"must be left out where {conflict} is given, got {shown(bin_size)}"
+        raise ParameterError(rule, parameter="bin_size")
+    if is_uniform:
+        number = DEFAULT_N_BINS if n_bins is None else _checks.whole("n_bins", n_bins, 1)
+        _checks.at_most("n_bins", number, MAX_BINS)
+        edges = (np.arange(1, number) / number).view(np.uint64) << _ONE_BIT
+        ends = np.append(np.searchsorted(words, edges), words.shape[0])
+        return ends[np.diff(ends, prepend=0) > 0]
+    n_pairs = words.shape[0]
+    number = 0 if n_bins is None else _checks.whole("n_bins", n_bins, 1)
+    if number > n_pairs:
+        raise ParameterError(f"must be at most the number of pairs ({n_pairs}), got {n_bins}", parameter="n_bins")
+    size = default_bin_size(n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
+    ends = np.empty(number or min(n_pairs // size + 1, n_pairs), np.int64)
+    return ends[: _kernels.adaptive_ends(words, size, number, ends)].copy()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Result, fields_of, pd
+from corefsample._arrays import HtmlTable, Result, fields_of, pd
+from corefsample.calibration import _draws
 from corefsample.calibration._binning import (
     FEWEST_BINS,
+    BlockBins,
     ReliabilityBins,
     Strategy,
     bin_pairs,
     block_bin_pairs,
 )
-from corefsample.calibration._draws import bootstrap_draws, error_of_gaps, interval_of_draws, simulated_draws
-from corefsample.calibration._validation import Norm, checked_level, checked_norm
+from corefsample.calibration._draws import ErrorDraws, error_of_gaps, rooted
+from corefsample.calibration._validation import Norm, checked_level, checked_norm, generator
 from corefsample.errors import ParameterError
 
 _log = logging.getLogger("corefsample.calibration")
 
 _ROUNDING = 1e-14  # draws that differ by less do not differ
 IntervalKind = Literal["auto", "simulated", "bootstrap"]
+SimulationMethod = Literal["normal", "inverted", "pivotal"]
+BootstrapMethod = Literal["inverted", "pivotal", "basic", "percentile"]
 
 
 def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = False) -> float:
@@ -75,11 +80,7 @@ def binned_error(bins: ReliabilityBins, *, norm: Norm = "rms", debiased: bool = 
     >>> round(binned_error(bins, norm="l1"), 12)  # (|0.2 - 0| + |0.6 - 0.5|) / 2
     0.15
     """
-    return _error_of(bins, checked_norm(norm, squared_for="to be debiased" if debiased else None), debiased)
-
-
-def _error_of(bins: ReliabilityBins, norm: Norm, debiased: bool) -> float:
-    p = bins.mean_y
+    norm, p = checked_norm(norm, squared_for="to be debiased" if debiased else None), bins.mean_y
     noise = p * (1.0 - p) / np.maximum(bins.n - 1, 1) if debiased else 0.0
     return error_of_gaps(bins.mean_q - p, bins.n, norm, noise)
 
@@ -147,14 +148,13 @@ def calibration_error(
     level: float = 0.95,
     n_resamples: int = 10_000,
     seed: int = 0,
-    n_samples: int | None = None,
 ) -> CalibrationError:
     """Calibration error of predictions, with a confidence interval.
 
     Parameters
     ----------
     q
-        Predictions in [0, 1], (n_pairs,); with `n_samples` also whole numbers k of samples.
+        Predictions in [0, 1], (n_pairs,).
     y
         Labels 0 or 1 (bool, int or float), (n_pairs,).
     bin_size, n_bins, strategy
@@ -176,9 +176,6 @@ def calibration_error(
         Number of draws for the interval, at least 2.
     seed
         Seed of the random draws, in [0, 2^64).
-    n_samples
-        Number S of samples, if every prediction is an average k / S of samples: pairs are then counted instead of being
-        sorted. By default pairs are sorted.
 
     Raises
     ------
@@ -198,45 +195,309 @@ def calibration_error(
     >>> error.n_bins, round(error.estimate, 2)  # sqrt of the mean of (q - q^2)^2, or sqrt(1 / 30)
     (100, 0.18)
     """
-    checked_norm(norm, squared_for="to be debiased" if debiased else None)
-    kind = _resolved_interval(interval, documents is not None)
-    _checks.whole("n_resamples", n_resamples, 2)
-    checked_level(level)
-    _checks.seed(seed)
-    if documents is None and kind == "bootstrap":
-        raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
-    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
-    blocks = None if documents is None else block_bin_pairs(q, y, documents, **options)
-    bins = bin_pairs(q, y, **options) if blocks is None else blocks.bins
-    if bins.n_bins < FEWEST_BINS:
-        sizes = bins.n_bins, bins.n_pairs
-        _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
-    estimate = _error_of(bins, norm, debiased)
-    without_interval = CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
-    if kind is None:
-        return without_interval
-    if blocks is None or kind == "simulated":
-        draws = simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
-        method = "simulated inverted" if debiased else "simulated normal"
-    elif blocks.n_blocks < 2:
-        raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
-    else:
-        draws = bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
-        method = "bootstrap pivotal" if norm in ("l1", "max") else "bootstrap inverted"
-    if float(np.ptp(draws.errors)) <= _ROUNDING:
-        sizes = bins.n_pairs, bins.n_bins
-        _log.warning(
-            "calibration error without an interval: the %d pairs in %d bins are too few or too much alike", *sizes
-        )
-        return without_interval
-    ends = interval_of_draws(draws, method, level, norm)
-    return CalibrationError(estimate, ends.lower, ends.upper, level, method, norm, debiased, bins)
-
-
-def _resolved_interval(interval: IntervalKind | None, has_documents: bool) -> IntervalKind | None:
-    """Return the kind of interval, with "auto" resolved; raise ParameterError if the kind is unknown."""
     if interval is not None:
         _checks.choice("interval", interval, get_args(IntervalKind))
     if interval == "auto":
-        return "bootstrap" if has_documents else "simulated"
-    return interval
+        interval = "simulated" if documents is None else "bootstrap"
+    if interval == "bootstrap" and documents is None:
+        raise ParameterError("must be given for interval='bootstrap', got None", parameter="documents")
+    checked_level(level)
+    bin_options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy}
+    blocks = None if documents is None else block_bin_pairs(q, y, documents, **bin_options)
+    bins = bin_pairs(q, y, **bin_options) if blocks is None else blocks.bins
+    sizes = bins.n_bins, bins.n_pairs
+    if bins.n_bins < FEWEST_BINS:
+        _log.warning("calibration error from %d bins of %d pairs: errors can cancel within bins", *sizes)
+    estimate = binned_error(bins, norm=norm, debiased=debiased)
+    draw_options: dict[str, Any] = {"norm": norm, "level": level, "n_resamples": n_resamples, "seed": seed}
+    ends: Interval | None = None
+    if interval == "simulated":
+        ends = simulated_interval(bins, method="inverted" if debiased else "normal", **draw_options)
+    elif interval == "bootstrap" and blocks is not None:
+        if blocks.n_blocks < 2:
+            raise ParameterError("must be at least 2 for a bootstrap, got 1", parameter="documents")
+        ends = bootstrap_interval(blocks, **draw_options)
+    if ends is not None and ends.sd <= _ROUNDING:
+        _log.warning(
+            "calibration error without an interval: the %d bins of %d pairs are too few or too much alike", *sizes
+        )
+        ends = None
+    if ends is None:
+        return CalibrationError(estimate, None, None, level, None, norm, debiased, bins)
+    return CalibrationError(estimate, ends.lower, ends.upper, level, ends.method, norm, debiased, bins)
+
+
+# --- intervals of binned pairs ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Confidence interval of a binned calibration error.
+
+    Attributes
+    ----------
+    lower, upper
+        Ends of the interval, in [0, 1].
+    level
+        Nominal share of intervals that contain the true error, in (0, 1).
+    method
+        Kind of draws, "simulated" or "bootstrap", and name of the method: "bootstrap inverted", for example.
+    norm
+        Norm of the calibration error.
+    mean, sd
+        Mean and standard deviation of the drawn errors. The mean lies above the estimate, as the estimate lies above
+        the truth: each draw adds noise to an error that noise has already inflated.
+    n_resamples
+        Number of errors drawn.
+    """
+
+    lower: float
+    upper: float
+    level: float
+    method: str
+    norm: Norm
+    mean: float
+    sd: float
+    n_resamples: int
+
+
+def interval_of_draws(draws: ErrorDraws, method: str, level: float, norm: Norm) -> Interval:
+    """Confidence interval computed from draws by a method such as "bootstrap pivotal"."""
+    tail, kind = (1.0 - checked_level(level)) / 2.0, method.split()[1]
+    checked_norm(norm, squared_for="for method='inverted'" if kind == "inverted" else None)
+    errors = rooted(draws.errors, norm)
+    mean, sd = float(errors.mean()), float(errors.std(ddof=1))
+    if kind == "normal":
+        half = NormalDist().inv_cdf(1.0 - tail) * sd
+        lower, upper = mean - half, mean + half
+    elif kind == "inverted":
+        lower, upper = rooted(_inverted(draws, tail), norm)
+    elif kind == "pivotal":
+        lower, upper = rooted(_pivotal(draws, tail), norm)
+    else:
+        low, high = np.quantile(errors, (tail, 1.0 - tail))
+        centre = float(rooted(draws.estimate, norm))
+        lower, upper = (low, high) if kind == "percentile" else (2.0 * centre - high, 2.0 * centre - low)
+    upper = min(max(float(upper), 0.0), 1.0)
+    return Interval(min(max(float(lower), 0.0), upper), upper, level, method, norm, mean, sd, errors.shape[0])
+
+
+def _inverted(draws: ErrorDraws, tail: float) -> tuple[float, float]:
+    """Least and greatest squared error that the estimate does not contradict.
+
+    Estimates of a squared error e have mean e plus the mean of the noise. The squared distance of their quantiles from
+    that mean is a linear function of e, known at the estimate (from the draws) and at 0 (from the noise).
+    """
+    estimate, errors, noise = draws
+    centre = max(0.0, estimate - float(noise.mean()))
+    ends = []
+    for quantile, sign in ((1.0 - tail, -1.0), (tail, 1.0)):
+        squares = [float(np.quantile(drawn, quantile) - drawn.mean()) ** 2 for drawn in (noise, errors)]
+        slope = max(0.0, squares[1] - squares[0]) / estimate if estimate > 0.0 else 0.0
+        # The end e solves (e - centre)^2 = squares[0] + slope * e.
+        ends.append(centre + slope / 2.0 + sign * float(np.sqrt(slope**2 / 4.0 + slope * centre + squares[0])))
+    return max(0.0, ends[0]), ends[1]
+
+
+def _pivotal(draws: ErrorDraws, tail: float) -> tuple[float, float]:
+    """Quantiles of the draws, reflected about the estimate."""
+    low, high = np.quantile(draws.errors, (tail, 1.0 - tail))
+    centre = float(draws.errors.mean())
+    # The debiased estimate, 2 estimate - centre, may be negative, which no error is: the upper end is then that of an
+    # estimate of 0.
+    return max(0.0, 2.0 * draws.estimate - high), max(0.0, 2.0 * draws.estimate - centre) + max(0.0, centre - low)
+
+
+def simulated_interval(
+    bins: ReliabilityBins,
+    *,
+    norm: Norm = "rms",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    method: SimulationMethod = "normal",
+) -> Interval:
+    """Confidence interval from simulated labels; the pairs are assumed to be independent.
+
+    "normal" is Algorithm 2: the mean of the simulated errors, plus and minus z standard deviations. It is centred on
+    that mean, which lies above the estimate, as the estimate lies above the truth. So it can exclude the estimate
+    itself (perfect pairs, 4.3 million in 860 bins: estimate .0028, interval .0037 to .0044), never contains the truth
+    if calibration is perfect, and contains it in 95% of cases only if the error is many times the noise of a bin.
+    Use it to compare with published figures.
+
+    "inverted" contains every error that the estimate does not contradict, given how far draws scatter about it and
+    about no error. For independent pairs 95% intervals contain the truth in 93% to 98% of cases, perfect or not, in
+    small bins and large. It is an interval of the true error, so it may exclude the estimate, which noise inflates; it
+    does contain the debiased one. "pivotal" reflects the draws about the estimate: wider if the error is small.
+
+    No method keeps its level for pairs of the same documents: see `bootstrap_interval`. The figures are those of
+    docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
+
+    Parameters
+    ----------
+    bins
+        Pairs summed by bin.
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval, and no method keeps
+        its level for them.
+    n_resamples
+        Number of simulated errors, at least 2.
+    seed
+        Seed of the random generator (Philox), in [0, 2^64).
+    level
+        Nominal share of intervals that contain the true error, in (0, 1).
+    method
+        Method of the interval: "normal" (Algorithm 2, the default), "inverted" or "pivotal".
+
+    Raises
+    ------
+    ParameterError
+        If the norm or the method is unknown, the method is "inverted" and the norm is neither "rms" nor "mse", or
+        another option is out of range.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), Algorithm 2; Carpenter (1999), "Test inversion bootstrap confidence intervals", for the
+    inverted one; Davison & Hinkley (1997), Bootstrap Methods and their Application, section 5.2, for the pivotal one.
+    """
+    _checks.choice("method", method, get_args(SimulationMethod))
+    draws = _draws.simulated_draws(bins, norm=norm, n_resamples=n_resamples, seed=seed)
+    return interval_of_draws(draws, f"simulated {method}", level, norm)
+
+
+def bootstrap_interval(
+    blocks: BlockBins,
+    *,
+    norm: Norm = "rms",
+    level: float = 0.95,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    method: BootstrapMethod | None = None,
+) -> Interval:
+    """Confidence interval by resampling whole blocks (documents): pairs of one block may depend on each other.
+
+    Noise inflates the estimate, and the resamples a second time. "inverted" contains every error that the estimate
+    does not contradict, given how far resamples scatter about it and about no error. 95% intervals of 100 documents
+    contain the truth in 93% to 99.8% of cases, perfect or not, in small bins and large, with dependence or without;
+    those of 20 documents in 91% to 96%, of 10 in 87% to 94%. It is an interval of the true error, so it may exclude
+    the estimate; it does contain the debiased one.
+
+    "pivotal" reflects the resamples about the estimate (squared errors for a squared norm): wider if the error is
+    small. "basic" reflects the error itself, not its square; "percentile" uses the resamples' quantiles unchanged.
+    Both fail if noise is a large part of the error, and are here for comparison. The figures are those of
+    docs/calibration-studies.md; `python benchmarks/studies.py coverage` makes them.
+
+    Parameters
+    ----------
+    blocks
+        Pairs summed by block and bin; at least 2 blocks have pairs. The level is reliable from about 50 blocks on.
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max". "l1" and "max" have no inverted interval. The pivotal interval
+        keeps its level for "l1" in large bins only, and for "max" not at all.
+    n_resamples
+        Number of resamples, at least 2.
+    seed
+        Seed of the random generator (Philox), in [0, 2^64).
+    level
+        Nominal share of intervals that contain the true error, in (0, 1).
+    method
+        Method of the interval: "inverted", "pivotal", "basic" or "percentile". By default "pivotal" for the norms "l1"
+        and "max", otherwise "inverted".
+
+    Raises
+    ------
+    ParameterError
+        If fewer than 2 blocks have pairs, the norm or the method is unknown, the method is "inverted" and the norm is
+        neither "rms" nor "mse", or another option is out of range.
+
+    References
+    ----------
+    Carpenter (1999), "Test inversion bootstrap confidence intervals", Journal of the Royal Statistical Society B 61;
+    Davison & Hinkley (1997), Bootstrap Methods and their Application, sections 2.4 and 5.2.
+    """
+    kind = method or ("pivotal" if norm in ("l1", "max") else "inverted")
+    _checks.choice("method", kind, get_args(BootstrapMethod))
+    draws = _draws.bootstrap_draws(blocks, norm=norm, n_resamples=n_resamples, seed=seed)
+    return interval_of_draws(draws, f"bootstrap {kind}", level, norm)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CalibrationTest(HtmlTable):
+    """Outcome of a test against perfect calibration, P(y = 1 | q) = q.
+
+    Attributes
+    ----------
+    statistic
+        Binned calibration error, of norm `norm`.
+    p_value
+        Probability of an error at least as large under perfect calibration, in (0, 1].
+    null_mean
+        Mean error under perfect calibration, from noise alone.
+    method
+        Source of the errors under perfect calibration: "simulated labels" (independent pairs) or "sign flips" (blocks).
+    norm
+        Norm of the error: "rms", "mse", "l1" or "max".
+    n_resamples
+        Number of errors drawn under perfect calibration.
+    """
+
+    statistic: float
+    p_value: float
+    null_mean: float
+    method: str
+    norm: Norm
+    n_resamples: int
+
+
+def calibration_test(
+    bins: ReliabilityBins | BlockBins, *, norm: Norm = "rms", n_resamples: int = 10_000, seed: int = 0
+) -> CalibrationTest:
+    """Test against perfect calibration, P(y = 1 | q) = q, by the binned error.
+
+    Given sums by bin, labels are redrawn as independent Bernoulli(q). The sum of a bin's labels has mean sum q and
+    variance sum q - sum q^2 exactly; its distribution is approximated by a normal one if that variance is at least 50,
+    otherwise by a mixture of two binomials of that mean and variance. If pairs of one document depend on each other,
+    this test rejects perfect calibration far too often: in 14% to 47% of cases at .05
+    (docs/calibration-studies.md).
+
+    Given sums by block and bin, pairs of one block may depend on each other. Under perfect calibration the residuals
+    q - y of a block sum to 0 on average in each bin, so the signs of whole blocks are flipped at random. Few blocks,
+    or a few with most of the pairs, allow few different flips: the least p-value of K blocks is 2^(1 - K).
+
+    Parameters
+    ----------
+    bins
+        Pairs summed by bin, or by block and bin (at least 2 blocks have pairs).
+    norm
+        Norm of the error: "rms" (the default), "mse", "l1" or "max". "rms" and "mse" give the same p-value.
+    n_resamples
+        Number of errors drawn under perfect calibration, at least 2. The p-value is (1 + number of drawn errors that
+        are at least as large as the observed one) / (1 + n_resamples).
+    seed
+        Seed of the random generator (Philox), in [0, 2^64).
+
+    Raises
+    ------
+    ParameterError
+        If `bins` has blocks and fewer than 2 of them have pairs, the norm is unknown, or another option is out of
+        range.
+
+    References
+    ----------
+    Davison & Hinkley (1997), section 4.2, for the p-value; Liu (1988), Annals of Statistics 16, for the sign flips.
+    """
+    norm, rng = checked_norm(norm), generator(seed)
+    n_resamples = _checks.whole("n_resamples", n_resamples, 2)
+    if isinstance(bins, BlockBins):
+        residual = _draws.require_blocks(bins).sum_q - bins.sum_y
+        estimate = _draws.error_of_sums(bins.n.sum(axis=0), residual.sum(axis=0), norm)
+        errors, method = _draws.sign_flipped(bins.n, residual, norm, n_resamples, rng), "sign flips"
+    else:
+        n = _draws.require_bins(bins).n.astype(np.float64)
+        estimate = _draws.error_of_sums(bins.n, bins.sum_q - bins.sum_y, norm)
+        errors = _draws.calibrated(n, bins.sum_q, bins.sum_q2, norm, n_resamples, rng)
+        method = "simulated labels"
+    reached = int(np.sum(errors >= estimate * (1.0 - 1e-9)))  # sums in another order may round down
+    p_value = (1 + reached) / (1 + n_resamples)
+    statistic = float(rooted(estimate, norm))
+    return CalibrationTest(statistic, p_value, float(rooted(errors, norm).mean()), method, norm, n_resamples)

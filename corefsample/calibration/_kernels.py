@@ -3,7 +3,7 @@
 Legend of dimensions and names
     i    : pair                              n : number of pairs
     b    : bin, ascending in q               ends[b] : first row after bin b
-    t    : block (a document)             k : level of q = k / S
+    t    : block (a document)
 
 A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
 left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
@@ -25,9 +25,6 @@ Labels = npt.NDArray[Any]  # uint8, int64 or float64: each type is compiled sepa
 U1 = np.uint64(1)
 
 
-# --- packed words ------------------------------------------------------------------------------------------
-
-
 @inlined
 def _q_of(word):  # type: ignore[no-untyped-def]
     return np.uint64(word >> U1).view(np.float64)
@@ -44,9 +41,6 @@ def pack(q: Floats, y: Labels, words: Words) -> bool:
     return is_valid
 
 
-# --- bins of sorted words ----------------------------------------------------------------------------------
-
-
 @inlined
 def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
     """Number of pairs at or below the value that closes the bin which begins at pair `start`."""
@@ -57,27 +51,21 @@ def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def adaptive_ends(values: Words, counts: Ints, bin_size: int, n_bins: int, ends: Ints) -> int:
-    """Fill `ends` for ascending values by the tie rule, and return the number of bins; n_bins > 0 takes precedence.
-
-    Row i stands for counts[i] pairs, or for one if `counts` is empty: then values are words of pairs, otherwise they
-    are distinct.
-    """
-    rows = values.shape[0]
-    n = counts.sum() if counts.shape[0] > 0 else rows
-    start, below, closed = 0, 0, 0
+def adaptive_ends(words: Words, bin_size: int, n_bins: int, ends: Ints) -> int:
+    """Fill `ends` for ascending words by the tie rule, and return the number of bins; n_bins > 0 takes precedence."""
+    n = words.shape[0]
+    start, closed = 0, 0
     target = _next_target(start, n, bin_size, n_bins)
-    for i in range(rows):
-        below += counts[i] if counts.shape[0] > 0 else 1
-        if below >= target and (i + 1 == rows or counts.shape[0] > 0 or values[i] >> U1 != values[i + 1] >> U1):
-            ends[closed] = i + 1
+    for i in range(n):
+        if i + 1 >= target and (i + 1 == n or words[i] >> U1 != words[i + 1] >> U1):
+            start = i + 1
+            ends[closed] = start
             closed += 1
-            start = below
             if start < n:
                 target = _next_target(start, n, bin_size, n_bins)
     if start < n:  # a last bin short of its size joins the one before it
         closed = max(closed, 1)
-        ends[closed - 1] = rows
+        ends[closed - 1] = n
     return closed
 
 
@@ -125,31 +113,3 @@ def block_sums(grouped: Words, indptr: Ints, last: Words, n: Floats, sum_q: Floa
             n[t, b] += 1.0
             sum_q[t, b] += _q_of(word)
             sum_y[t, b] += float(word & U1)
-
-
-# --- levels: q = k / S -------------------------------------------------------------------------------------
-
-
-@inlined
-def _level_cell(q, label, n_samples, tolerance):  # type: ignore[no-untyped-def]
-    """Index 2 * k + y of a pair, or -1 if its q or its y breaks the rule."""
-    is_valid = (q >= 0.0) & (q <= 1.0) & ((label == 0) | (label == 1))
-    k = np.int64(q * n_samples + 0.5) if is_valid else 0
-    is_valid &= abs(q - k / n_samples) <= tolerance
-    return 2 * k + np.int64(label == 1) if is_valid else -1
-
-
-@kernel
-def count_levels(q: Floats, y: Labels, n_samples: float, tolerance: float, counts: Ints, cells: Ints32) -> bool:
-    """Count pairs by level and label: counts[2 * k + y]; False if a q or a y breaks its rule.
-
-    `cells` receives 2 * k + y of each pair, if it is not empty.
-    """
-    is_valid = True
-    for i in range(q.shape[0]):
-        cell = _level_cell(q[i], y[i], n_samples, tolerance)
-        is_valid &= cell >= 0
-        counts[max(cell, 0)] += 1
-        if cells.shape[0] > 0:
-            cells[i] = max(cell, 0)
-    return is_valid

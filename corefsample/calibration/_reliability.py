@@ -90,7 +90,6 @@ def reliability_curve(
     bin_size: int | None = None,
     n_bins: int | None = None,
     strategy: Strategy = "adaptive",
-    n_samples: int | None = None,
     level: float = 0.95,
     method: BinMethod = "clopper-pearson",
 ) -> ReliabilityCurve:
@@ -106,8 +105,8 @@ def reliability_curve(
     documents
         Document of each pair, (n_pairs,), at least 2 different ones: pairs of one document may depend on each other.
         By default pairs are assumed to be independent.
-    bin_size, n_bins, strategy, n_samples
-        Size, number and kind of the bins, and number of samples behind a prediction: see `bin_pairs`.
+    bin_size, n_bins, strategy
+        Size, number and kind of the bins: see `bin_pairs`.
     level
         Nominal share of the intervals that contain the true share, in (0, 1).
     method
@@ -129,7 +128,7 @@ def reliability_curve(
     >>> curve.to_frame()[["mean_q", "mean_y"]].to_numpy().tolist()
     [[0.1, 0.0], [0.9, 0.5]]
     """
-    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy, "n_samples": n_samples}
+    options: dict[str, Any] = {"bin_size": bin_size, "n_bins": n_bins, "strategy": strategy}
     bins = bin_pairs(q, y, **options) if documents is None else block_bin_pairs(q, y, documents, **options)
     return ReliabilityCurve.of_bins(bins, level=level, method=method)
 

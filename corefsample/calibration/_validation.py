@@ -1,33 +1,20 @@
-"""Prediction-label pairs: checked, with the ids of their blocks and groups, and pooled by prediction."""
+"""Checks of prediction-label pairs, of the ids of their blocks, and of norms, levels and seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
-from corefsample.calibration._kernels import Labels
+from corefsample._arrays import Bools, Floats, Ints32, pd
 from corefsample.errors import ParameterError, shown
 
-LEVEL_TOLERANCE = 1e-9  # largest distance of q from k / n_samples
-MAX_LEVELS = 10_000_000  # keeps neighbouring levels far apart compared with that tolerance
 
-
-def numbers(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+def _numbers(name: str, values: npt.ArrayLike) -> Floats:
     """Return a contiguous one-dimensional array, copied only if necessary; raise if values are no numbers."""
-    return np.ascontiguousarray(_plain(name, values, "iuf", "numbers"), dtype)
-
-
-def _labels(name: str, values: npt.ArrayLike) -> Labels:
-    """Return contiguous labels of a type that kernels read (uint8, int64, float64), copied only where necessary."""
-    array = _plain(name, values, "biuf", "labels 0 or 1")
-    if array.dtype.kind == "b":
-        return np.ascontiguousarray(array).view(np.uint8)
-    return np.ascontiguousarray(array, np.float64 if array.dtype.kind == "f" else np.int64)
+    return np.ascontiguousarray(_plain(name, values, "iuf", "numbers"), np.float64)
 
 
 def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArray[Any]:
@@ -45,10 +32,18 @@ def _plain(name: str, values: npt.ArrayLike, kinds: str, rule: str) -> npt.NDArr
 
 
 def pair_arrays(
-    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y"), dtype: npt.DTypeLike = np.float64
-) -> tuple[npt.NDArray[Any], Labels]:
-    """Return predictions and labels as arrays for kernels, which check the values; raise if the shapes are wrong."""
-    predictions, labels = numbers(names[0], q, dtype), _labels(names[1], y)
+    q: npt.ArrayLike, y: npt.ArrayLike, names: tuple[str, str] = ("q", "y")
+) -> tuple[Floats, npt.NDArray[Any]]:
+    """Return predictions, and labels of a type that kernels read (uint8, int64 or float64); raise if shapes are wrong.
+
+    Arrays are contiguous and copied only if necessary. The values are not checked.
+    """
+    predictions = _numbers(names[0], q)
+    labels = np.ascontiguousarray(_plain(names[1], y, "biuf", "labels 0 or 1"))
+    if labels.dtype.kind == "b":
+        labels = labels.view(np.uint8)
+    else:
+        labels = labels.astype(np.float64 if labels.dtype.kind == "f" else np.int64, copy=False)
     require_length(names[1], labels, predictions.shape[0], names[0])
     if predictions.shape[0] == 0:
         raise ParameterError("must contain at least one prediction, got none", parameter=names[0])
@@ -62,39 +57,22 @@ def require_length(name: str, values: npt.ArrayLike, n: int, reference: str = "q
         raise ParameterError(f"must be as many as {reference} ({n}), got {shape[0]}", parameter=name)
 
 
-def require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str) -> None:
+def _require_all(name: str, values: npt.NDArray[Any], is_valid: Bools, rule: str) -> None:
     """Raise at the first value that breaks its rule."""
     if not is_valid.all():
         k = int(np.argmin(is_valid))
         raise ParameterError(f"must {rule}, got {values[k]} at index {k}", parameter=name)
 
 
-def require_inside(name: str, array: Floats) -> None:
+def _require_inside(name: str, array: Floats) -> None:
     """Raise at the first value outside [0, 1], or NaN."""
-    require_all(name, array, (array >= 0.0) & (array <= 1.0), "lie in [0, 1]")
+    _require_all(name, array, (array >= 0.0) & (array <= 1.0), "lie in [0, 1]")
 
 
-def require_pairs(q: Floats, y: Labels, names: tuple[str, str] = ("q", "y")) -> None:
+def require_pairs(q: Floats, y: npt.NDArray[Any], names: tuple[str, str] = ("q", "y")) -> None:
     """Raise at the first prediction or label that breaks its rule."""
-    require_inside(names[0], q)
-    require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1")
-
-
-def require_levels(q: Floats | Ints, y: Labels, n_samples: int) -> None:
-    """Raise at the first level or label that breaks its rule."""
-    if q.dtype == np.int64:
-        require_all("q", q, (q >= 0) & (q <= n_samples), f"lie in 0 to n_samples ({n_samples})")
-        q = q / n_samples
-    require_pairs(np.asarray(q, np.float64), y)
-    is_level = np.abs(q - np.rint(q * n_samples) / n_samples) <= LEVEL_TOLERANCE
-    require_all("q", q, is_level, f"be a whole multiple of 1/n_samples (1/{n_samples})")
-
-
-def checked_n_samples(value: object) -> int:
-    """Return `n_samples`; raise unless it is a whole number from 1 to 10,000,000."""
-    number = _checks.n_samples(value, 1)
-    _checks.at_most("n_samples", number, MAX_LEVELS)
-    return number
+    _require_inside(names[0], q)
+    _require_all(names[1], y, (y == 0) | (y == 1), "be 0 or 1")
 
 
 def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[Ints32, tuple[Any, ...]]:
@@ -109,19 +87,13 @@ def coded(name: str, ids: npt.ArrayLike, n: int, reference: str = "q") -> tuple[
         k = missing[0]
         raise ParameterError(f"must be ids, got {shown(array[k])} at index {k}", parameter=name)
     ids_as_met = distinct.tolist()
-    names = in_order(name, ids_as_met)
+    try:
+        names = tuple(sorted(ids_as_met))
+    except TypeError:
+        kinds = ", ".join(sorted({type(each).__name__ for each in ids_as_met}))
+        raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
     rank = {id_: code for code, id_ in enumerate(names)}
     return np.array([rank[id_] for id_ in ids_as_met], np.int32)[codes], names
-
-
-def in_order(name: str, ids: Iterable[Any]) -> tuple[Any, ...]:
-    """Return ids in ascending order; raise if ids of different types cannot be ordered."""
-    elements = list(ids)
-    try:
-        return tuple(sorted(elements))
-    except TypeError:
-        kinds = ", ".join(sorted({type(element).__name__ for element in elements}))
-        raise ParameterError(f"must be ids of one kind, got {kinds}", parameter=name) from None
 
 
 Norm = Literal["rms", "mse", "l1", "max"]
@@ -150,8 +122,8 @@ def generator(seed: int) -> np.random.Generator:
 
 def predictions(name: str, values: npt.ArrayLike) -> Floats:
     """Return probabilities as a float64 array; raise at the first one outside [0, 1]."""
-    array = numbers(name, values)
-    require_inside(name, array)
+    array = _numbers(name, values)
+    _require_inside(name, array)
     return array
 
 
@@ -162,23 +134,17 @@ def labelled(q: npt.ArrayLike, y: npt.ArrayLike, *, names: tuple[str, str] = ("q
     return predicted + 0.0, labels.astype(np.float64)  # + 0.0 turns -0.0 into 0.0, which would print as another value
 
 
-def sample_weights(values: npt.ArrayLike | None, n: int, reference: str = "q") -> Floats:
-    """Return weights as a float64 (n,) array, all 1 for None; raise if one is negative or infinite, or all are 0."""
-    if values is None:
-        return np.ones(n)
-    weights = numbers("sample_weight", values)
-    require_length("sample_weight", weights, n, reference)
-    require_all("sample_weight", weights, (weights >= 0.0) & np.isfinite(weights), "be finite and at least 0")
-    if not weights.any():
-        raise ParameterError(f"must be above 0 somewhere, got {n} zeros", parameter="sample_weight")
-    return weights
-
-
 def checked_pairs(
     q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Return predictions, labels and weights of the pairs of positive weight, float64 (n,) each; raise if invalid."""
     predicted, labels = labelled(q, y)
-    weights = sample_weights(sample_weight, predicted.shape[0])
+    if sample_weight is None:
+        return predicted, labels, np.ones(predicted.shape[0])
+    weights = _numbers("sample_weight", sample_weight)
+    require_length("sample_weight", weights, predicted.shape[0])
+    _require_all("sample_weight", weights, (weights >= 0.0) & np.isfinite(weights), "be finite and at least 0")
     positive = weights > 0.0
+    if not positive.any():
+        raise ParameterError(f"must be above 0 somewhere, got {len(weights)} zeros", parameter="sample_weight")
     return predicted[positive], labels[positive], weights[positive]

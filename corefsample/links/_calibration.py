@@ -1,4 +1,4 @@
-"""Link marginals against annotated entities: tables of pairs, their calibration, and two scorers compared by it."""
+"""Link marginals against annotated entities: tables of pairs, and their calibration."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from corefsample.calibration._binning import (
     brier_decomposition,
     default_bin_size,
 )
-from corefsample.calibration._draws import Interval
-from corefsample.calibration._error import binned_error
-from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
-from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
+from corefsample.calibration._error import (
+    Interval,
+    binned_error,
+    bootstrap_interval,
+    calibration_test,
+    simulated_interval,
+)
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.calibration._validation import Norm, checked_norm
 from corefsample.coreference._clusterings import link_marginals
@@ -316,57 +319,3 @@ def calibrate_links(
             "measured the calibration of %s, group %d of %d", name, number, len(parts)
         )
     return LinkCalibration(tuple(groups), norm, bin_size, level, tables)
-
-
-def compare_links(
-    first: LinkTables,
-    second: LinkTables,
-    *,
-    bin_size: int | None = None,
-    norm: Norm = "rms",
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-) -> PairedComparison:
-    """Compare the link marginals of two scorers in calibration error, log score and refinement.
-
-    Parameters
-    ----------
-    first, second
-        Link pairs of each scorer, from `corefsample.link_tables`; documents, mentions and gold are the same in both.
-    bin_size, norm, level, n_resamples, seed
-        Size of the bins, norm of the error ("rms" or "mse"), level of the intervals, number of resamples and seed: see
-        `calibrate_links`.
-
-    Raises
-    ------
-    ParameterError
-        If `first` or `second` is no LinkTables, the norm is neither "rms" nor "mse", or another option is out of
-        range.
-    InputError
-        If documents, their mentions or their gold differ, or fewer than 2 documents have a pair.
-    """
-    for name, tables in (("first", first), ("second", second)):
-        _checks.instance(name, tables, LinkTables, "link_tables(documents) makes it")
-    checked_norm(norm, squared_for="for a paired comparison")
-    _checks.whole("n_resamples", n_resamples, 2)
-    for tables, other, scorer in ((first, second, "first"), (second, first, "second")):
-        missing = [doc_id for doc_id in tables.digests if doc_id not in other.digests]
-        if missing:
-            rule = "documents with gold must be the same for both scorers"
-            raise InputError(f"{rule}, got doc_id {missing[0]!r} only for the {scorer}")
-    for doc_id, digest in first.digests.items():
-        if second.digests[doc_id] != digest:
-            rule = "mentions and gold must be the same for both scorers, got others"
-            raise InputError(rule, place=f"doc_id {doc_id!r}")
-    with_pairs = np.unique(first.documents)
-    if len(with_pairs) < 2:
-        rule = "gold must annotate at least two mentions in each of at least 2 documents"
-        raise InputError(f"{rule} to compare scorers, got {len(with_pairs)} such documents")
-    size = default_bin_size(first.n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
-    sums = []
-    for tables in (first, second):
-        losses = np.bincount(tables.documents, log_losses(tables.q, tables.y)).astype(np.float64)
-        blocks = block_bin_pairs(tables.q, tables.y, tables.documents, bin_size=size)
-        sums.append(ScorerSums(blocks, losses[with_pairs]))
-    return compare_blocks(*sums, norm=norm, level=level, n_resamples=n_resamples, seed=seed)

@@ -21,7 +21,6 @@ from corefsample import (
     sample_clusterings,
 )
 from corefsample.calibration import calibration_error
-from corefsample.calibration._binning import block_bin_pairs
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
@@ -69,15 +68,6 @@ def test_tokens_have_a_row_each() -> None:
     assert list(table.columns) == ["token", "text", "lemma", "upos", "head", "dep", "sent", "xpos"]
     assert table["head"].tolist() == [1, -1, 1]
     assert table["xpos"].tolist() == ["a", "b", "c"]
-
-
-def test_blocks_of_bins_leave_empty_places_out() -> None:
-    blocks = block_bin_pairs([0.1, 0.2, 0.8, 0.9], [0, 1, 1, 1], [0, 0, 1, 0], n_bins=2)
-    table = blocks.to_frame()
-    # Block 0 has .1 and .2 in the lower bin and .9 in the upper one; block 1 has .8 in the upper one.
-    assert table[["block", "bin", "n"]].to_numpy().tolist() == [[0, 0, 2], [0, 1, 1], [1, 1, 1]]
-    assert table["mean_q"].tolist() == pytest.approx([0.15, 0.9, 0.8])
-    assert table["mean_y"].tolist() == [0.5, 1.0, 1.0]
 
 
 def results() -> list[object]:

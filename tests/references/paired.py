@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from corefsample.calibration._binning import block_bin_pairs
-from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks, log_losses
+from corefsample.links._comparison import PairedComparison, compare_scorers
 
 
 def paired_comparison(
@@ -22,9 +21,5 @@ def paired_comparison(
 ) -> PairedComparison:
     """Compare two scorers of the same pairs; `documents` has the id of each pair's document."""
     codes = np.unique(documents, return_inverse=True)[1]
-    sums = []
-    for values in (first, second):
-        q = np.asarray(values, np.float64)
-        losses = np.bincount(codes, log_losses(q, y)).astype(np.float64)
-        sums.append(ScorerSums(block_bin_pairs(q, y, codes, bin_size=bin_size), losses))
-    return compare_blocks(*sums, **options)
+    scorers = ((np.asarray(q, np.float64), y, codes) for q in (first, second))
+    return compare_scorers(*scorers, bin_size=bin_size, **options)

@@ -16,8 +16,7 @@ from references import calibration_bins as references
 
 from corefsample.calibration import calibration_error
 from corefsample.calibration._binning import bin_pairs, block_bin_pairs
-from corefsample.calibration._error import binned_error
-from corefsample.calibration._intervals import bootstrap_interval, simulated_interval
+from corefsample.calibration._error import binned_error, bootstrap_interval, simulated_interval
 from corefsample.errors import ParameterError
 
 NORMS = ("rms", "mse", "l1", "max")

@@ -13,24 +13,21 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
-import tolerance
 from expected_errors import error
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import calibration_intervals as references
 from references.calibration_bins import bins_by_size
 from references.coreference import poisson_binomial_pmf
-from references.paired import paired_comparison
 from strategies.synthetic_pairs import synthetic_pairs
 from tolerance import plausible_counts, plausible_means, plausible_table
 
 from corefsample import ParameterError
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample.calibration import _draws
 from corefsample.calibration._binning import BlockBins, ReliabilityBins, block_bin_pairs
 from corefsample.calibration._draws import bootstrap_draws, simulated_draws
-from corefsample.calibration._intervals import bootstrap_interval, calibration_test, simulated_interval
-from corefsample.calibration._paired import PairedComparison, ScorerSums, compare_blocks
+from corefsample.calibration._error import bootstrap_interval, calibration_test, simulated_interval
 from corefsample.calibration._reliability import bin_intervals
 
 NORMS = ("rms", "mse", "l1", "max")
@@ -571,123 +568,3 @@ def test_a_block_without_pairs_is_not_drawn() -> None:
 def test_an_object_other_than_bins_raises(name: str) -> None:
     with pytest.raises(ParameterError, match=r"^(bins|blocks) must be (Reliability|Block)Bins, got \[0\.5\]$"):
         FUNCTIONS[name][0]([0.5])
-
-
-# --- two scorers compared by a paired bootstrap ---------------------------------------------------------------
-
-MEASURES = ["calibration error", "log score", "refinement"]
-
-
-def drawn(n_documents: int, seed: int, *, n_each: int = 40) -> tuple[Floats, Floats, Ints, Ints]:
-    """A calibrated scorer, one that is too low and noisy, labels, and documents."""
-    rng = np.random.default_rng(seed)
-    logit = rng.normal(-0.5, 1.5, n_documents * n_each)
-    y = (rng.random(logit.size) < 1.0 / (1.0 + np.exp(-logit))).astype(np.int64)
-    other = 0.7 * logit - 0.5 + rng.normal(0.0, 0.5, logit.size)
-    documents = np.repeat(np.arange(n_documents), n_each)
-    return 1.0 / (1.0 + np.exp(-logit)), 1.0 / (1.0 + np.exp(-other)), y, documents
-
-
-def plain_measures(q: Floats, y: Ints, bin_of: Ints, documents: Ints, noise: float) -> list[float]:
-    """Root mean square error less `noise`, mean log loss, and refinement, by a loop over bins."""
-    square = refinement = 0.0
-    for b in set(bin_of.tolist()):
-        inside = bin_of == b
-        gap, share = q[inside].mean() - y[inside].mean(), y[inside].mean()
-        square += inside.sum() * gap**2 / len(q)
-        refinement += inside.sum() * share * (1 - share) / len(q)
-    losses = [-math.log(p if label else 1 - p) for p, label in zip(q, y, strict=True)]
-    return [math.sqrt(max(square - noise, 0.0)), sum(losses) / len(q), refinement]
-
-
-def plain_noise(q: Floats, y: Ints, bin_of: Ints, documents: Ints) -> float:
-    """Sum over bins of their weight times the squared standard error of their gap, by documents."""
-    total = 0.0
-    for b in set(bin_of.tolist()):
-        inside = bin_of == b
-        gap = (q - y)[inside].mean()
-        sums = [((q - y)[inside & (documents == d)] - gap).sum() for d in set(documents.tolist())]
-        total += sum(each**2 for each in sums) / inside.sum() / len(q)
-    return total
-
-
-def bins_of(q: Floats, bin_size: int) -> Ints:
-    """Bins of equal size; the number of pairs is a multiple of it and there are no ties."""
-    found = np.empty(len(q), np.int64)
-    found[np.argsort(q)] = np.arange(len(q)) // bin_size
-    return found
-
-
-def test_differences_and_their_spread_are_those_of_a_plain_loop() -> None:
-    first, second, y, documents = drawn(20, seed=1)
-    result = paired_comparison(first, second, y, documents, bin_size=100, n_resamples=4000)
-    expected, draws = [], []
-    rng = np.random.default_rng(2)
-    picks = [rng.integers(0, 20, 20) for _ in range(400)]
-    for q in (first, second):
-        bin_of = bins_of(q, 100)
-        noise = plain_noise(q, y, bin_of, documents)
-        expected.append(plain_measures(q, y, bin_of, documents, noise))
-        rows = [np.concatenate([np.flatnonzero(documents == d) for d in pick]) for pick in picks]
-        draws.append([plain_measures(q[r], y[r], bin_of[r], documents[r], 2 * noise) for r in rows])
-    assert [each.measure for each in result.differences] == MEASURES
-    spread = (np.array(draws[1]) - np.array(draws[0])).std(axis=0, ddof=1)
-    for m, each in enumerate(result.differences):
-        assert (each.first, each.second) == pytest.approx((expected[0][m], expected[1][m]), rel=1e-9)
-        assert each.difference == each.second - each.first
-    # The standard deviation of n draws that are roughly normal has a relative error of about 1 / sqrt(2 n).
-    ratios = [each.sd / spread[m] for m, each in enumerate(result.differences)]
-    assert tolerance.plausible_means(ratios, 1.0, 1.2 * math.sqrt(1 / 800 + 1 / 8000)).all(), ratios
-    assert (result.n_pairs, result.n_blocks, result.n_bins) == (800, 20, (8, 8))
-
-
-def test_documents_are_paired() -> None:
-    first, _, y, documents = drawn(20, seed=3)
-    same = paired_comparison(first, first, y, documents, n_resamples=100)
-    assert all((each.difference, each.lower, each.upper, each.sd) == (0.0, 0.0, 0.0, 0.0) for each in same.differences)
-
-
-def test_intervals_contain_the_difference_of_a_large_sample() -> None:
-    def compared(n_documents: int, seed: int) -> PairedComparison:
-        bin_size = n_documents * 40 // 10  # ten bins, as the true errors have
-        return paired_comparison(*drawn(n_documents, seed), bin_size=bin_size, n_resamples=300, seed=seed)
-
-    truth = [each.difference for each in compared(4000, seed=0).differences]
-    n_sets, n_inside = 150, np.zeros(3, int)
-    for s in range(n_sets):
-        found = compared(50, seed=1 + s).differences
-        n_inside += [each.lower <= t <= each.upper for each, t in zip(found, truth, strict=True)]
-    # Intervals by bootstrap hold less often than their level in few documents: 0.9 for 0.95.
-    assert tolerance.plausible_counts(np.minimum(n_inside, int(0.9 * n_sets)), n_sets, 0.9).all(), n_inside
-
-
-def test_a_certain_and_wrong_prediction_costs_the_floor() -> None:
-    result = paired_comparison([0.0, 1.0], [0.5, 0.5], [1, 0], [0, 1], bin_size=1, n_resamples=10)
-    assert result.differences[1].first == pytest.approx(-math.log(1e-6))
-    assert result.differences[1].second == pytest.approx(math.log(2))
-
-
-def test_the_table_has_a_row_per_measure() -> None:
-    frame = paired_comparison(*drawn(10, seed=5), n_resamples=50).to_frame()
-    assert list(frame.columns) == ["measure", "first", "second", "difference", "lower", "upper", "sd"]
-    assert frame["measure"].tolist() == MEASURES
-
-
-def test_sums_over_other_pairs_are_rejected() -> None:
-    first, second, y, documents = drawn(10, seed=6)
-    losses = np.zeros(10)
-    one = ScorerSums(block_bin_pairs(first, y, documents, n_bins=5), losses)
-    other = ScorerSums(block_bin_pairs(second, 1 - y, documents, n_bins=5), losses)
-    with error(ParameterError, "second"):
-        compare_blocks(one, other)
-
-
-@pytest.mark.parametrize("option", [{"norm": "l1"}, {"level": 1.0}, {"n_resamples": 1}])
-def test_an_option_outside_its_range_raises(option: dict[str, object]) -> None:
-    with error(ParameterError, *option):
-        paired_comparison(*drawn(10, seed=7), **option)  # type: ignore[arg-type]
-
-
-def test_one_document_cannot_be_resampled() -> None:
-    with error(ParameterError, "blocks"):
-        paired_comparison([0.1, 0.2], [0.1, 0.3], [0, 1], ["a", "a"])
