@@ -143,7 +143,9 @@ def compare_scorers(
     """Compare two scorers, each the predictions, labels and documents of the same pairs in any order."""
     norm, tail = checked_norm(norm, squared_for="for a paired comparison"), (1.0 - checked_level(level)) / 2.0
     n_resamples = _checks.whole("n_resamples", n_resamples, 2)
-    sums, noises, n_bins = [], [], []  # by document: pairs, residuals and labels of each bin, and the losses
+    # By document: pairs, residuals and labels of each bin, and the losses.
+    sums: list[Floats] = []
+    noises, n_bins = [], []
     for q, y, documents in scorers:
         blocks = block_bin_pairs(q, y, documents, bin_size=bin_size)
         total, residual = blocks.bins.n, blocks.sum_q - blocks.sum_y
@@ -160,7 +162,8 @@ def compare_scorers(
         The noise is subtracted `n_noises` times from the squared calibration error: all documents have it once,
         resamples twice.
         """
-        drawn, b = times @ sums[scorer], n_bins[scorer]
+        drawn: Floats = times @ sums[scorer]
+        b = n_bins[scorer]
         n, residual, positive, losses = drawn[:, :b], drawn[:, b : 2 * b], drawn[:, 2 * b : 3 * b], drawn[:, -1]
         n_pairs, share = n.sum(axis=1), positive / np.maximum(n, 1.0)  # an empty bin has no positive label
         refinement = (positive * (1.0 - share)).sum(axis=1) / n_pairs
