@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
 import os
 import re
-import textwrap
 from collections.abc import Callable, Mapping
-from types import ModuleType, NoneType
+from types import NoneType
 from typing import (
     Any,
     ClassVar,
@@ -110,28 +108,17 @@ def option(*, default: Any = dataclasses.MISSING, **rule: Any) -> Any:
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
 def declared(cls: _Class) -> _Class:
     """Make a frozen dataclass of options, whose docstring describes all its options, including inherited ones."""
-    summary, _, rows = inspect.cleandoc(docstring_of(cls)).partition(_ATTRIBUTES)
+    summary, _, rows = inspect.cleandoc(cls.__doc__ or "").partition(_ATTRIBUTES)
     new_class: Any = dataclasses.dataclass(frozen=True, kw_only=True)(cls)
     described = re.findall(r"^(\w+)((?:\n    .*)+)", rows, flags=re.MULTILINE)
     inherited = [pair for base in reversed(new_class.__mro__) for pair in vars(base).get("help_of", {}).items()]
     new_class.help_of = dict([*inherited, *((name, " ".join(text.split())) for name, text in described)])
-    lines = [f"{_declaration(field)}\n    {new_class.help_of[field.name]}" for field in dataclasses.fields(new_class)]
-    new_class.__doc__ = summary.rstrip() + _ATTRIBUTES + "\n".join([*lines, ""])
+    lines = []
+    for field in dataclasses.fields(new_class):  # as numpydoc writes them
+        default = {dataclasses.MISSING: "", None: ", optional"}.get(field.default, f", default {field.default!r}")
+        lines.append(f"{field.name} : {field.type}{default}\n    {new_class.help_of.get(field.name, '')}\n")
+    new_class.__doc__ = summary.rstrip() + _ATTRIBUTES + "".join(lines)
     return cls
-
-
-def _declaration(field: dataclasses.Field[Any]) -> str:
-    """Name, type and default value of a field, as numpydoc writes them."""
-    default = {dataclasses.MISSING: "", None: ", optional"}.get(field.default, f", default {field.default!r}")
-    return f"{field.name} : {field.type}{default}"
-
-
-def docstring_of(owner: type | ModuleType | Callable[..., Any]) -> str:
-    """Docstring of a class, a function or a module, read from the source if Python drops docstrings (``-OO``)."""
-    if owner.__doc__ is not None:
-        return owner.__doc__
-    tree: Any = ast.parse(textwrap.dedent(inspect.getsource(owner)))
-    return ast.get_docstring(tree if isinstance(owner, ModuleType) else tree.body[0]) or ""
 
 
 class Options:
@@ -150,9 +137,12 @@ class Options:
             value = getattr(self, field.name)
             if isinstance(value, os.PathLike):
                 value = os.fspath(value)
-            value = tuple(map(_shown, value)) if isinstance(value, tuple) else _shown(value)
-            object.__setattr__(self, field.name, value)
             field.check(value)
+            if "://" in str(value):
+                from corefsample.files._remote import without_credentials
+
+                value = tuple(map(without_credentials, value)) if field.n_values != 1 else without_credentials(value)
+            object.__setattr__(self, field.name, value)
         self._check()
 
     def _check(self) -> None:
@@ -173,33 +163,26 @@ class Options:
         return {name: getattr(self, name) for name in names}
 
 
-def _shown(value: Any) -> Any:
-    """A value, without credentials if it is a URL."""
-    if not isinstance(value, str) or "://" not in value:
-        return value
-    from corefsample.files._remote import without_credentials
-
-    return without_credentials(value)
-
-
 def fields_of(cls: type[Options]) -> dict[str, Declared]:
     """Fields of a class by name: fields of the class, then inherited ones, and last those that are not recorded."""
     hints = get_type_hints(cls)
     order = [name for each in cls.__mro__ for name in vars(each).get("__annotations__", {})]
     declarations = []
     for field in sorted(dataclasses.fields(cls), key=lambda each: order.index(each.name)):  # type: ignore[arg-type]
-        text = cls.help_of[field.name].replace(" [default:", "  [default:")
-        rule = {**_kind(hints[field.name]), **field.metadata}
-        declarations.append(Declared(name=field.name, help=text, default=field.default, **rule))
+        hint = hints[field.name]
+        members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
+        kind, n_values = next(each for each in members if each is not NoneType), 1
+        for inner_types in (get_args(each) for each in members if get_origin(each) is tuple):
+            kind, n_values = inner_types[0], 0 if inner_types[-1] is ... else len(inner_types)
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        rule: dict[str, Any] = {
+            "name": field.name,
+            "help": cls.help_of.get(field.name, "").replace(" [default:", "  [default:"),
+            "type": str if choices else kind,
+            "choices": choices,
+            "n_values": n_values,
+            "is_optional": NoneType in members,
+            "default": field.default,
+        }
+        declarations.append(Declared(**rule, **field.metadata))
     return {each.name: each for each in sorted(declarations, key=lambda each: not each.is_recorded)}
-
-
-def _kind(hint: Any) -> dict[str, Any]:
-    """Attributes of `Declared` that follow from a type: type, choices, n_values and is_optional."""
-    members = (hint,) if get_origin(hint) in (None, Literal, tuple) else get_args(hint)
-    item_type, n_values = next(each for each in members if each is not NoneType), 1
-    for inner_types in (get_args(each) for each in members if get_origin(each) is tuple):
-        item_type, n_values = inner_types[0], 0 if inner_types[-1] is ... else len(inner_types)
-    choices = get_args(item_type) if get_origin(item_type) is Literal else ()
-    kind = str if choices else item_type
-    return {"type": kind, "choices": choices, "n_values": n_values, "is_optional": NoneType in members}

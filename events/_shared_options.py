@@ -84,40 +84,6 @@ class EntityFields(Options):
 
 
 @declared
-class Where(Options):
-    """Options that select the documents that are used.
-
-    Attributes
-    ----------
-    where
-        Use only documents whose metadata field KEY has this value, or one of several, such as section=Foreign*,World.
-        In a value, * matches any text and ? any character; doc_id is a KEY too. Documents must meet all conditions.
-        [default: all documents]
-    """
-
-    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
-
-    def _check(self) -> None:
-        from events._selection import Selection
-
-        super()._check()
-        Selection(self.where)
-
-
-@declared
-class OutFolder(Options):
-    """Options of the place where results are written.
-
-    Attributes
-    ----------
-    out
-        Folder into which tables and pictures are written. [default: print the table only]
-    """
-
-    out: str | None = option(default=None, metavar="FOLDER")
-
-
-@declared
 class Overwrite(Options):
     """Option that allows earlier results to be replaced.
 
@@ -157,30 +123,31 @@ class OnError(Options):
 
 
 @declared
-class Quarantine(OnError):  # noqa: N818, no exception
-    """Options that set the treatment of bad documents, and the largest number of them.
+class CorpusOptions(OnError):
+    """Options that select the documents that are used, and set the treatment of bad ones.
 
     Attributes
     ----------
+    where
+        Use only documents whose metadata field KEY has this value, or one of several, such as section=Foreign*,World.
+        In a value, * matches any text and ? any character; doc_id is a KEY too. Documents must meet all conditions.
+        [default: all documents]
+    undated
+        Documents without a date: reject them as bad documents, or keep them in totals and evidence, but in no period.
     max_quarantined
         Largest number of bad documents that may be set aside, or, if below 1, largest share of all documents; more bad
         documents are an error. [default: any number]
     """
 
+    where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
+    undated: Literal["reject", "keep"] = "reject"
     max_quarantined: float | None = option(default=None, at_least=0.0, metavar="NUMBER")
 
+    def _check(self) -> None:
+        from events._selection import Selection
 
-@declared
-class Undated(Options):
-    """Option that sets the treatment of documents without a date.
-
-    Attributes
-    ----------
-    undated
-        Documents without a date: reject them as bad documents, or keep them in totals and evidence, but in no period.
-    """
-
-    undated: Literal["reject", "keep"] = "reject"
+        super()._check()
+        Selection(self.where)
 
 
 @declared

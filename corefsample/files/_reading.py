@@ -16,14 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from corefsample import _checks
-from corefsample.errors import CorefsampleError, DamagedFileError, InputError, ParameterHint
+from corefsample.errors import CorefsampleError, DamagedFileError, InputError
 from corefsample.files._paths import PathLike, open_binary, parquet_source, total_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DEFAULT_LINE_MIB = 64
 MIB = 2**20
 _START = 1000  # bytes that are kept of a line over the limit
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -126,39 +124,21 @@ def open_bytes(path: str, progress: ReadProgress) -> Iterator[Any]:
         raise InputError(f"file must be readable, got: {error.strerror or error}", place=path) from None
 
 
-_line_bytes = DEFAULT_LINE_MIB * MIB  # of the process, as the limit of the csv module is
-
-
-@contextmanager
-def line_limit(max_line_mib: int) -> Iterator[None]:
-    """Change, within the context, the limit for the length of a line in every reader of this process.
-
-    A line is read as a whole, and its content may need twenty times its length: the limit, 64 MiB by default, keeps a
-    small compressed file from filling the memory. A field of CSV has the same limit.
-
-    Parameters
-    ----------
-    max_line_mib
-        Longest line in MiB, decompressed, at least 1.
-    """
-    global _line_bytes
-    before = _line_bytes
-    _line_bytes = _checks.whole("max_line_mib", max_line_mib, 1) * MIB
-    try:
-        yield
-    finally:
-        _line_bytes = before
+_line_bytes = 64 * MIB
 
 
 def max_line_bytes() -> int:
-    """Bytes of the longest line that readers accept; see `line_limit`."""
+    """Bytes of the longest line that readers accept, decompressed, and of the longest field of CSV.
+
+    A line is read as a whole, and its content may need twenty times its length: the limit keeps a small compressed
+    file from filling the memory.
+    """
     return _line_bytes
 
 
-def too_long(text: str = "a line") -> tuple[str, ParameterHint]:
+def too_long(text: str = "a line") -> tuple[str, str]:
     """Message and hint of the error of a line over the limit."""
-    limit = f"{_line_bytes // MIB:,} MiB" if _line_bytes >= MIB else f"{_line_bytes} bytes"
-    return f"{text} must be at most {limit}, got more", ParameterHint("max_line_mib", "raises the limit")
+    return f"{text} must be at most {_line_bytes // MIB} MiB, got more", "Parquet has no such limit"
 
 
 class LineReader(ReadProgress):

@@ -6,26 +6,17 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from corefsample import __version__
-from events._options import docstring_of
-from events.commands._failures import (
-    FAILURE,
-    INTERRUPTED,
-    TERMINATED,
-    TRY_AGAIN,
-    USAGE,
-    Failure,
-    described,
-    failed,
-    obstacle_of,
-    usage_message,
-)
-from events.commands._parser import SETTINGS, help_of
+from corefsample._lazy import explained
+from corefsample.files._atomic import FULL
+from events.commands._parser import FAILURE, INTERRUPTED, SETTINGS, TERMINATED, TRY_AGAIN, USAGE, Failure, help_of
+from events.commands._screen import print_error, print_json
 
 _UNCHECKED_OBJECTS = 20_000  # with Python's 700, garbage collection takes a tenth of the time of a short run
 _COMMANDS = {
@@ -46,6 +37,16 @@ _COMMANDS = {
     "convert": "Copy documents to another file or format.",
     "warm-up": "Compile kernels ahead of the first run.",
 }
+_AUDIT_COMMANDS = {
+    "plan": "Draw the documents to label, and write the sheet.",
+    "estimate": "Counts with intervals, from a labelled sheet.",
+    "learn": "P that a reader says yes, for every document.",
+    "regress": "Coefficients of counts on covariates, from labels and P.",
+}
+_RULE_COMMANDS = {
+    "new": "Write a rule file from example sentences.",
+    "test": "Check rule files, and show what they find in their examples.",
+}
 
 
 class Program(click.Group):
@@ -57,14 +58,14 @@ class Program(click.Group):
         A line about each command by its name, in the order in which they are listed.
     prefix
         Prefix that the names of the commands' modules share.
-    groups
-        Commands of the group that are groups of commands.
+    help
+        Help of the group; by default the docstring of the decorated function.
+    settings
+        Other settings of the group; see `click.Group`.
     """
 
-    def __init__(
-        self, name: str, *, help: str, lines: Mapping[str, str], prefix: str, groups: Sequence[click.Group]
-    ) -> None:
-        super().__init__(name, groups, help=help, context_settings=SETTINGS)
+    def __init__(self, *, lines: Mapping[str, str], prefix: str = "", help: str | None, **settings: Any) -> None:
+        super().__init__(**settings, help=help_of(help), context_settings=SETTINGS)
         self.lines, self._prefix = lines, prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -85,27 +86,7 @@ class Program(click.Group):
             formatter.write_dl(list(self.lines.items()))
 
 
-def group(
-    lines: Mapping[str, str], *, prefix: str = "", groups: Sequence[click.Group] = ()
-) -> Callable[[Callable[[], None]], Program]:
-    """Make a group of a function that does nothing, whose docstring is its help; see `Program`."""
-
-    def made(function: Callable[[], None]) -> Program:
-        text = help_of(docstring_of(function))
-        return Program(function.__name__, help=text, lines=lines, prefix=prefix, groups=groups)
-
-    return made
-
-
-@group(
-    {
-        "plan": "Draw the documents to label, and write the sheet.",
-        "estimate": "Counts with intervals, from a labelled sheet.",
-        "learn": "P that a reader says yes, for every document.",
-        "regress": "Coefficients of counts on covariates, from labels and P.",
-    },
-    prefix="audit_",
-)
+@click.group(cls=Program, lines=_AUDIT_COMMANDS, prefix="audit_")
 def audit() -> None:
     """Label a random sample of documents, and get counts whose intervals hold whatever the model's errors are.
 
@@ -122,13 +103,7 @@ def audit() -> None:
     """
 
 
-@group(
-    {
-        "new": "Write a rule file from example sentences.",
-        "test": "Check rule files, and show what they find in their examples.",
-    },
-    prefix="rule_",
-)
+@click.group(cls=Program, lines=_RULE_COMMANDS, prefix="rule_")
 def rule() -> None:
     """Write a rule from example sentences, and test rule files.
 
@@ -141,7 +116,8 @@ def rule() -> None:
     """
 
 
-@group(_COMMANDS, groups=[audit, rule])
+@click.group(cls=Program, lines=_COMMANDS, commands=[audit, rule])
+@click.version_option(__version__, prog_name="corefsample")
 def cli() -> None:
     """Counts of events with credible intervals, from coreference uncertainty.
 
@@ -176,9 +152,6 @@ def cli() -> None:
     """
 
 
-click.version_option(__version__, prog_name="corefsample")(cli)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit.
 
@@ -192,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         status = _status(arguments)
     except KeyboardInterrupt as stop:  # arrived while another error was printed
-        status = _stopped_status(stop)
+        status = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
     sys.exit(status)
 
 
@@ -204,30 +177,59 @@ def _terminate(number: int, frame: object) -> None:
     raise Terminated
 
 
-def _stopped_status(stop: BaseException | None) -> int:
-    return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
-
-
 def _status(arguments: Sequence[str] | None) -> int:
+    """Run a command and return its exit status; print an error in one line, and with --json also as JSON."""
+    fields: dict[str, str | None] = {"kind": "Error", "parameter": None, "place": None, "hint": None}
+    status = USAGE
     try:
         cli.main(args=arguments, prog_name="corefsample", standalone_mode=False)
+        return 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except (click.Abort, KeyboardInterrupt) as stop:
-        cause = stop.__cause__ or stop
-        return failed(str(cause) or "interrupted", _stopped_status(cause), arguments, {"kind": "Interrupted"})
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return USAGE
+    except (click.Abort, KeyboardInterrupt) as stop:
+        cause = stop.__cause__ or stop
+        message, fields["kind"] = str(cause) or "interrupted", "Interrupted"
+        status = TERMINATED if isinstance(cause, Terminated) else INTERRUPTED
     except Failure as error:
-        return failed(error.message, error.status, arguments, error.fields)
+        message, status, fields = error.message, error.status, error.fields
     except click.ClickException as error:
-        return failed(usage_message(error), USAGE, arguments)
+        message = _usage_message(error)
     except Exception as error:
         if os.environ.get("COREFSAMPLE_TRACEBACK"):
             raise
-        obstacle = obstacle_of(error)
-        if obstacle is not None:
-            return failed(described(error), TRY_AGAIN, arguments, {"kind": obstacle})
-        return failed(described(error), FAILURE, arguments)
-    return 0
+        message, status = _described(error), FAILURE
+        if isinstance(error, OSError) and error.errno in FULL:
+            status, fields["kind"] = TRY_AGAIN, "DiskFull"
+        elif isinstance(error, ConnectionError) and not isinstance(error, BrokenPipeError):
+            status, fields["kind"] = TRY_AGAIN, "NoConnection"
+    print_error(message)
+    if "--json" in (sys.argv[1:] if arguments is None else arguments):
+        print_json({"error": {"message": " ".join(message.split()), "status": status, **fields}})
+    return status
+
+
+def _usage_message(error: click.ClickException) -> str:
+    """Describe wrong usage in one line; click would print four lines, with the rule in the last."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:  # click finds an option without its value before it knows the command
+        return message
+    listed = "commands" if isinstance(context.command, click.Group) else "options"
+    return f"{message} ('{context.command_path} --help' lists the {listed})"
+
+
+def _described(error: Exception) -> str:
+    """Describe an unexpected error; an error of the operating system is described with its file."""
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:
+            return f"a file, or standard output, must be accessible, got: {error.strerror}"
+        return f"{os.fsdecode(error.filename)}: file or folder must be accessible, got: {error.strerror}"
+    if isinstance(error, ModuleNotFoundError):
+        return str(explained(error, "this command"))
+    # Notes name the document that was processed.
+    notes = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    name = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return f"{name}: {error}{notes}".rstrip(": ") + " (COREFSAMPLE_TRACEBACK=1 shows where)"

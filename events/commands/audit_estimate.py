@@ -207,4 +207,4 @@ def _row(row: Mapping[str, Any], source: str, *names: str) -> tuple[str, ...]:
     return row["actor"] or row["event"], source, f"{estimate:,.1f}", f"{lower:,} to {upper:,}"
 
 
-command = Command(AuditEstimateOptions, run_audit_estimate, "source", "sheets+", reads_lines=False)
+command = Command(AuditEstimateOptions, run_audit_estimate, "source", "sheets+")

@@ -189,4 +189,4 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     yield values["rests_on"]
 
 
-command = Command(AuditLearnOptions, run_audit_learn, "source", "sheets+", reads_lines=False)
+command = Command(AuditLearnOptions, run_audit_learn, "source", "sheets+")

@@ -227,5 +227,4 @@ command = Command(
     run_audit_plan,
     "source",
     sections={"Strata": "cuts keyword column by floor", "Other models, and copies": "proxies cluster table"},
-    reads_lines=False,
 )

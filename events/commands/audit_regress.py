@@ -143,4 +143,4 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
         yield f"A coefficient of {row['term']} is {power} {row['detectable_twice']:.3g}."
 
 
-command = Command(AuditRegressOptions, run_audit_regress, "source", "sheets+", reads_lines=False)
+command = Command(AuditRegressOptions, run_audit_regress, "source", "sheets+")

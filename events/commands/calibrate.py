@@ -37,11 +37,13 @@ _MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
 
 
 @declared
-class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
+class CalibrateOptions(shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a measurement of link probabilities.
 
     Attributes
     ----------
+    out
+        Folder into which tables and pictures are written. [default: print the table only]
     bin_size
         Number of pairs of mentions in an adaptive bin. [default: 5,000; with fewer than 100,000 pairs, a twentieth of
         them, at least 50]
@@ -55,6 +57,7 @@ class CalibrateOptions(shared.OutFolder, shared.Unannotated, shared.Seed, shared
         Seed of the random draws: the same seed gives the same intervals.
     """
 
+    out: str | None = option(default=None, metavar="FOLDER")
     bin_size: int | None = option(default=None, at_least=1)
     norm: Literal["rms", "mse", "l1", "max"] = "rms"
     level: float = option(default=0.95, above=0.0, below=1.0)

@@ -49,4 +49,4 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     return Summary(values=json_values(result), shown=shown, files=files, result=result)
 
 
-command = Command(CountAgainOptions, run_count, "run", reads_lines=False)
+command = Command(CountAgainOptions, run_count, "run")

@@ -160,4 +160,4 @@ def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -
     return len(uncertain), int(uncertain["covered"].sum()), expected
 
 
-command = Command(DemoOptions, run_demo, task="simulating and counting", reads_lines=False)
+command = Command(DemoOptions, run_demo, task="simulating and counting")

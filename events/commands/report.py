@@ -147,4 +147,4 @@ def _drawn(folder: PathLike, options: ReportOptions, path: str) -> Summary:
     return Summary(values={"out": path, "event": event or "", "n_bytes": n_bytes}, files={"Picture": path})
 
 
-command = Command(ReportOptions, run_report, "folder", reads_lines=False)
+command = Command(ReportOptions, run_report, "folder")

@@ -159,4 +159,4 @@ def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:
     return values if len(values) == n_examples else (values or (None,)) * n_examples
 
 
-command = Command(RuleNewOptions, run_rule_new, "name", reads_lines=False)
+command = Command(RuleNewOptions, run_rule_new, "name")

@@ -92,4 +92,4 @@ def _shown(examples: Sequence[ExampleResult]) -> Iterator[str | Pairs]:
         yield Pairs(text, rows)
 
 
-command = Command(RuleTestOptions, run_rule_test, "files+", reads_lines=False)
+command = Command(RuleTestOptions, run_rule_test, "files+")

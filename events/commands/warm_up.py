@@ -60,4 +60,4 @@ def run_warm_up(options: WarmUpOptions | None = None) -> Summary:
     )
 
 
-command = Command(WarmUpOptions, run_warm_up, reads_lines=False)
+command = Command(WarmUpOptions, run_warm_up)

@@ -12,12 +12,10 @@ from events._options import declared, option
 
 @declared
 class CountOptions(
-    shared.Where,
     shared.LexiconOption,
     shared.SchemeOption,
     shared.Seed,
-    shared.Undated,
-    shared.Quarantine,
+    shared.CorpusOptions,
     shared.UncertainlyRecalibrated,
     shared.ThreadsOption,
 ):

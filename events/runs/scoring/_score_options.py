@@ -85,11 +85,9 @@ class ReadingOptions(Options):
 @declared
 class ScoringOptions(
     ReadingOptions,
-    shared.Where,
     shared.SchemeOption,
     shared.EntityFields,
-    shared.Undated,
-    shared.Quarantine,
+    shared.CorpusOptions,
     shared.Recalibrated,
 ):
     """How documents are scored.

@@ -31,7 +31,7 @@ from strategies import documents as strategies
 from corefsample import CorefsampleError, InputError, ParameterError, Recalibration
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
-from events.commands._failures import Failure
+from events.commands._parser import Failure
 from events.news._articles import ArticleStream
 from events.runs.scoring._pipelines import load_pipeline
 

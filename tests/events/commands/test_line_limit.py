@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from command_line import Calls
 
-from corefsample import InputError, ParameterError, read_conll2012, read_corefud, read_documents
+from corefsample import InputError, read_conll2012, read_corefud, read_documents
 from corefsample.documents._faults import Rejected
-from corefsample.files._reading import LineReader, line_limit, max_line_bytes
+from corefsample.files import _reading
 from events.news._articles import ArticleStream
 
 TOO_LONG = "must be at most 1 MiB, got more"
@@ -24,6 +24,11 @@ LONG = {
     "corpus.conllu": b"# newdoc id = a\n# text = " + X + b"\n",
     "corpus.conll": b"#begin document (a); part 0\n" + X + b"\n",
 }
+
+
+@pytest.fixture(autouse=True)
+def _limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_reading, "_line_bytes", 2**20)
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -44,19 +49,17 @@ def test_every_reader_of_lines_has_the_limit(call: Calls, tmp_path: Path, comman
         "recalibrate": [path, "--out", tmp_path / "o.jsonl"],
     }
     rest = outputs.get(command, ["--out", tmp_path / ("out.jsonl" if command == "score" else "out")])
-    status, _, err = call(command, path, *rest, "--max-line-mib", 1)
-    line = err.splitlines()[-1]
+    status, _, err = call(command, path, *rest)
     number = 1 if name == "scored.jsonl" else 2
     assert status == 3
-    assert line == f"corefsample: {path}: line {number}: a line {TOO_LONG} (--max-line-mib raises the limit)"
-    assert max_line_bytes() == 64 * 2**20  # as before the command
+    line = err.splitlines()[-1]
+    assert line == f"corefsample: {path}: line {number}: a line {TOO_LONG} (Parquet has no such limit)"
 
 
 def test_a_long_scored_line_is_set_aside_by_its_start_and_reading_goes_on(tmp_path: Path) -> None:
     path = written(tmp_path / "scored.jsonl", LONG["scored.jsonl"] + GOOD)
     rejected: list[Rejected] = []
-    with line_limit(1):
-        assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["a"]
+    assert [each.doc_id for each in read_documents(path, on_rejected=rejected.append)] == ["a"]
     assert [bad.number for bad in rejected] == [1]
     assert len(rejected[0].document) == 1000
 
@@ -66,14 +69,12 @@ def test_a_line_of_exactly_the_limit_is_read(tmp_path: Path) -> None:
         start = json.dumps({**SCORED, "note": ""}).encode()[:-2]
         return start + b"y" * (n_bytes - len(start) - 2) + b'"}'
 
-    limit = 2**20
-    with line_limit(1):
-        for end in (b"", b"\n"):
-            path = written(tmp_path / "s.jsonl", with_length(limit) + end)
-            assert len(list(read_documents(path))) == 1
-        path = written(tmp_path / "s.jsonl", with_length(limit + 2))
-        with pytest.raises(InputError, match=TOO_LONG):
-            list(read_documents(path))
+    for end in (b"", b"\n"):
+        path = written(tmp_path / "s.jsonl", with_length(2**20) + end)
+        assert len(list(read_documents(path))) == 1
+    path = written(tmp_path / "s.jsonl", with_length(2**20 + 2))
+    with pytest.raises(InputError, match=TOO_LONG):
+        list(read_documents(path))
 
 
 @pytest.mark.parametrize("name", ["bomb.jsonl.gz", "bomb.conllu.gz", "bomb.conll.gz", "news.jsonl.gz", "news.csv.gz"])
@@ -83,16 +84,8 @@ def test_memory_is_bounded_when_a_small_file_holds_a_huge_line(tmp_path: Path, n
     read = {"bomb.conllu.gz": read_corefud, "bomb.conll.gz": read_conll2012}.get(name, read_documents)
     tracemalloc.start()
     try:
-        with line_limit(1), pytest.raises(InputError, match=rf"line 1: .* {TOO_LONG} \(max_line_mib"):
+        with pytest.raises(InputError, match=rf"line 1: .* {TOO_LONG} \(Parquet"):
             list(ArticleStream(path) if name.startswith("news") else read(path))  # type: ignore[operator]
         assert tracemalloc.get_traced_memory()[1] < 16 * 2**20
     finally:
         tracemalloc.stop()
-
-
-def test_a_limit_below_1_is_an_error(call: Calls, tmp_path: Path) -> None:
-    path = written(tmp_path / "s.jsonl", GOOD)
-    assert call("doctor", path, "--max-line-mib", 0)[0] == 2
-    with pytest.raises(ParameterError, match="max_line_mib must be a whole number of at least 1, got 0"), line_limit(0):
-        pass
-    assert [number for number, _ in LineReader(str(path))] == [1]

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import io
-import json
 import logging
-from pathlib import Path
 
 import pytest
-from command_line import Calls
 
-from corefsample import __version__
 from events.commands import _screen as screen
 
 
@@ -76,39 +71,4 @@ def test_logs_are_printed_by_level(
         "half done": verbose,  # else it comes every 30 seconds
     }
     lines = [f"corefsample: {text}" for text, is_shown in expected.items() if is_shown]
-    assert stream.getvalue().splitlines() == lines
-
-
-@pytest.mark.parametrize(("verbose", "quiet"), [(False, False), (False, True)])
-def test_a_log_file_has_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verbose: bool, quiet: bool) -> None:
-    stream = terminal(monkeypatch, is_terminal=False)
-    path = tmp_path / "log.jsonl"
-    path.write_text("earlier\n", "utf-8")
-    with screen.log_to_screen(verbose=verbose, quiet=quiet, log_file=str(path)):
-        logging.getLogger("corefsample.files").debug("read %s", "a “b”\nc")
-        logging.getLogger("corefsample.commands").error("failed")
-        logging.getLogger("corefsample.score").warning("doubtful")
-    logging.getLogger("corefsample.files").warning("silent again")
-    earlier, *lines = path.read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    assert earlier == "earlier"
-    assert [(row["level"], row["logger"], row["message"]) for row in rows] == [
-        ("DEBUG", "corefsample.files", "read a “b”\nc"),
-        ("ERROR", "corefsample.commands", "failed"),
-        ("WARNING", "corefsample.score", "doubtful"),
-    ]
-    times = [datetime.datetime.fromisoformat(row["time"]) for row in rows]
-    assert times == sorted(times)
-    assert all(each.utcoffset() == datetime.timedelta(0) for each in times)
-    assert stream.getvalue().splitlines() == ["corefsample: doubtful"]
-
-
-def test_a_command_logs_its_beginning_and_its_error(call: Calls, tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    status, _, err = call("explain", tmp_path / "none.jsonl", "--log-file", path)
-    assert (status, len(err.splitlines())) == (3, 1)
-    messages = [json.loads(line)["message"] for line in path.read_text("utf-8").splitlines()]
-    assert messages[0] == f"corefsample explain begins, version {__version__}"
-    assert messages[1] == f"corefsample explain failed: {err.strip().removeprefix('corefsample: ')}"
-    status, _, err = call("explain", tmp_path / "none.jsonl", "--log-file", tmp_path / "no" / "log.jsonl")
-    assert (status, "log file must be writable" in err) == (1, True)
+    assert stream.getvalue().replace("\r\x1b[K", "").splitlines() == lines
