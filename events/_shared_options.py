@@ -123,7 +123,7 @@ class OnError(Options):
 
 
 @declared
-class CorpusOptions(OnError):
+class CorpusOptions(OnError):  # noqa: N818, no exception
     """Options that select the documents that are used, and set the treatment of bad ones.
 
     Attributes
