@@ -30,7 +30,7 @@ from corefsample.recalibration._model import Recalibration
 from corefsample.scorers import load_scorer
 from corefsample.summaries import expected_loss, point_estimate
 from events.counts import count_pmf
-from events.counts._event_counts import quantile_interval
+from events.counts._credible_intervals import quantile_interval
 
 OVERCONFIDENT, AS_SCORED, RECALIBRATED = "overconfident (scores times 2)", "as scored", "recalibrated"
 METRICS = ("muc", "b3", "ceafe", "lea")

@@ -33,7 +33,7 @@ from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
 from events.counts import count_pmf
-from events.counts._event_counts import quantile_interval
+from events.counts._credible_intervals import quantile_interval
 
 SHARED = Path(__file__).parents[2] / "shared"
 PIPELINE = SHARED / "models" / "en_gum_ud"

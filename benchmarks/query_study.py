@@ -43,7 +43,7 @@ from corefsample.syntax._paths import follow
 from corefsample.syntax._schemes import LISTED, SCHEMES, with_words
 from corefsample.syntax._views import ParseView
 from events.counts import count_pmf
-from events.counts._event_counts import hdi_interval, quantile_interval
+from events.counts._credible_intervals import hdi_interval, quantile_interval
 from events.matching._matching import readable_schemes
 
 MENTION_TYPES = ("name", "plural noun", "singular noun")

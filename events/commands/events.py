@@ -153,9 +153,9 @@ def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:
 
     Rows without a named actor are last, because most users want to know who did it.
     """
-    from events.evidence._columns import RULE_ENDS, Columns
+    from events.evidence._columns import RULE_ENDS, role_columns
 
-    columns = list(Columns.of_roles(counts.columns))
+    columns = list(role_columns(counts.columns))
     is_named = counts[columns].astype(bool).any(axis=1) if columns else True
     positive = counts.assign(is_named=is_named)[counts["mean"] > 0.0]
     head = positive.sort_values(["is_named", "mean"], ascending=False, kind="stable").head(8)

@@ -6,11 +6,10 @@ import dataclasses
 import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -307,8 +306,6 @@ class EventCounter(Evidence):
         except (InputError, ParameterError) as error:
             if len(batch.firsts) < 2:
                 raise error if isinstance(error, InputError) else error.as_input_error(batch.place(0)) from None
-            if len(batch.firsts) < 2:
-                raise error if isinstance(error, InputError) else error.as_input_error(batch.place(0)) from None
             for row in batch.firsts.tolist():
                 yield from self._valid_batches(batch.take(batch.parses(row)))
             return
@@ -316,40 +313,41 @@ class EventCounter(Evidence):
 
     def _add_batches(self, batches: Iterator[MatchedBatch], n_threads: int = 1) -> Iterator[list[DocumentEvents]]:
         """Add batches, and yield the events of each; sampling runs in threads, some batches ahead of counting."""
-        in_progress = deque[tuple[DocumentBatch, Matches, dict[int, ThreadTask[list[DocumentEvents]]]]]()
+        in_progress = deque[tuple[DocumentBatch, Matches, dict[int, Callable[[], list[DocumentEvents]]]]]()
         error: Exception | None = None
+        pool = ThreadPoolExecutor(n_threads) if n_threads > 1 and self._is_threaded else None
 
         def finished() -> list[DocumentEvents]:
-            batch, matches, tasks = in_progress.popleft()
-            events_of = {row: task.result() for row, task in tasks.items()}
+            batch, matches, results = in_progress.popleft()
+            events_of = {row: result() for row, result in results.items()}
             self._add_events(batch, matches, events_of)
             return [events for rule_events in events_of.values() for events in rule_events]
 
         try:
-            with ThreadPool(n_threads if self._is_threaded else 1) as threads:
-                while True:
-                    try:
-                        batch, matches = next(batches)
-                    except StopIteration:
-                        break
-                    except Exception as raised:
-                        error = raised
-                        break
-                    tasks = {
-                        row: threads.begin(
-                            partial(self._finder.events, batch, row, document_matches, self._recalibration)
-                        )
-                        for row, document_matches in matches.items()
-                        if self._finder.is_possible(document_matches)
-                    }
-                    in_progress.append((batch, matches, tasks))
-                    self._note(batch)
-                    yield finished() if len(in_progress) > _AHEAD else []
-                while in_progress:  # the documents before an error are counted
-                    yield finished()
+            while True:
+                try:
+                    batch, matches = next(batches)
+                except StopIteration:
+                    break
+                except Exception as raised:
+                    error = raised
+                    break
+                results: dict[int, Callable[[], list[DocumentEvents]]] = {}
+                for row, document_matches in matches.items():
+                    if self._finder.is_possible(document_matches):
+                        sample = partial(self._finder.events, batch, row, document_matches, self._recalibration)
+                        results[row] = sample if pool is None else pool.submit(sample).result
+                in_progress.append((batch, matches, results))
+                self._note(batch)
+                yield finished() if len(in_progress) > _AHEAD else []
+            while in_progress:  # the documents before an error are counted
+                yield finished()
         except BaseException:
             self._reset()  # documents whose sampling had begun are not counted, and may be added again
             raise
+        finally:
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
         if error is not None:
             raise error
 
@@ -396,44 +394,6 @@ class EventCounter(Evidence):
         """Add the documents of other evidence of the same events: see `Evidence.merge`."""
         super().merge(other)
         self._reset()
-
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadTask(Generic[T]):
-    """Work for a thread of the pool; if no thread has begun it, the thread that requests the result does it."""
-
-    _work: Callable[[], T]
-    _future: Future[T] | None
-
-    def result(self) -> T:
-        """Return the result; this thread computes it if no other thread has begun."""
-        if self._future is None or self._future.cancel():
-            return self._work()
-        return self._future.result()
-
-
-class ThreadPool:
-    """A pool of threads that includes the calling thread, so that `n_threads` threads work in total.
-
-    Use as a context manager. After an error, work that has not begun is cancelled.
-    """
-
-    def __init__(self, n_threads: int) -> None:
-        self._pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=error is not None)
-
-    def begin(self, work: Callable[[], T]) -> ThreadTask[T]:
-        """Submit work to the pool; with one thread, the work is done when its result is requested."""
-        return ThreadTask(work, None if self._pool is None else self._pool.submit(work))
 
 
 def _require_predicate(predicate: object, rule: object, lexicon: object) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Floats, Ints
+from corefsample._jit import kernel
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError
 
@@ -64,6 +65,42 @@ def sum_pmf(values: npt.NDArray[np.integer]) -> Floats:
     while len(pmfs) > 1:  # in pairs of similar lengths: fewer operations, and smaller rounding errors
         pmfs.append(np.convolve(pmfs.popleft(), pmfs.popleft()))
     return pmfs[0]
+
+
+def difference_pmf(first_only: Floats, second_only: Floats) -> Floats:
+    """Distribution of the difference of two counts from each document's joint distribution of the two events.
+
+    Parameters
+    ----------
+    first_only, second_only
+        float64 (n_documents,): P(the first event and not the second), P(the second and not the first).
+
+    Returns
+    -------
+    array of shape (2 * n_documents + 1,), float64 in [0, 1]
+        Entry n_documents + k is P(first count - second count = k).
+    """
+    pmf = np.zeros(2 * len(first_only) + 1)
+    convolve_differences(first_only, second_only, pmf)
+    return pmf
+
+
+@kernel
+def convolve_differences(first_only: Floats, second_only: Floats, pmf: Floats) -> None:
+    """pmf[n + k] = P(n_a - n_b = k), by convolving the documents' distributions on {-1, 0, 1}; pmf is all zeros."""
+    n = first_only.shape[0]
+    pmf[n] = 1.0
+    for t in range(n):
+        up, down = first_only[t], second_only[t]
+        stay = 1.0 - up - down
+        if stay < 0.0:  # only by rounding: up + down is a probability
+            stay = 0.0
+        previous = 0.0  # the probability of k - 1 without this document
+        for k in range(n - t - 1, n + t + 2):
+            current = pmf[k]
+            following = pmf[k + 1] if k < 2 * n else 0.0
+            pmf[k] = previous * up + current * stay + following * down
+            previous = current
 
 
 def sample_shares(counts: npt.NDArray[np.integer]) -> Floats:

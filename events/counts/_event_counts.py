@@ -7,7 +7,6 @@ of a recalibration, are those of the sums over documents in each sample.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,22 @@ from corefsample._arrays import Floats, Ints, Ints32, pd
 from corefsample.coreference._kernels import poisson_binomial
 from corefsample.errors import ParameterError, shown
 from corefsample.posterior._posterior import N_DRAWS
-from events.counts._compare import compare_counts, compare_samples
-from events.counts._credible_intervals import hdi_interval, quantile_interval, sample_shares, sum_pmf
+from events.counts._credible_intervals import (
+    difference_pmf,
+    hdi_interval,
+    quantile_interval,
+    sample_shares,
+    sum_pmf,
+)
 from events.counts._occurrences import Occurrences
-from events.evidence._columns import COMPARISON_COLUMNS, TABLE_METADATA, TIMESTAMP, Columns, EventKey
+from events.evidence._columns import (
+    COMPARISON_COLUMNS,
+    PANDAS_TYPES,
+    TABLE_METADATA,
+    TIMESTAMP,
+    EventKey,
+    count_columns,
+)
 from events.evidence._periods import NO_PERIOD, Period
 
 Interval = Literal["quantile", "hdi", "normal"]
@@ -209,7 +220,6 @@ class EventCounts:
         listed = column_of_document >= 0
         np.add.at(n_docs, (self.occurrences.group_of[listed], column_of_document[listed]), 1)
         _, group, period = (each.ravel() for each in np.indices(shape))
-        settings = self.occurrences.settings
         columns: dict[str, Any] = {
             "event": self.event,
             **{
@@ -226,13 +236,14 @@ class EventCounts:
             "n_samples": self.n_samples,
             "uncertainty": self.uncertainty,
         }
-        named = Columns.of_counts(
-            self.columns,
-            by=self.by,
-            recalibrated=self.uncertainty is not None,
-            defaults=settings.has_defaults,
-        )
-        return pd.DataFrame(columns, index=range(len(group)), columns=list(named.types)).astype(named.pandas)
+        types = self.column_types(self.columns)
+        table = pd.DataFrame(columns, index=range(len(group)), columns=list(types))
+        return table.astype({name: PANDAS_TYPES[kind] for name, kind in types.items()})
+
+    def column_types(self, roles: Sequence[str]) -> dict[str, pa.DataType]:
+        """Columns of the table with their types, if `roles` are the columns of roles."""
+        defaults, recalibrated = self.occurrences.settings.has_defaults, self.uncertainty is not None
+        return count_columns(roles, by=self.by, recalibrated=recalibrated, defaults=defaults)
 
     def _cell_values(self, cells: Ints) -> Floats:
         """Values of the columns `_CELL_COLUMNS` of some cells: float64 (7, n_cells)."""
@@ -353,18 +364,24 @@ class EventCounts:
         names = tuple(key.name for key in keys)
         if keys[0] == keys[1]:
             raise ParameterError(f"must be another actor than first, got {names[1]!r} twice", parameter="second")
-        joint = self.cells.joint(*keys)
+        documents, exclusive, differences = self.cells.joint(*keys)
+        group_of, period_of = self.occurrences.group_of[documents], self.occurrences.periods[documents]
         rows = []
         for group, values in enumerate(self.occurrences.groups):
             for period in self.periods():
-                here = (joint.group == group) & (joint.period == period.number)
-                if joint.differences is not None:
-                    result = compare_samples(joint.differences[here].sum(axis=0), self.level)
+                here = (group_of == group) & (period_of == period.number)
+                if differences is not None:
+                    by_sample = differences[here].sum(axis=0)
+                    least, mean = int(by_sample.min()), float(by_sample.mean())
+                    pmf = sample_shares(by_sample - least)
                 else:
-                    first_only, second_only = joint.exclusive[:, here] / self.n_samples
-                    result = compare_counts(first_only, second_only, self.level)
-                shares = dataclasses.astuple(result)
-                rows.append((self.event, period.label, period.start, *values, *names, *shares, self.level))
+                    first_only, second_only = exclusive[:, here] / self.n_samples
+                    least, mean = -len(first_only), float(first_only.sum() - second_only.sum())
+                    pmf = difference_pmf(first_only, second_only)
+                signs = np.sign(np.arange(len(pmf)) + least)
+                shares = [min(float(pmf[signs == sign].sum()), 1.0) for sign in (1, 0, -1)]
+                ends = [end + least for end in quantile_interval(pmf, self.level)]
+                rows.append((self.event, period.label, period.start, *values, *names, *shares, mean, *ends, self.level))
         table = pd.DataFrame(rows, columns=[*COMPARISON_COLUMNS[:3], *self.by, *COMPARISON_COLUMNS[3:]])
         return table.assign(period_start=np.array(table["period_start"].tolist(), TIMESTAMP))
 
@@ -384,23 +401,13 @@ class CountsOfRules:
     of_rules: tuple[EventCounts, ...]
     roles: tuple[str, ...]
 
-    def _columns(self, *, rule_error: bool = False) -> Columns:
-        counts = self.of_rules[0]
-        return Columns.of_counts(
-            self.roles,
-            by=counts.by,
-            recalibrated=counts.uncertainty is not None,
-            defaults=counts.occurrences.settings.has_defaults,
-            rule_error=rule_error,
-        )
-
-    def schema(self, *, rule_error: bool = False) -> pa.Schema:
-        """Schema of `to_frame` in files, with or without the columns of the error of rules."""
-        return self._columns(rule_error=rule_error).arrow
+    def schema(self) -> pa.Schema:
+        """Schema of `to_frame` in files."""
+        return pa.schema(list(self.of_rules[0].column_types(self.roles).items()), TABLE_METADATA)
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the counts of all rules; the actor is `*` in the rows of a rule without roles."""
-        return self._joined([counts.to_frame() for counts in self.of_rules], list(self._columns().types))
+        return self._joined([counts.to_frame() for counts in self.of_rules], self.schema().names)
 
     def totals(self) -> pd.DataFrame:
         """Table of the totals of all rules: see `EventCounts.totals`."""
@@ -536,8 +543,19 @@ class Cells:
         cells[self._rows] = np.repeat(positions, np.diff(self._bounds))
         return self._occurrences.sampled_counts(cells, n)
 
-    def joint(self, first: EventKey, second: EventKey) -> Joint:
-        """The documents that have one of two events, or both."""
+    def joint(self, first: EventKey, second: EventKey) -> tuple[Ints, Ints, Ints | None]:
+        """The documents that have one of two events, or both.
+
+        Returns
+        -------
+        documents
+            int64 (n,): positions of the documents.
+        exclusive
+            int64 (2, n): samples with the first event only, and with the second only; zeros with `differences`.
+        differences
+            int64 (n, n_samples): number of the first event minus that of the second in each sample, if documents are
+            not independent or have numbers; otherwise None.
+        """
         occurrences = self._occurrences
         keys = [self.keys.index(key) if key in self.keys else -1 for key in (first, second)]
         key_of_row = np.repeat(self.key, np.diff(self._bounds))
@@ -546,40 +564,19 @@ class Cells:
         documents = [occurrences.document[each] for each in rows]
         union = np.union1d(*documents)
         settings = occurrences.settings
+        exclusive = np.zeros((2, len(union)), np.int64)
         if settings.is_shared or occurrences.has_number[np.concatenate(rows)].any():
             differences = np.zeros((len(union), settings.n_samples), np.int64)
             for sign, event_rows, event_documents in zip((1, -1), rows, documents, strict=True):
                 differences[np.searchsorted(union, event_documents)] += sign * occurrences.values(event_rows)
-            return Joint(occurrences.group_of[union], occurrences.periods[union], differences=differences)
-        exclusive = np.zeros((2, len(union)), np.int64)
+            return union, exclusive, differences
         for alone, event_rows, event_documents in zip(exclusive, rows, documents, strict=True):
             alone[np.searchsorted(union, event_documents)] = occurrences.n_hits[event_rows]
         common, *positions = np.intersect1d(*documents, return_indices=True)
         bits = [occurrences.values(each[position]) for each, position in zip(rows, positions, strict=True)]
         exclusive[:, np.searchsorted(union, common)] -= (bits[0] & bits[1]).sum(axis=1, dtype=np.int64)
         order = np.lexsort(exclusive[::-1])
-        return Joint(occurrences.group_of[union[order]], occurrences.periods[union[order]], exclusive[:, order])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """Documents that have one of two events, or both.
-
-    Attributes
-    ----------
-    group, period
-        int64 (n,): group of each document, and number of its period.
-    exclusive
-        int64 (2, n): samples with the first event only, and with the second only; empty with `differences`.
-    differences
-        int64 (n, n_samples): number of the first event minus that of the second in each sample, if documents are not
-        independent or have numbers; otherwise None.
-    """
-
-    group: Ints
-    period: Ints
-    exclusive: Ints = field(default_factory=lambda: np.zeros((2, 0), np.int64))
-    differences: Ints | None = None
+        return union[order], exclusive[:, order], None
 
 
 def _error_of_draws(counts: npt.NDArray[np.integer]) -> float:

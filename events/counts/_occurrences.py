@@ -14,7 +14,7 @@ from corefsample import _checks
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._random import agreement_bound, monte_carlo_errors
 from corefsample.errors import ParameterError
-from events.evidence._columns import Columns, EventKey
+from events.evidence._columns import EventKey, count_columns
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._periods import NO_PERIOD, Calendar
 from events.evidence._settings import EvidenceSettings
@@ -162,7 +162,7 @@ def occurrences(
     """
     calendar = Calendar(settings.period if period is None else period)
     for name in by:
-        of_counts = Columns.of_counts(settings.roles, recalibrated=True, defaults=True, rule_error=True).types
+        of_counts = count_columns(settings.roles, recalibrated=True, defaults=True, rule_error=True)
         properties = [each for each in documents.schema.names if each not in {*ALL_DOCUMENTS_SCHEMA.names, *of_counts}]
         _checks.choice("by", name, tuple(properties))
     document_table = documents.read("doc_id", "date", *by)

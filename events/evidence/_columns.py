@@ -10,7 +10,6 @@ The key of an event is the code of its actor, or one code for each role; its nam
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Self
 
@@ -58,88 +57,55 @@ TABLE_METADATA = {b"corefsample.table": b"1"}  # version of the tables in Parque
 RULE_ENDS = ("lower_rule", "upper_rule")  # interval of what readers would count
 TIMESTAMP = "datetime64[ms]"  # of pandas; days from year 1 on, which nanoseconds cannot represent
 
-_VALUES = {
-    "n_docs": "int",
-    **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), "float"),
-    "interval": "str",
-    "n_samples": "int",
-    "one_best": "int",
-}
-
-
 COMPARISON_COLUMNS = [
-    "event",
-    "period",
-    "period_start",
-    "first",
-    "second",
-    "p_first_greater",
-    "p_equal",
-    "p_second_greater",
-    "mean_difference",
-    "lower",
-    "upper",
-    "level",
+    *("event", "period", "period_start", "first", "second", "p_first_greater", "p_equal", "p_second_greater"),
+    *("mean_difference", "lower", "upper", "level"),
 ]
-
-_ARROW = {
-    "str": pa.string(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("ms"),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "bool": pa.bool_(),
-}
-_PANDAS = {"str": "str", "int": "int64", "float": "float64", "bool": "bool", "timestamp": TIMESTAMP}
+PANDAS_TYPES = {pa.string(): "str", pa.int64(): "int64", pa.float64(): "float64", pa.timestamp("ms"): TIMESTAMP}
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Columns of a table with their types, which are those of `_ARROW`."""
+def count_columns(
+    roles: Sequence[str],
+    *,
+    by: Sequence[str] = (),
+    recalibrated: bool = False,
+    defaults: bool = False,
+    rule_error: bool = False,
+) -> dict[str, pa.DataType]:
+    """Columns of the table of counts with their types.
 
-    types: Mapping[str, str]
+    Parameters
+    ----------
+    roles, by
+        Names of the columns of roles, and of the columns of groups of documents, which follow the period.
+    recalibrated, defaults, rule_error
+        True to add the column `uncertainty` (none, fit or domain), `mean_named`, or the columns `RULE_ENDS`.
+    """
+    text, number, real = pa.string(), pa.int64(), pa.float64()
+    return {
+        **dict.fromkeys(("event", *roles, "period"), text),
+        "period_start": pa.timestamp("ms"),
+        **dict.fromkeys(by, text),
+        "n_docs": number,
+        **dict.fromkeys(("mean", "mean_mc_se", "sd", "lower", "upper", "level"), real),
+        "interval": text,
+        "n_samples": number,
+        "one_best": number,
+        **({"mean_named": real} if defaults else {}),
+        **({"uncertainty": text} if recalibrated else {}),
+        **(dict.fromkeys(RULE_ENDS, real) if rule_error else {}),
+    }
 
-    @classmethod
-    def of_counts(
-        cls,
-        roles: Sequence[str],
-        *,
-        by: Sequence[str] = (),
-        recalibrated: bool = False,
-        defaults: bool = False,
-        rule_error: bool = False,
-    ) -> Self:
-        """Columns of the table of counts, whose columns of roles are `roles`.
 
-        `by` adds columns of groups of documents after the period, `recalibrated` the column `uncertainty` (none, fit or
-        domain), `defaults` the column `mean_named`, and `rule_error` the columns `RULE_ENDS`.
-        """
-        optional_columns = {"mean_named": "float"} if defaults else {}
-        optional_columns |= {"uncertainty": "str"} if recalibrated else {}
-        optional_columns |= dict.fromkeys(RULE_ENDS, "float") if rule_error else {}
-        periods = {"period": "str", "period_start": "timestamp", **dict.fromkeys(by, "str")}
-        return cls({"event": "str", **dict.fromkeys(roles, "str"), **periods, **_VALUES, **optional_columns})
+def role_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """Columns of roles among the columns of a table of counts: those before the period."""
+    return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
 
-    @staticmethod
-    def of_roles(names: Iterable[str]) -> tuple[str, ...]:
-        """Columns of roles among the columns of a table of counts: those before the period."""
-        return tuple(name for name in takewhile(lambda name: name != "period", names) if name != "event")
 
-    @staticmethod
-    def of_groups(names: Iterable[str]) -> tuple[str, ...]:
-        """Columns of groups of documents among the columns of a table of counts: those between period and n_docs."""
-        after_period = list(dropwhile(lambda name: name != "period", names))[1:]
-        return tuple(name for name in takewhile(lambda name: name != "n_docs", after_period) if name != "period_start")
-
-    @property
-    def arrow(self) -> pa.Schema:
-        """Schema of the table, with the version of the tables."""
-        return pa.schema([(name, _ARROW[kind]) for name, kind in self.types.items()], TABLE_METADATA)
-
-    @property
-    def pandas(self) -> dict[str, str]:
-        """Types of pandas; dates stay Python objects."""
-        return {name: _PANDAS[kind] for name, kind in self.types.items() if kind != "date"}
+def group_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """Columns of groups of documents among the columns of a table of counts: those between period and n_docs."""
+    after_period = list(dropwhile(lambda name: name != "period", names))[1:]
+    return tuple(name for name in takewhile(lambda name: name != "n_docs", after_period) if name != "period_start")
 
 
 def row_names(table: pd.DataFrame, *, full: bool | None = None, like: pd.DataFrame | None = None) -> pd.Series[str]:
@@ -155,7 +121,7 @@ def row_names(table: pd.DataFrame, *, full: bool | None = None, like: pd.DataFra
         Table that shows which columns of roles each event has, namely those that are not always empty. By default
         `table` itself.
     """
-    columns = Columns.of_roles(table.columns)
+    columns = role_columns(table.columns)
     events = table["event"].astype(str) if "event" in table else pd.Series("event", table.index, dtype=str)
     if full is None:
         full = len(events.unique()) > 1

@@ -23,7 +23,7 @@ from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
 from events.counts._notes import CountNotes
 from events.counts._run_tables import SAMPLES, run_table, verified_record, verify_table
-from events.evidence._columns import RULE_ENDS, Columns, row_names, shown_name
+from events.evidence._columns import RULE_ENDS, role_columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
 from events.news._dates import outlying_dates, outlying_notice
 from events.news._quality import set_aside_before, tally_of_run
@@ -179,7 +179,7 @@ def _read_tables(folder: Path, record: Mapping[str, Any]) -> tuple[pd.DataFrame,
     """
     verify_table(folder / "documents.parquet")
     counts = run_table(folder, "counts")
-    named = ("event", *Columns.of_roles(counts.columns))
+    named = ("event", *role_columns(counts.columns))
     readers = () if record["summary"].get("rule_error") is None else READER
     evidence = run_table(folder, "evidence", (*named, *_EVIDENCE, *readers))
     has_several_events = len(counts["event"].unique()) > 1
@@ -364,7 +364,7 @@ def _documents_by_day(periods: list[dict[str, Any]]) -> tuple[npt.NDArray[np.dat
 
 def _actor(counts: pd.DataFrame, names: Mapping[str, str], code: str, outcomes: Collection[str]) -> dict[str, Any]:
     rows = _dated(counts[counts["name"] == code])
-    named = ("event", *Columns.of_roles(rows.columns))
+    named = ("event", *role_columns(rows.columns))
     first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
     return {
         "code": code,

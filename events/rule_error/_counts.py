@@ -13,7 +13,7 @@ import pyarrow as pa
 from corefsample._arrays import Floats, Ints, Ints32, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
-from events.evidence._columns import RULE_ENDS, Columns
+from events.evidence._columns import RULE_ENDS, group_columns, role_columns
 from events.rule_error._labelled_strata import expected_width_of_total
 from events.rule_error._model import Cell, RuleError, RuleErrorModel
 
@@ -137,7 +137,7 @@ class CountTables:
         """The evidence with the columns `READER`, if the tables have the error of rules."""
         if self.reference is None:
             return evidence
-        roles = Columns.of_roles(self.table.columns)
+        roles = role_columns(self.table.columns)
         p = evidence["probability"].to_numpy()
         values = np.full((len(READER), len(p)), np.nan)
         keys = pd.MultiIndex.from_arrays([evidence[name].to_pylist() for name in ("event", *roles)])
@@ -173,8 +173,8 @@ def tables_with_error(
     interval of a difference is too wide where they have the same errors. Groups of documents share the error of an
     actor.
     """
-    roles = list(Columns.of_roles(tables.table.columns))
-    by = list(Columns.of_groups(tables.table.columns))
+    roles = list(role_columns(tables.table.columns))
+    by = list(group_columns(tables.table.columns))
     n_groups = len(tables.table[by].drop_duplicates()) if by else 1
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
     comparisons = tables.compared

@@ -37,7 +37,7 @@ from events import EventCounter
 from events._summary import json_values
 from events.audit._audit_frame import read_run_documents
 from events.audit._features import _RunEvidence
-from events.evidence._columns import Columns
+from events.evidence._columns import count_columns
 from events.evidence._document_evidence import evidence_schema
 from events.rule_error._counts import CountTables
 from events.runs._outputs import RunFolder
@@ -199,7 +199,7 @@ def test_no_event_at_all_is_a_result(tmp_path: Path) -> None:
     for name in ("counts", "evidence"):
         assert pd.read_csv(tmp_path / "run" / f"{name}.csv").empty
         assert pq.read_table(tmp_path / "run" / f"{name}.parquet").num_rows == 0
-    header = ",".join(Columns.of_counts(["actor"], rule_error=True).types)
+    header = ",".join(count_columns(["actor"], rule_error=True))
     assert (tmp_path / "run" / "counts.csv").read_text().strip() == header
     assert (tmp_path / "run" / "near_half.csv").read_text().startswith("doc_id,date,period,event,actor,probability,")
     assert list(read_documents(tmp_path / "run" / "documents.parquet")) == []
