@@ -15,7 +15,7 @@ from events.counts._event_counts import EventCounts
 from events.counts._evidence import Evidence
 from events.evidence._columns import ACTOR, EventKey
 from events.evidence._document_events import DocumentEvents
-from events.evidence._document_evidence import DocumentEvidence, ParsedMentions
+from events.evidence._document_evidence import evidence_rows
 from events.evidence._settings import EvidenceSettings
 
 DAY = datetime.date(2000, 1, 1)
@@ -55,8 +55,8 @@ def evidence_of(documents: Labelled, n_samples: int = 4, **settings: Any) -> Evi
         evidence.documents.add(row)
         if events is not None:
             of_document = dataclasses.replace(events, doc_id=values["doc_id"], date=values["date"])
-            mentions = ParsedMentions(None, np.zeros((0, 3), np.int32))
-            rows = DocumentEvidence([of_document], label, [mentions]).rows({"event": ACTOR}, ACTOR)
+            parses = [(None, np.zeros((0, 3), np.int32))]
+            rows = evidence_rows([of_document], parses, label, {"event": ACTOR}, ACTOR)
             evidence.rows.add(pa.RecordBatch.from_pylist(rows, evidence.schema))
     return evidence
 

@@ -27,7 +27,7 @@ from events.counts._evidence import Evidence, extreme_dates, require_near
 from events.evidence._acceptance import Acceptance, batches_of, require_document, require_none
 from events.evidence._columns import ACTOR
 from events.evidence._document_events import DocumentEvents
-from events.evidence._document_evidence import DocumentEvidence
+from events.evidence._document_evidence import evidence_rows
 from events.evidence._documents_table import document_rows
 from events.evidence._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.evidence._rule_set import RuleSet
@@ -378,7 +378,8 @@ class EventCounter(Evidence):
         columns, roles = self.settings.columns, self.settings.roles
         rows, rows_with_events = [], []
         for row, rule_events in events_of.items():
-            rows += DocumentEvidence.of(batch, row, rule_events, periods[row].label).rows(columns, roles)
+            parses = [(batch.tokens(each), batch.spans(each)) for each in batch.parses(row)]
+            rows += evidence_rows(rule_events, parses, periods[row].label, columns, roles)
             if any(events.n_hits.any() for events in rule_events):
                 rows_with_events.append(row)
         documents = document_rows(batch, periods, matches, events_of)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from corefsample._arrays import Ints32
-from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
 from events.evidence._columns import TABLE_METADATA, EventKey
 from events.evidence._document_events import DocumentEvents, UnionMember
@@ -30,7 +28,8 @@ MOST_MENTIONS = 8  # number of mentions (or other items) that a row lists, the l
 _Span = list[int]  # start, end, head
 _Instance = tuple[int, list[int], float]  # trigger, mentions, probability
 _Description = tuple[int, str, list[int], float]  # mention, code, tokens of the name, probability
-_Reason = tuple[str, float, list[tuple[int, float]]]  # name, share of the samples, mentions with their shares
+_Sources = tuple[list[_Instance], list[_Description]]  # of one event, at most eight of each, the likeliest first
+Parses = Sequence[tuple[Tokens | None, Ints32]]  # tokens of each parse, and the spans (n_mentions, 3) of its mentions
 
 
 TRIGGERS = pa.list_(
@@ -111,108 +110,92 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
     return pa.schema(columns, TABLE_METADATA)
 
 
-class ParsedMentions(NamedTuple):
-    """One parse of a document: its tokens, and the spans int32 (n_mentions, 3) of its mentions."""
+def evidence_rows(
+    rule_events: Sequence[DocumentEvents],
+    parses: Parses,
+    period: str,
+    columns: Mapping[str, Sequence[str]],
+    roles: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Rows of the table of evidence of one document, one for each possible event, by the columns of `evidence_schema`.
 
-    tokens: Tokens | None
-    spans: Ints32
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class DocumentEvidence:
-    """Mentions and triggers that make the events of one document true.
-
-    Mentions of several parses with the same words count as one mention. Mentions are numbered when they are first used.
-
-    Attributes
+    Parameters
     ----------
     rule_events
         Events of the document by one or more rules, followed by the outcomes, which are unions of these events.
-    period
-        Label of the document's period.
     parses
         All parses of the document, in order; if the first has no tokens, the texts in the rows are empty.
+    period
+        Label of the document's period.
+    columns
+        Names of the columns of roles of each event, by the name of the event.
+    roles
+        Names of the columns of roles of the table.
+    """
+    rows: list[dict[str, Any]] = []
+    mentions = _Mentions(parses)
+    sources: dict[tuple[str, EventKey], _Sources] = {}
+    for events in rule_events:
+        probabilities, errors = events.probabilities.tolist(), events.mc_errors.tolist()
+        packed = np.packbits(events.hits != 0, axis=1)
+        triggers: Mapping[EventKey, list[dict[str, Any]]] = {}
+        if any(probabilities):
+            excluded = _excluded_triggers(events, parses)
+            if events.members:
+                of_keys = {key: _outcome_sources(events.members[e], sources) for e, key in enumerate(events.keys)}
+            else:
+                of_keys, triggers = _rule_sources(events, mentions)
+            sources |= {(events.event, key): each for key, each in of_keys.items()}
+        for index, key in enumerate(events.keys):
+            row: dict[str, Any] = {
+                "doc_id": events.doc_id,
+                "date": events.date,
+                "period": period,
+                "event": events.event,
+                **key.cells(columns[events.event], roles),
+                "probability": probabilities[index],
+                "mc_se": errors[index],
+                "one_best": bool(events.one_best[index]),
+                "inefficiency": events.inefficiency,
+            }
+            if events.numbers is not None:
+                row |= {"numbers": events.numbers[index], "best_number": int(events.one_best[index])}
+            if probabilities[index]:
+                row |= {
+                    **_texts(events, index, mentions, sources[events.event, key]),
+                    "excluded": excluded,
+                    "filled": events.filled(index),
+                    "parses": max(1, len(events.parses_with(index))),
+                    "triggers": triggers.get(key, []),
+                    "samples": packed[index].tobytes(),
+                }
+                if events.ways is not None:
+                    named = np.packbits(events.ways[index] & NAMED != 0).tobytes()
+                    row["named_samples"] = None if named == row["samples"] else named
+            rows.append(row)
+    return rows
+
+
+class _Mentions:
+    """Mentions of all parses of a document, and their texts.
+
+    Mentions of several parses with the same words count as one mention. Mentions are numbered when they are first used.
     """
 
-    rule_events: Sequence[DocumentEvents]
-    period: str
-    parses: Sequence[ParsedMentions]
-    _numbers: dict[tuple[int, ...], int] = field(init=False, default_factory=dict)
-    _spans: list[_Span] = field(init=False, default_factory=list)  # by number
-    _firsts: list[int] = field(init=False, default_factory=list)  # by number, the mention of the first parse or -1
+    def __init__(self, parses: Parses) -> None:
+        self._parses = parses
+        self._numbers: dict[tuple[int, ...], int] = {}
+        self._spans: list[_Span] = []  # by number
+        self._firsts: list[int] = []  # by number, the mention of the first parse or -1
 
-    @classmethod
-    def of(cls, batch: DocumentBatch, row: int, rule_events: Sequence[DocumentEvents], period: str) -> Self:
-        """Make the evidence of one document of a batch."""
-        parses = [ParsedMentions(batch.tokens(r), batch.spans(r)) for r in batch.parses(row)]
-        return cls(rule_events, period, parses)
-
-    def rows(self, columns: Mapping[str, Sequence[str]], roles: Sequence[str]) -> list[dict[str, Any]]:
-        """Rows of the table of evidence, one for each possible event, by the columns of `evidence_schema`.
-
-        Parameters
-        ----------
-        columns
-            Names of the columns of roles of each event, by the name of the event.
-        roles
-            Names of the columns of roles of the table.
-        """
-        rows: list[dict[str, Any]] = []
-        of_rules: dict[str, _Sources] = {}
-        for events in self.rule_events:
-            probabilities, errors = events.probabilities.tolist(), events.mc_errors.tolist()
-            packed = np.packbits(events.hits != 0, axis=1)
-            if any(probabilities):
-                of_rules[events.event] = _Sources(self, events, of_rules)
-            for index, key in enumerate(events.keys):
-                row: dict[str, Any] = {
-                    "doc_id": events.doc_id,
-                    "date": events.date,
-                    "period": self.period,
-                    "event": events.event,
-                    **EventKey(key).cells(columns[events.event], roles),
-                    "probability": probabilities[index],
-                    "mc_se": errors[index],
-                    "one_best": bool(events.one_best[index]),
-                    "inefficiency": events.inefficiency,
-                }
-                if events.numbers is not None:
-                    row |= {"numbers": events.numbers[index], "best_number": int(events.one_best[index])}
-                if probabilities[index]:
-                    row |= {"samples": packed[index].tobytes(), **of_rules[events.event].row(index)}
-                    if events.ways is not None:
-                        named = np.packbits(events.ways[index] & NAMED != 0).tobytes()
-                        row["named_samples"] = None if named == row["samples"] else named
-                rows.append(row)
-        return rows
-
-    def triggers(self, events: DocumentEvents) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-        """Triggers that make the events of a rule true, by event; none for an outcome or without tokens."""
-        triggers: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        tokens = self.parses[0].tokens
-        if tokens is None or events.members:
-            return triggers
-        hits_by_trigger: dict[tuple[int, tuple[str, ...]], list[_InParse]] = {}
-        for parse_events in events.parses:
-            for trigger_and_key, in_parse in _in_parse(parse_events).items():
-                hits_by_trigger.setdefault(trigger_and_key, []).append(in_parse)
-        for (token, key), parses in sorted(hits_by_trigger.items()):
-            filled = {each.filled for each in parses}
-            trigger = {
-                "token": token,
-                "trigger": tokens.written[token],
-                "frame": parses[0].frame,
-                "filled": filled.pop() if len(filled) == 1 else "both",
-                "probability": sum(each.n_hits for each in parses) / events.n_samples,
-                "sentence": self.sentence(int(tokens.sent[token])),
-            }
-            triggers.setdefault(key, []).append(trigger)
-        return triggers
+    @property
+    def has_tokens(self) -> bool:
+        return self._parses[0][0] is not None
 
     @cached_property
     def tokens(self) -> Tokens:
         """Tokens of the first parse, which has tokens wherever this is used."""
-        tokens = self.parses[0].tokens
+        tokens = self._parses[0][0]
         assert tokens is not None
         return tokens
 
@@ -220,33 +203,30 @@ class DocumentEvidence:
     def _bounds(self) -> Mapping[int, tuple[int, int]]:
         return self.tokens.sentences()
 
-    @cached_property
-    def _of_first(self) -> dict[tuple[int, int], int]:
-        """Mentions of the first parse by their spans, (start, end); the first mention if several have the same span."""
-        spans = [*enumerate(self.parses[0].spans.tolist())]
-        return {(start, end): mention for mention, (start, end, _) in reversed(spans)}
-
     def number(self, parse: int, mention: int) -> int:
         """Number of a mention over all parses; a negative `mention` stands for no mention and is returned unchanged."""
         if mention < 0:
             return mention
-        start, end, head = self.parses[parse].spans[mention].tolist()
-        is_alone = len(self.parses) == 1
+        start, end, head = self._parses[parse][1][mention].tolist()
+        is_alone = len(self._parses) == 1
         number = self._numbers.setdefault((mention,) if is_alone else (start, end), len(self._numbers))
         if number == len(self._spans):
             self._spans.append([start, end, head])
-            self._firsts.append(mention if is_alone else self._of_first.get((start, end), -1))
+            if not is_alone:
+                same_words = (self._parses[0][1][:, :2] == (start, end)).all(axis=1)
+                mention = next(iter(np.flatnonzero(same_words).tolist()), -1)
+            self._firsts.append(mention)
         return number
 
     def in_first(self, number: int) -> int:
         """Mention of the first parse with the words of a numbered mention; -1 if the first parse has none."""
         return -1 if number < 0 else self._firsts[number]
 
-    def sentence(self, number: int) -> str:
-        """Text of a sentence."""
-        return " ".join(self.tokens.written[slice(*self._bounds[number])])
+    def sentence(self, token: int) -> str:
+        """Text of the sentence of a token."""
+        return " ".join(self.tokens.written[slice(*self._bounds[int(self.tokens.sent[token])])])
 
-    def mention(self, number: int) -> str:
+    def text(self, number: int) -> str:
         """Text of a numbered mention, shortened to 12 tokens, with its token span."""
         if number < 0:
             return _NOBODY[number]
@@ -257,175 +237,144 @@ class DocumentEvidence:
 
     def sentences(self, instances: list[_Instance], descriptions: list[_Description]) -> str:
         """Text of the sentences that have a trigger or a described mention."""
-        places = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
-        return SEPARATOR.join(map(self.sentence, sorted({int(self.tokens.sent[place]) for place in places})))
+        tokens = {trigger for trigger, _, _ in instances}.union(self._spans[mention][2] for mention, *_ in descriptions)
+        firsts = {int(self.tokens.sent[token]): token for token in tokens}
+        return SEPARATOR.join(self.sentence(token) for _, token in sorted(firsts.items()))
 
 
-class _Sources:
-    """Instances and descriptions that make the events of one rule or outcome true, over all parses."""
+def _texts(events: DocumentEvents, index: int, mentions: _Mentions, sources: _Sources) -> dict[str, Any]:
+    """Columns of the table of evidence that quote the sources of one event with P > 0, or say where they are."""
+    instances, descriptions = sources
+    in_first, n_samples = mentions.in_first, events.n_samples
+    reasons: list[tuple[str, float, list[tuple[int, float]]]] = []  # name, share, mentions with their shares
+    if index in events.reasons:
+        other_hits = Counter[int]()
+        for parse, mention, n in events.reasons[index].other_actors:
+            other_hits[mentions.number(parse, mention)] += n
+        others = [(mention, n / n_samples) for mention, n in other_hits.most_common(MOST_MENTIONS)]
+        shares = events.reasons[index].shares()
+        reasons = [(name, n / n_samples, others if name == SEVERAL else []) for name, n in shares]
+    places = {
+        "instances": [[trigger, [*map(in_first, fillers)], p] for trigger, fillers, p in instances],
+        "descriptions": [
+            [in_first(mention), code, words, p] for mention, code, words, p in descriptions if in_first(mention) >= 0
+        ],
+        "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
+    }
+    sentences = role_mentions = actor_mentions = ""
+    remarks: list[str] = []
+    if mentions.has_tokens:
+        for name, share, others in reasons:
+            other_texts = ", ".join(f"{mentions.text(m)} {p:.3f}" for m, p in others)
+            remarks.append(f"{name} {share:.3f}" + f" ({other_texts})" * bool(other_texts))
+        if instances:
+            sentences = mentions.sentences(instances, descriptions)
+            role_mentions = SEPARATOR.join(
+                f"{' > '.join(map(mentions.text, fillers or [ABSENT]))} {p:.3f}" for _, fillers, p in instances
+            )
+            described = (f"{mentions.text(mention)} {p:.3f}" for mention, _, _, p in descriptions)
+            actor_mentions = SEPARATOR.join(dict.fromkeys(described))
+    if not events.is_settled:
+        remarks.append(UNSETTLED)
+    return {
+        "sentences": sentences,
+        "role_mentions": role_mentions,
+        "actor_mentions": actor_mentions,
+        "places": json.dumps(places),
+        "reasons": SEPARATOR.join(remarks),
+    }
 
-    def __init__(self, evidence: DocumentEvidence, events: DocumentEvents, of_rules: Mapping[str, _Sources]) -> None:
-        self._evidence, self._events, self._of_rules = evidence, events, of_rules
-        self._descriptions = [] if events.members else self._described()
-        self._excluded, self._triggers = self._excluded_triggers(), evidence.triggers(events)
 
-    def row(self, index: int) -> dict[str, Any]:
-        """Columns of the table of evidence about the sources of one event with P > 0."""
-        events, evidence = self._events, self._evidence
-        instances, descriptions = self.of(index)
-        reasons, in_first = self._reasons(index), evidence.in_first
-        places: dict[str, Any] = {
-            "instances": [[trigger, [*map(in_first, mentions)], p] for trigger, mentions, p in instances],
-            "descriptions": [
-                [place, code, words, p] for mention, code, words, p in descriptions if (place := in_first(mention)) >= 0
-            ],
-            "reasons": [[name, share, [[in_first(m), p] for m, p in others]] for name, share, others in reasons],
-        }
-        texts: dict[str, Any] = dict.fromkeys(("sentences", "role_mentions", "actor_mentions"), "")
-        remarks: list[str] = []
-        if evidence.parses[0].tokens is not None:
-            remarks = [self._reason_text(*each) for each in reasons]
-            if instances:
-                mentions = (f"{evidence.mention(mention)} {p:.3f}" for mention, _, _, p in descriptions)
-                texts = {
-                    "sentences": evidence.sentences(instances, descriptions),
-                    "role_mentions": SEPARATOR.join(
-                        f"{' > '.join(map(evidence.mention, fillers or [ABSENT]))} {p:.3f}"
-                        for _, fillers, p in instances
-                    ),
-                    "actor_mentions": SEPARATOR.join(dict.fromkeys(mentions)),
-                }
-        if not events.is_settled:
-            remarks.append(UNSETTLED)
-        return {
-            **texts,
-            "places": json.dumps(places),
-            "excluded": self._excluded,
-            "reasons": SEPARATOR.join(remarks),
-            "filled": events.filled(index),
-            "parses": max(1, len(events.parses_with(index))),
-            "triggers": self._triggers.get(events.keys[index], []),
-        }
+def _excluded_triggers(events: DocumentEvents, parses: Parses) -> str:
+    """Text that lists the triggers that conditions excluded in any parse, with their tokens and the conditions."""
+    texts: dict[str, None] = {}
+    rules = [events, *(of_rule for members in events.members for of_rule, _ in members)]
+    for parse_events in (parse for rule in rules for parse in rule.parses):
+        tokens = parses[parse_events.parse][0]
+        assert tokens is not None  # rules need them
+        assert parse_events.matches is not None  # of one parse
+        for trigger in parse_events.matches.excluded:
+            texts[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+    return SEPARATOR.join(texts)
 
-    def _reason_text(self, name: str, share: float, other_actors: list[tuple[int, float]]) -> str:
-        mentions = ", ".join(f"{self._evidence.mention(m)} {p:.3f}" for m, p in other_actors)
-        return f"{name} {share:.3f}" + f" ({mentions})" * bool(mentions)
 
-    def _excluded_triggers(self) -> str:
-        """Text that lists the triggers that conditions excluded in any parse, with their tokens and the conditions."""
-        texts: dict[str, None] = {}
-        rules = [self._events, *(events for members in self._events.members for events, _ in members)]
-        for parse_events in (parse for rule in rules for parse in rule.parses):
-            tokens = self._evidence.parses[parse_events.parse].tokens
-            assert tokens is not None  # rules need them
-            assert parse_events.matches is not None  # of one parse
-            for trigger in parse_events.matches.excluded:
-                texts[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
-        return SEPARATOR.join(texts)
-
-    def _described(self) -> list[_Description]:
-        """Descriptions that belong to an entity of some event, the likeliest first."""
-        hits = Counter[tuple[int, str, int, int]]()
-        for parse_events in self._events.parses:
-            matches, counts = parse_events.matches, parse_events.description_hits.tolist()
-            assert matches is not None  # of one parse
-            mentions, codes = matches.described_mentions.tolist(), matches.described_actors.tolist()
-            for d in np.flatnonzero(parse_events.description_hits).tolist():
-                first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
-                key = self._evidence.number(parse_events.parse, mentions[d]), matches.actors[codes[d]], first, end
-                hits[key] += counts[d]
-        return [
-            (mention, code, [] if first < 0 else [first, end], n / self._events.n_samples)
-            for (mention, code, first, end), n in hits.most_common()
-        ]
-
-    def of(self, index: int) -> tuple[list[_Instance], list[_Description]]:
-        """Instances and descriptions that make an event true, at most eight of each, the likeliest first."""
-        return self._of_outcome(self._events.members[index]) if self._events.members else self._of_rule(index)
-
-    def _of_outcome(self, members: Sequence[UnionMember]) -> tuple[list[_Instance], list[_Description]]:
-        """Instances and descriptions of an outcome's event, with their highest probability in any of its members."""
-        # An event that both the default actor and nobody have is one instance.
-        likeliest_instances: dict[tuple[int, tuple[int, ...]], _Instance] = {}
-        described: dict[tuple[int, str, tuple[int, ...]], float] = {}
-        for events, member_rows in members:
-            for member_row in member_rows:
-                if events.n_hits[member_row]:
-                    instances, descriptions = self._of_rules[events.event].of(member_row)
-                    for trigger, mentions, p in instances:
-                        instance_key = trigger, tuple(max(m, ABSENT) for m in mentions)
-                        _, before, highest = likeliest_instances.get(instance_key, (trigger, mentions, 0.0))
-                        likeliest_instances[instance_key] = trigger, [*map(min, mentions, before)], max(p, highest)
-                    for mention, code, words, p in descriptions:
-                        description = mention, code, tuple(words)
-                        described[description] = max(p, described.get(description, 0.0))
-        likeliest = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[3])
-        return (
-            sorted(likeliest_instances.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
-            [(mention, code, [*words], p) for mention, code, words, p in likeliest[:MOST_MENTIONS]],
-        )
-
-    def _of_rule(self, index: int) -> tuple[list[_Instance], list[_Description]]:
-        key = self._events.keys[index]
-        counts_by_instance = Counter[tuple[int, tuple[int, ...]]]()
-        for parse_events in self._events.parses:
-            if key not in parse_events.keys:
-                continue
-            counts, matches = parse_events.instance_hits[:, parse_events.keys.index(key)], parse_events.matches
-            assert matches is not None  # of one parse
-            for t in np.flatnonzero(counts).tolist():
-                mentions = tuple(
-                    ABSENT if m == DEFAULT and code == NO_ACTOR else self._evidence.number(parse_events.parse, m)
-                    for m, code in zip(matches.instances[t].tolist(), key, strict=True)
-                )
-                instance_key = int(matches.triggers[t]), mentions
-                counts_by_instance[instance_key] += int(counts[t])
-        instances = [
-            (trigger, [*mentions], n / self._events.n_samples)
-            for (trigger, mentions), n in counts_by_instance.most_common(MOST_MENTIONS)
-        ]
+def _rule_sources(
+    events: DocumentEvents, mentions: _Mentions
+) -> tuple[dict[EventKey, _Sources], dict[EventKey, list[dict[str, Any]]]]:
+    """Sources of each event of a rule, and the triggers that make it true, in the order of the text."""
+    n_samples = events.n_samples
+    described = Counter[tuple[int, str, int, int]]()
+    instance_hits: dict[EventKey, Counter[tuple[int, tuple[int, ...]]]] = defaultdict(Counter)
+    # By trigger and event: for each parse, of several instances the one that is true in most samples, as its number of
+    # samples, how its roles are filled, and its frame.
+    hits_by_trigger: dict[tuple[int, EventKey], list[tuple[int, str, str]]] = {}
+    for part in events.parses:
+        matches, parse = part.matches, part.parse
+        assert matches is not None  # of one parse
+        for d in np.flatnonzero(part.description_hits).tolist():
+            first, end = (-1, -1) if matches.described_words is None else matches.described_words[d].tolist()
+            mention = mentions.number(parse, int(matches.described_mentions[d]))
+            code = matches.actors[int(matches.described_actors[d])]
+            described[mention, code, first, end] += int(part.description_hits[d])
+        most: dict[tuple[int, EventKey], tuple[int, str, str]] = {}
+        for t, k in np.argwhere(part.instance_hits).tolist():
+            key, n, trigger = part.keys[k], int(part.instance_hits[t, k]), int(matches.triggers[t])
+            fillers = matches.instances[t].tolist()
+            is_nobody = [m == DEFAULT and code == NO_ACTOR for m, code in zip(fillers, key, strict=True)]
+            numbers = [ABSENT if no else mentions.number(parse, m) for m, no in zip(fillers, is_nobody, strict=True)]
+            instance_hits[key][trigger, tuple(numbers)] += n
+            # Where a default actor has the event, the row of nobody would be the same event again.
+            if not any(is_nobody) and n > most.get((trigger, key), (0, "", ""))[0]:
+                filled = "" if not any(key) else "default" if matches.by_default[t, k] else "named"
+                if filled == "named" and part.named_hits is not None and 2 * part.named_hits[t, k] < n:
+                    filled = "stands for"
+                most[trigger, key] = n, filled, matches.frames[t] if matches.frames else ""
+        for trigger_and_key, hits in most.items():
+            hits_by_trigger.setdefault(trigger_and_key, []).append(hits)
+    descriptions = [
+        (mention, code, [] if first < 0 else [first, end], n / n_samples)
+        for (mention, code, first, end), n in described.most_common()
+    ]
+    sources: dict[EventKey, _Sources] = {}
+    for key in events.keys:
+        likeliest = instance_hits[key].most_common(MOST_MENTIONS)
         codes = {single_code for code in key for single_code in (code, *code.split(OF))}
-        return instances, [item for item in self._descriptions if item[1] in codes][:MOST_MENTIONS]
+        sources[key] = (
+            [(trigger, [*fillers], n / n_samples) for (trigger, fillers), n in likeliest],
+            [item for item in descriptions if item[1] in codes][:MOST_MENTIONS],
+        )
+    triggers: dict[EventKey, list[dict[str, Any]]] = {}
+    for (token, key), of_parses in sorted(hits_by_trigger.items()) if mentions.has_tokens else ():
+        filled_in_parses = {filled for _, filled, _ in of_parses}
+        trigger_of_event = {
+            "token": token,
+            "trigger": mentions.tokens.written[token],
+            "frame": of_parses[0][2],
+            "filled": filled_in_parses.pop() if len(filled_in_parses) == 1 else "both",
+            "probability": sum(n for n, _, _ in of_parses) / n_samples,
+            "sentence": mentions.sentence(token),
+        }
+        triggers.setdefault(key, []).append(trigger_of_event)
+    return sources, triggers
 
-    def _reasons(self, index: int) -> list[_Reason]:
-        """Reasons why an event is not true in the other samples, the most frequent first."""
-        reasons, n_samples = self._events.reasons.get(index), self._events.n_samples
-        if reasons is None:
-            return []
-        mentions = Counter[int]()
-        for parse, m, n in reasons.other_actors:
-            mentions[self._evidence.number(parse, m)] += n
-        other_actors = [(mention, n / n_samples) for mention, n in mentions.most_common(MOST_MENTIONS)]
-        return [(name, n / n_samples, other_actors if name == SEVERAL else []) for name, n in reasons.shares()]
 
-
-class _InParse(NamedTuple):
-    n_hits: int
-    filled: str
-    frame: str
-
-
-def _in_parse(events: DocumentEvents) -> dict[tuple[int, tuple[str, ...]], _InParse]:
-    """Hits of one parse by trigger and event; of several instances, the one that is true in most samples."""
-    hits_by_trigger: dict[tuple[int, tuple[str, ...]], _InParse] = {}
-    matches, keys = events.matches, events.keys
-    assert matches is not None  # of one parse
-    instances, triggers = matches.instances.tolist(), matches.triggers.tolist()
-    by_default = matches.by_default
-    for t, k in np.argwhere(events.instance_hits).tolist():
-        key = keys[k]
-        # Where a default actor has the event, the row of nobody would be the same event again.
-        if any(m == DEFAULT and code == NO_ACTOR for m, code in zip(instances[t], key, strict=True)):
-            continue
-        filled = "" if not any(key) else "default" if by_default[t, k] else "named"
-        if (
-            filled == "named"
-            and events.named_hits is not None
-            and 2 * events.named_hits[t, k] < events.instance_hits[t, k]
-        ):
-            filled = "stands for"
-        instance_hits = _InParse(int(events.instance_hits[t, k]), filled, matches.frames[t] if matches.frames else "")
-        trigger_and_key = triggers[t], key
-        if trigger_and_key not in hits_by_trigger or instance_hits.n_hits > hits_by_trigger[trigger_and_key].n_hits:
-            hits_by_trigger[trigger_and_key] = instance_hits
-    return hits_by_trigger
+def _outcome_sources(members: Sequence[UnionMember], sources: Mapping[tuple[str, EventKey], _Sources]) -> _Sources:
+    """Sources of an outcome's event, with their highest probability in any of its members."""
+    # An event that both the default actor and nobody have is one instance.
+    likeliest: dict[tuple[int, tuple[int, ...]], _Instance] = {}
+    described: dict[tuple[int, str, tuple[int, ...]], float] = {}
+    for events, rows in members:
+        for row in (row for row in rows if events.n_hits[row]):
+            instances, descriptions = sources[events.event, events.keys[row]]
+            for trigger, fillers, p in instances:
+                instance_key = trigger, tuple(max(m, ABSENT) for m in fillers)
+                _, before, highest = likeliest.get(instance_key, (trigger, fillers, 0.0))
+                likeliest[instance_key] = trigger, [*map(min, fillers, before)], max(p, highest)
+            for mention, code, words, p in descriptions:
+                description = mention, code, tuple(words)
+                described[description] = max(p, described.get(description, 0.0))
+    in_order = sorted(((*each, p) for each, p in described.items()), key=lambda description: -description[3])
+    return (
+        sorted(likeliest.values(), key=lambda instance: -instance[2])[:MOST_MENTIONS],
+        [(mention, code, [*words], p) for mention, code, words, p in in_order[:MOST_MENTIONS]],
+    )

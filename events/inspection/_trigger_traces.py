@@ -23,7 +23,7 @@ from events._document_batches import batches
 from events._options import Progress
 from events.evidence._acceptance import Acceptance
 from events.evidence._columns import ACTOR
-from events.evidence._document_evidence import DocumentEvidence
+from events.evidence._document_evidence import evidence_rows
 from events.evidence._evaluation import RuleFinder
 from events.evidence._rule_set import RuleSet
 from events.matching._screening import RuleMatcher
@@ -290,7 +290,8 @@ def _document_events(
     if faults:
         return None
     events = finder.events(document, 0, matches[0], recalibration)
-    rows = DocumentEvidence.of(document, 0, events, "").rows(dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
+    parses = [(document.tokens(row), document.spans(row)) for row in document.parses(0)]
+    rows = evidence_rows(events, parses, "", dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
     names = [f"{e.event}: {key.name}" if finder.outcomes else key.name for e in events for key in e.keys]
     shares = [
         EventShare(name, row["probability"], row["mc_se"], row["reasons"], row["filled"])
