@@ -179,7 +179,7 @@ class Evidence:
 
     def merging_summary(self) -> dict[str, Any] | None:
         """How often coreference alone merges distinct actors; None if they were not kept apart."""
-        return merging_summary(self.documents.read("doc_id", "date", *MERGED_ACTORS.names), self.n_samples)
+        return merging_summary(self.documents.read("doc_id", *MERGED_ACTORS.names), self.n_samples)
 
     def document_counts(self) -> dict[str, int]:
         """Numbers of documents and names for the record of a run: see `EventsResult`."""

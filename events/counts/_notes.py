@@ -62,13 +62,9 @@ class CountNotes:
         merged = self.merged_actors
         if merged is None or merged["probability"] <= above:
             return ""
-        worst = "; ".join(
-            f"{each['mention']!r} in {each['doc_id']}, {each['probability']:.2f}" for each in merged["worst"]
-        )
         return (
             f"Coreference merges different actors with probability {merged['probability']:.3f} per mention that names "
-            f"one, before the samples are conditioned: above .2 for {100 * merged['share_above_0.2']:.1f}% of "
-            f"{merged['n_mentions']:,.0f} mentions" + f"; most for {worst}" * bool(worst) + "."
+            f"one ({merged['n_mentions']:,.0f} mentions), before the samples are conditioned."
         )
 
     def unsettled(self) -> str:

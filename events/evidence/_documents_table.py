@@ -80,7 +80,7 @@ def document_rows(
             continue
         rule_events = events_of[first]
         sampled[row] = True
-        merged[row] = merged_actors(batch, first, rule_events)
+        merged[row] = merged_actors(rule_events)
         of_rules = (events.parses[0].matches for events in rule_events if events.parses)
         ambiguous[row] = max((each.n_ambiguous for each in of_rules if each is not None), default=0)
         hits = [events.hits.any(axis=0) for events in rule_events]  # by sample; the rules share the clusterings

@@ -67,13 +67,11 @@ def test_the_probability_is_that_of_enumeration_before_conditioning() -> None:
     assert summary is not None
     assert summary["n_mentions"] == 2.0
     assert summary["probability"] == merged["merged_mentions"] / (2 * N)
-    assert summary["share_above_0.2"] == 1.0  # P = .378
     assert summary["n_documents"] == {"as drawn": 0, "drawn again": 1, "chain": 0, "unsettled chain": 0}
-    assert [(each["doc_id"], each["mention"]) for each in summary["worst"]] == [("d", "Iraq"), ("d", "Iran")]
 
 
 def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
-    """The second Iraq is often of one entity with "it", of which it is the object; by mention, from enumeration."""
+    """The second Iraq is often of one entity with "it", of which it is the object; enumerated."""
     sentences = [*SENTENCES, "it/PRON>2:nsubj left=leave/VERB>0:root Iraq/PROPN>2:obj"]
     links = {1: {0: -1.0}, 2: {0: 0.5}, 4: {0: 2.0, 1: -1.0}, 5: {4: 2.0, 1: -2.0}}
     merged = EventCounter(RULE, n_samples=N)
@@ -82,18 +80,16 @@ def test_a_subject_in_the_entity_of_its_object_is_no_merged_actor() -> None:
         [list(links.get(i, {})) for i in range(6)], [list(links.get(i, {}).values()) for i in range(6)]
     )
     others = {0: [1], 1: [0, 5], 5: [1]}
-    expected = {
-        mention: sum(
-            p
-            for labels, p in references.clustering_probs(rows).items()
-            if any(labels[mention] == labels[j] for j in js)
-        )
-        for mention, js in others.items()
+    # The number of these mentions whose entity also names the other country, in each clustering.
+    n_merged = {
+        labels: sum(any(labels[mention] == labels[j] for j in js) for mention, js in others.items())
+        for labels in references.clustering_probs(rows)
     }
-    tokens = {0: 0, 1: 2, 5: 8}  # of the mentions
-    found = {each["start"]: round(each["share"] * N) for each in merging_rows(merged)[0]["worst_merged"]}
-    for mention, p in expected.items():
-        assert tolerance.plausible_counts([found[tokens[mention]]], N, [p]).all()
+    probs = references.clustering_probs(rows)
+    mean = sum(p * n_merged[labels] for labels, p in probs.items())
+    variance = sum(p * n_merged[labels] ** 2 for labels, p in probs.items()) - mean**2
+    (row,) = merging_rows(merged)
+    assert tolerance.plausible_means(row["merged_mentions"] / N, mean, math.sqrt(variance / N)).all()
 
 
 def test_hardly_consistent_documents_are_drawn_again() -> None:
@@ -147,9 +143,6 @@ def test_the_sums_do_not_depend_on_order_parts_or_files(tmp_path: Path) -> None:
     documents.append(document("a"))  # of the same date as d2, and other samples
     whole = counted(documents).merging_summary()
     assert whole is not None
-    assert len({each["probability"] for each in whole["worst"]}) > 1
-    shares = [each["share"] for row in merging_rows(counted(documents)) for each in row["worst_merged"]]
-    assert [each["probability"] for each in whole["worst"]] == sorted(shares, reverse=True)[:3]
     for number, order in enumerate(itertools.islice(itertools.permutations(documents), 0, 40_000, 9_999)):
         first, second = counted(list(order[:3])), counted(list(order[3:]))
         for name, each in (("first", first), ("second", second)):
@@ -184,7 +177,6 @@ def test_a_document_needs_no_rule_and_no_date(tmp_path: Path) -> None:
     assert tolerance.plausible_counts([merged[0]["merged_mentions"] // 2], N, [probability()]).all()
     summary = merging_summary(merging_table(merged), N)
     assert summary is not None
-    assert {each["date"] for each in summary["worst"]} == {None}
     assert sum(summary["n_documents"].values()) == 1
 
 

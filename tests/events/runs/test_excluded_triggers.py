@@ -107,12 +107,10 @@ def test_doctor_says_it_of_a_lexicon(tmp_path: Path, call: Calls) -> None:
     unknown = er.json_document("c", "1999-01-07", ["Iraq/PROPN>2:SBJ-X met=meet/VERB>0:root"], {})
     merging = er.json_document("a", "1999-01-05", MERGING, {1: {0: 30.0}})
     path = er.write_lines(tmp_path / "d.jsonl", [merging, apart, unknown])
-    sentence = (
-        "different actors with probability 0.667 per mention that names one, before the samples are conditioned: "
-    )
+    sentence = "different actors with probability 0.667 per mention that names one (3 mentions)"
     for options in (("--lexicon", "countries"), ("--rule", "attack", "--preset", "paper"), ()):
         _, printed, _ = call("doctor", path, *options)  # the rule cannot read the third document
-        assert (sentence + "above .2 for 66.7% of 3 mentions" in " ".join(printed.split())) == bool(options)
+        assert (sentence in " ".join(printed.split())) == bool(options)
     printed = call.good("doctor", path, "--lexicon", "countries", "--json")
     ways = json.loads(printed)[0]["merged_actors"]["n_documents"]
     assert (ways["as drawn"], sum(ways.values())) == (1, 2)
