@@ -109,11 +109,11 @@ def _score_left_out(
 ) -> tuple[str, ...]:
     if english:
         documents = english_texts.gum_documents()
-        model = english_texts.trained(without, orders=orders, n_threads=1)
+        model = english_texts.trained(without, orders=orders)
     else:
         documents = gum()
         seen = [each for each in documents if genre_of(each.doc_id) not in without]
-        model = train(seen, epochs=EPOCHS, orders=orders, n_threads=1)
+        model = train(seen, epochs=EPOCHS, orders=orders)
     unseen = [each for each in documents if genre_of(each.doc_id) in without]
     for source, path in paths.items():
         write_documents(score_documents(model, unseen, mentions=source), path, overwrite=True)

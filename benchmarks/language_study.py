@@ -29,7 +29,7 @@ from corefsample.languages._language import load_language
 from corefsample.metrics._scores import clustering_scores, corpus_scores
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.scorers import score_documents
-from corefsample.scorers._scoring import gold_of_found
+from corefsample.scorers._scoring import gold_of_parse
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import Start, held_out_figures, train
 from corefsample.scorers.protocol import HeldOutFigures, MentionSource
@@ -50,7 +50,7 @@ def conll(scored: Sequence[ScoredDocument], key: Sequence[AnnotatedDocument]) ->
     """CoNLL F1 without singletons, in percent; a response's mention is the annotated one of its span or its head."""
     found = []
     for document, response in zip(key, scored, strict=True):
-        places = gold_of_found(document.mentions, list(range(document.n_mentions)), response.mentions)
+        places = gold_of_parse(document.mentions, list(range(document.n_mentions)), response.mentions)
         spans = response.mentions.copy()
         for i, place in enumerate(places):
             if place is not None:
@@ -113,7 +113,7 @@ def tested(
     def trained(mentions: MentionSource) -> AntecedentModel:
         documents = seen if zeros else [without_zeros(each) for each in seen]
         recipe: dict[str, Any] = {"mentions": "both", "windows": True} if both else {"mentions": mentions}
-        return train(documents, language=load_language(language), epochs=3, n_threads=1, start=start, **recipe)
+        return train(documents, language=load_language(language), epochs=3, start=start, **recipe)
 
     model = trained("annotated")
     readable = unseen if zeros else [without_zeros(each) for each in unseen]

@@ -23,9 +23,9 @@ from english_texts import ENGLISH_GENRES
 
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers.log_linear._examples import TRAINING_MENTIONS, examples_of
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear._readings import TRAINING_MENTIONS
-from corefsample.scorers.log_linear._training import examples_of, figures, train
+from corefsample.scorers.log_linear._training import figures, train
 from corefsample.scorers.protocol import MentionSource
 
 WINDOWS = "-windows"
@@ -42,7 +42,7 @@ def model_without(genre: str, recipe: str, orders: int, folder: Path) -> Anteced
         mentions, windows = RECIPES[recipe]
         others = set(ENGLISH_GENRES) - {genre}
         seen = [each for each in held_out.gum(("train",)) if held_out.genre_of(each.doc_id) in others]
-        train_recipe = partial(train, epochs=held_out.EPOCHS, orders=orders, n_threads=1)
+        train_recipe = partial(train, epochs=held_out.EPOCHS, orders=orders)
         train_recipe(seen, mentions=mentions, windows=windows).save(path)
     return load_scorer(path)
 

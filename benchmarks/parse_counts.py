@@ -71,7 +71,7 @@ def shares_of_parse(
     document = ScoredDocument(
         doc_id,
         mentions,
-        model.pruned_score(tokens, mentions).distribution,
+        model.score([tokens], [mentions])[0].distribution,
         tokens=tokens,
         gold=list(range(len(mentions))),
     )

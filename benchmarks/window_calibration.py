@@ -22,7 +22,7 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.recalibration._shipped import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import gold_entities, required_tokens
-from corefsample.scorers.log_linear._readings import Reading, _cut, readings
+from corefsample.scorers.log_linear._examples import Reading, readings, window_of
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 
 BOUNDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
@@ -33,10 +33,10 @@ def windows(documents: Sequence[AnnotatedDocument], mentions: MentionSource, siz
     """Each run of some sentences with the mentions in it, as a document of its own."""
     for document in documents:
         own = Reading(required_tokens(document), document.mentions, gold_entities(document) or [], SCHEME)
-        (whole,) = readings(own, mentions=mentions, window_seed=None, doc_id=document.doc_id)
+        (whole,) = readings(own, mentions, None, document.doc_id)
         numbers = whole.tokens.sent // size
         for number in np.unique(numbers).tolist():
-            cut = _cut(whole, numbers == number)
+            cut = window_of(whole, numbers == number)
             yield AnnotatedDocument(f"{document.doc_id}-{number}", cut.tokens, cut.mentions, [*map(str, cut.gold)])
 
 

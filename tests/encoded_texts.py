@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from corefsample.documents._tokens import Tokens
-from corefsample.scorers.log_linear.features import _feature_codes as codes
-from corefsample.scorers.log_linear.features._encoding import Encoder
-from corefsample.scorers.log_linear.features._pair_kernels import Encoded, fill_pair
+from corefsample.languages._language import load_language
+from corefsample.scorers.log_linear import _encoding
+from corefsample.scorers.log_linear import _feature_codes as codes
+from corefsample.scorers.log_linear._pair_kernels import Encoded, fill_pair
 from corefsample.syntax._words import WordTable
 
 VOCABULARY = frozenset({"dog", "attack", "mary", "the", "of", "european", "he", "king"})
@@ -20,8 +21,14 @@ def vocabulary_hashes(vocabulary: Collection[str] = VOCABULARY) -> np.ndarray:
     return np.unique(WordTable.hashes(vocabulary))
 
 
-def encoded(tokens: Tokens, spans: Sequence[tuple[int, int, int]], vocabulary: Collection[str] = VOCABULARY) -> Encoded:
-    return Encoder(vocabulary_hashes(vocabulary)).encode(tokens, np.array(spans, np.int32).reshape(-1, 3))
+def encoded(
+    tokens: Tokens,
+    spans: Sequence[Sequence[int]],
+    vocabulary: Collection[str] = VOCABULARY,
+    scheme: str | None = None,
+) -> Encoded:
+    mentions = np.array(spans, np.int32).reshape(-1, 3)
+    return _encoding.encoded(tokens, mentions, vocabulary_hashes(vocabulary), load_language("en"), scheme=scheme)
 
 
 def atoms(doc: Encoded) -> list[dict[str, int]]:

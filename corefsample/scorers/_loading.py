@@ -1,37 +1,39 @@
-"""Scorers by name or path."""
+"""Scorers by name or path, and their training."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from corefsample import _checks
+from corefsample.errors import ParameterError
 from corefsample.files._paths import PathLike
 from corefsample.languages._language import Language
 from corefsample.scorers.log_linear import _training
 from corefsample.scorers.log_linear._model import AntecedentModel, load_model
-from corefsample.scorers.log_linear.features._templates import TemplateSet
 from corefsample.scorers.protocol import (
     DEFAULT,
     MENTION_SOURCES,
     SHIPPED,
     AntecedentScorer,
+    EpochReport,
     MentionDocument,
     MentionSource,
     data_file,
 )
 
+_of_package = cache(load_model)
+
 
 def scorer_file(name: PathLike | None = None, mentions: MentionSource = "parse") -> str:
     """Path of the file of a scorer, given its name, or the path itself."""
     text = DEFAULT if name is None else os.fspath(name)
-    if text not in SHIPPED:
-        return text
-    return data_file(SHIPPED[text][mentions])
+    return data_file(SHIPPED[text][mentions]) if text in SHIPPED else text
 
 
 def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse") -> AntecedentScorer:
@@ -55,11 +57,7 @@ def load_scorer(name: PathLike | None = None, mentions: MentionSource = "parse")
         corefsample does not have.
     """
     text = DEFAULT if name is None else _checks.path("name", name)
-    file = scorer_file(text, mentions)
-    return _of_package(file) if text in SHIPPED else load_model(file)
-
-
-_of_package = cache(load_model)
+    return (_of_package if text in SHIPPED else load_model)(scorer_file(text, mentions))
 
 
 def load_scorers(name: PathLike | None = None) -> dict[MentionSource, AntecedentScorer]:
@@ -77,14 +75,90 @@ def scorer_record(name: PathLike | None = None) -> dict[str, str]:
     return {"path": path, "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def train_scorer(documents: Sequence[MentionDocument], **options: Any) -> AntecedentScorer:
-    """Train a scorer: see `corefsample.scorers.log_linear._training.train`."""
-    return _training.train(documents, **options)
+def held_out_ids(doc_ids: Collection[str], share: float, *, seed: int = 0) -> frozenset[str]:
+    """Draw documents to hold out.
+
+    Documents are ranked by a hash of the seed and their doc_id, so the result does not depend on their order.
+
+    Parameters
+    ----------
+    doc_ids
+        Distinct identifiers of the documents.
+    share
+        Share of the documents to hold out, in (0, 1). The number is rounded up, and must leave at least one document to
+        train on.
+    seed
+        Seed of the draw, in [0, 2**64).
+
+    Raises
+    ------
+    ParameterError
+        If no document remains for training.
+    """
+    n_held_out = math.ceil(share * len(doc_ids))
+    if n_held_out >= len(doc_ids):
+        rule = f"must leave a document to train on in addition to those held out, got {share} of {len(doc_ids)}"
+        raise ParameterError(rule, parameter="held_out_share", hint="0 holds out none")
+    key = seed.to_bytes(8, "little")
+
+    def rank(doc_id: str) -> tuple[bytes, str]:
+        return hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), key=key).digest(), doc_id
+
+    return frozenset(sorted(doc_ids, key=rank)[:n_held_out])
 
 
-def feature_templates(lists: Mapping[str, Sequence[str]]) -> Any:
-    """Templates of features by the names of their lists, for `train_scorer`; raise ParameterError if one is wrong."""
-    return TemplateSet.of(lists)
+def train_scorer(
+    documents: Sequence[MentionDocument],
+    held_out: Sequence[MentionDocument],
+    *,
+    l2: Sequence[float],
+    epochs: int,
+    refit: bool,
+    provenance: Mapping[str, Any],
+    on_epoch: Callable[[EpochReport], None] | None,
+    **settings: Any,
+) -> tuple[AntecedentScorer, tuple[EpochReport, ...]]:
+    """Train a scorer with the penalty and the number of passes that have the lowest loss on held-out documents.
+
+    Parameters
+    ----------
+    documents, held_out
+        Documents to train on, and documents by which penalty and passes are chosen; may be empty.
+    l2, epochs
+        Penalties that are tried, 0.02 and 0.05 if there are none, and largest number of passes.
+    refit
+        True to train again on all documents, held-out ones included, with the chosen penalty and number of passes.
+    provenance
+        Description of the origin of the scorer, which is stored in it.
+    on_epoch
+        Function that is called with the report of each pass.
+    settings
+        Other options of the kind of scorer: see `corefsample.scorers.log_linear._training.train`.
+
+    Returns
+    -------
+    AntecedentScorer
+        The scorer, whose provenance has the best penalty and number of passes.
+    tuple of EpochReport
+        Reports of all passes.
+    """
+    reports: list[EpochReport] = []
+
+    def report(epoch: EpochReport) -> None:
+        reports.append(epoch)
+        if on_epoch is not None:
+            on_epoch(epoch)
+
+    penalties = tuple(l2) or ((0.02, 0.05) if held_out else (0.02,))
+    fixed: dict[str, Any] = {**settings, "on_epoch": report}
+    tried: dict[str, Any] = {"held_out": held_out or None, "l2": penalties, "epochs": epochs}
+    scorer = _training.train(documents, **tried, provenance=provenance, **fixed)
+    if refit and held_out:
+        choice = scorer.provenance
+        figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
+        best = {"l2": choice["l2"], "epochs": choice["epoch"], "provenance": {**provenance, "chosen_on": figures}}
+        scorer = _training.train([*documents, *held_out], **best, **fixed)
+    return scorer, tuple(reports)
 
 
 def retrain(

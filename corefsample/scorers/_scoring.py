@@ -143,7 +143,7 @@ def score_documents(
             own_scheme = scheme or document_scheme(document)
             if mentions == "parse":
                 parse_mentions = mentions_from_parse(tokens, scheme=own_scheme, language=scorer.language)
-                gold = None if gold is None else gold_of_found(spans, gold, parse_mentions)
+                gold = None if gold is None else gold_of_parse(spans, gold, parse_mentions)
                 spans = parse_mentions
             (scored,) = score_mentions(scorer, [tokens], [spans], min_prob, own_scheme)
         except ParameterError as error:
@@ -276,7 +276,7 @@ def gold_entities(document: MentionDocument) -> list[int | str | None] | None:
     return None if document.gold is None else list(document.gold)
 
 
-def gold_of_found(spans: npt.NDArray[Any], gold: Gold, parse_spans: npt.NDArray[Any]) -> Gold:
+def gold_of_parse(spans: npt.NDArray[Any], gold: Gold, parse_spans: npt.NDArray[Any]) -> Gold:
     """Entity of each mention of a parse: of the first annotated mention of the same span, or else of the same head.
 
     An annotated mention whose span the parse has is not taken for another of the same head.

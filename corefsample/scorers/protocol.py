@@ -160,6 +160,12 @@ class EpochReport:
     loss: float
     held_out: HeldOutFigures | None
 
+    def to_json(self) -> dict[str, Any]:
+        """Penalty, number of the pass, and losses in training and on held-out documents, None without these."""
+        values: dict[str, Any] = {"l2": self.l2, "epoch": self.epoch, "loss": self.loss}
+        losses = self.held_out
+        return values | {"held_out_loss": losses and losses.loss, "held_out_link_loss": losses and losses.link_loss}
+
 
 def data_file(name: str) -> str:
     """Path of a file that comes with the scorers: a model or the recalibration of its scores."""

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 RECORD_SUFFIX = ".training.json"
 _READING = ("held_out", "held_out_share", "where", "scheme", "entity_fields", "seed")
-_TRAINING = (
-    *("l2", "epochs", "refit", "start", "learning_rate", "link_weight", "bits", "min_count", "orders", "seed"),
-    *("scheme", "mentions", "windows"),
-)
+_TRAINING = ("l2", "epochs", "refit", "start", "learning_rate", "link_weight", "bits", "min_count", "orders", "seed")
+_TEXTS = ("scheme", "mentions", "windows")
 
 
 @declared
@@ -54,8 +52,6 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
         Train only on documents with this metadata or doc_id; * and ? are wildcards. If repeated, all conditions apply.
     attribution
         Attribution of the texts, to store in the model.
-    note
-        Remark to store in the model.
     mentions
         Mentions to train on: the annotated ones; those found in the parse, with gold by span and then by head; or both,
         each document twice.
@@ -66,7 +62,7 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
         documents declare]
     start
         Initial weights: those of the English model, or zeros. [default: english for languages other than English,
-        unless the bits or the templates differ from those of that model]
+        unless the bits differ from those of that model]
     l2
         L2 penalty that is tried. [default: 0.02 and 0.05]
     epochs
@@ -75,20 +71,14 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
         Number of runs in different orders of the documents, whose weights are averaged.
     link_weight
         Weight of the log loss of link marginals.
-    margin
-        Softmax-margin costs of three errors: a false anaphor, a false NEW, a wrong link.
     learning_rate
         Step size of AdaGrad.
-    templates
-        YAML file of feature templates, with the lists pronoun, phrase and new. [default: the templates in the package]
     bits
         Base-2 logarithm of the number of weights of the model.
     min_count
         Smallest number of documents with a word; rarer words are represented by their endings.
     seed
         Seed of the random draws: the same seed gives the same model.
-    threads
-        Number of threads; more than two are not faster.
     """
 
     out: str = option(metavar="FILE")
@@ -97,7 +87,6 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     refit: bool = False
     where: tuple[str, ...] = option(default=(), metavar="KEY=VALUE[,VALUE]")
     attribution: str | None = option(default=None, metavar="TEXT")
-    note: str | None = option(default=None, metavar="TEXT")
     mentions: Literal["annotated", "parse", "both"] = "annotated"
     windows: bool = False
     language: str | None = option(default=None, metavar="CODE")
@@ -106,12 +95,9 @@ class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared
     epochs: int = option(default=5, at_least=1)
     orders: int = option(default=3, at_least=1)
     link_weight: float = option(default=10.0, at_least=0.0)
-    margin: tuple[float, float, float] = option(default=(0.0, 0.0, 0.0), at_least=0.0, metavar="FA FN WL")
     learning_rate: float = option(default=0.1, above=0.0)
-    templates: str | None = option(default=None, metavar="FILE")
     bits: int = option(default=20, at_least=8, at_most=22)
     min_count: int = option(default=1, at_least=1)
-    threads: int = option(default=2, at_least=1)
 
 
 def run_train(
@@ -153,29 +139,25 @@ def run_train(
     """
     from corefsample.files._atomic import write_json
     from corefsample.formats.scored._writing import quarantine_file
-    from corefsample.scorers._held_out_training import pass_values, train_with_held_out
+    from corefsample.scorers._loading import train_scorer
     from events.runs._outputs import free_outputs, run_record
-    from events.runs.scoring._training_corpora import chosen_language, load_templates, read_training_corpora
+    from events.runs.scoring._training_corpora import chosen_language, read_training_corpora
 
     started, path = time.time(), options.out
     if not path:
         raise ParameterError("must name a file, got ''", parameter="out")
     record = free_outputs(path, RECORD_SUFFIX, overwrite=options.overwrite)
-    features = {} if options.templates is None else {"templates": load_templates(options.templates)}
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         corpus = read_training_corpora(
             corpora, **options.subset(*_READING), on_rejected=on_rejected, on_progress=on_progress
         )
-        model, reports = train_with_held_out(
+        model, reports = train_scorer(
             corpus.documents,
             corpus.held_out,
             language=chosen_language(options.language, corpus.corpora),
-            costs=options.margin,
-            n_threads=options.threads,
-            provenance=corpus.provenance(options.subset("attribution", "note", "where", "refit")),
+            provenance=corpus.provenance(options.subset("attribution", "where", "refit")),
             on_epoch=on_epoch,
-            **options.subset(*_TRAINING),
-            **features,
+            **options.subset(*_TRAINING, *_TEXTS),
         )
         model.save(path, overwrite=options.overwrite)
         chosen = {name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
@@ -188,20 +170,21 @@ def run_train(
             "n_quarantined": 0 if on_rejected is None else on_rejected.count,
             "seconds": round(time.time() - started, 3),
             "held_out": json_values(best.held_out),
-            "passes": [pass_values(report) for report in reports],
+            "passes": [report.to_json() for report in reports],
         }
         entries = {"summary": values, **corpus.doc_ids()}
         write_json(record, run_record(options.recorded(), corpus.inputs, started, **entries))
+    files = {"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record}
     return Summary(
         values=values,
-        shown=[*_shown(values, model, best)],
+        shown=[*_shown(values, model)],
         notices=set_aside(values["n_quarantined"]),
-        files={"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record},
+        files=files,
         result=model,
     )
 
 
-def _shown(values: dict[str, Any], model: AntecedentScorer, best: EpochReport) -> Iterator[str | Table]:
+def _shown(values: dict[str, Any], model: AntecedentScorer) -> Iterator[str | Table]:
     """Yield the numbers of documents, and the losses of each pass."""
     yield f"Language: {model.language.code} (resources: {model.language.resources})."
     yield f"Trained on {counted(values['n_documents'], 'document')}, {values['n_mentions']:,} annotated mentions."
@@ -214,11 +197,10 @@ def _shown(values: dict[str, Any], model: AntecedentScorer, best: EpochReport) -
     )
     yield from mentions_by_reason("skipped", values["skipped"])
     rows = []
-    for row in values["passes"]:
-        losses = [row[name] for name in ("loss", "held_out_loss", "held_out_link_loss")]
-        is_best = best.held_out is not None and (row["l2"], row["epoch"]) == (best.l2, best.epoch)
+    for l2, epoch, *losses in (row.values() for row in values["passes"]):
+        is_best = values["held_out"] is not None and (l2, epoch) == (values["l2"], values["epoch"])
         texts = ["-" if loss is None else f"{loss:.4f}" for loss in losses]
-        rows.append((f"{row['l2']:g}", f"{row['epoch']}", *texts, "chosen" if is_best else ""))
+        rows.append((f"{l2:g}", f"{epoch}", *texts, "chosen" if is_best else ""))
     yield Table(("penalty", "pass", "training", "held out", "links", ""), rows)
     yield (
         "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
@@ -231,8 +213,8 @@ command = Command(
     "corpora+",
     task="reading",
     sections={
-        "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution note",
+        "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution",
         "What it learns from": "mentions windows language",
-        "Training": "l2 epochs orders link_weight margin learning_rate templates bits min_count seed threads",
+        "Training": "l2 epochs orders link_weight learning_rate bits min_count seed",
     },
 )

@@ -81,12 +81,7 @@ LEVELS: list[list[str]] = [
     ["corefsample.languages"],
     ["corefsample.syntax", "corefsample.formats.scored", "corefsample.formats.annotated", "corefsample.adapters"],
     ["corefsample.formats"],
-    [
-        "corefsample.links",
-        "corefsample.parses",
-        "corefsample.scorers.protocol",
-        "corefsample.scorers.log_linear.features",
-    ],
+    ["corefsample.links", "corefsample.parses", "corefsample.scorers.protocol"],
     ["corefsample.scorers._scoring"],
     ["corefsample.scorers.log_linear"],
     ["corefsample.scorers"],

@@ -43,21 +43,18 @@ def row(scores: Sequence[float], i: int) -> list[float]:
     return list(scores[i * (i - 1) // 2 : i * (i - 1) // 2 + i])
 
 
-def antecedent_losses(
-    scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int], costs: Sequence[float]
-) -> list[float]:
-    """-log of the probability of each mention's gold antecedents, with costs of wrong ones."""
+def antecedent_losses(scores: Sequence[float], new_scores: Sequence[float], entities: Sequence[int]) -> list[float]:
+    """-log of the probability of each mention's gold antecedents."""
     losses = []
     for i, entity in enumerate(entities):
         if entity < 0:
             losses.append(0.0)
             continue
         gold = [k for k in range(i) if entities[k] == entity]
-        weights = {"new": math.exp(new_scores[i] + (costs[1] if gold else 0.0))}
+        weights = {"new": math.exp(new_scores[i])}
         for k in range(i):
             if entities[k] >= 0:
-                cost = 0.0 if k in gold else costs[2] if gold else costs[0]
-                weights[str(k)] = math.exp(row(scores, i)[k] + cost)
+                weights[str(k)] = math.exp(row(scores, i)[k])
         right = [weights[str(k)] for k in gold] or [weights["new"]]
         losses.append(math.log(math.fsum(weights.values()) / math.fsum(right)))
     return losses

@@ -9,15 +9,79 @@ Legend
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from corefsample._arrays import Floats, Floats32, Ints, Ints32, Words32
-from corefsample._jit import inner_kernel, kernel
-from corefsample.scorers.log_linear.features import _feature_codes as codes
-from corefsample.scorers.log_linear.features._encoding_kernels import FACTOR, U32, Hashed, fill_buckets, new_bucket
-from corefsample.scorers.log_linear.features._feature_codes import Fact, PairAtom
-from corefsample.scorers.log_linear.features._pair_kernels import Encoded, compare, description_bonus
+from corefsample._jit import inner_kernel, kernel, kernel_in_place
+from corefsample.scorers.log_linear import _feature_codes as codes
+from corefsample.scorers.log_linear._feature_codes import Fact, PairAtom
+from corefsample.scorers.log_linear._mention_kernels import U32, U64, mix
+from corefsample.scorers.log_linear._pair_kernels import Encoded, compare, description_bonus
+
+FACTOR = 2  # column of a template's factor
+
+
+class Group(NamedTuple):
+    """A document's mentions hashed by the templates of pronouns or of phrases, (n, templates)."""
+
+    mention: Words32
+    candidate: Words32
+    pair: Ints32  # (templates, 3): pair atoms, factor (those above 1 come first)
+
+
+class Hashed(NamedTuple):
+    """A document's mentions hashed by the templates of both groups, and by those of NEW, (n, templates)."""
+
+    pronoun: Group
+    phrase: Group
+    new: Words32
+    new_best: Ints32  # (templates,): 0 nothing, 1 the best match, 2 the best match and how far it is
+
+
+@kernel_in_place
+def hash_mentions(atoms: Words32, template_atoms: Ints32, seeds: Words32, hashes: Words32) -> None:
+    """Hash the atoms of each template by mention; template_atoms (templates, most), -1 for none."""
+    for i in range(atoms.shape[0]):
+        for t in range(template_atoms.shape[0]):
+            code = seeds[t]
+            for a in template_atoms[t]:
+                if a >= 0:
+                    code = mix(code, atoms[i, a])
+            hashes[i, t] = code
+
+
+@inner_kernel
+def fill_buckets(group: Group, i: int, k: int, pair: Words32, mask: np.uint32, buckets: Words32) -> None:
+    """Fill the bucket of each template for one pair."""
+    mention, candidate, atoms = group.mention[i], group.candidate[k], group.pair
+    for t in range(mention.shape[0]):
+        z = U64(mention[t]) + U64(candidate[t]) * U64(codes.XXH32_PRIMES[0])
+        z += U64(pair[atoms[t, 0]]) * U64(codes.MURMUR3_FACTORS[0])
+        z += U64(pair[atoms[t, 1]]) * U64(codes.MURMUR3_FACTORS[1])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[0])
+        z *= U64(codes.LOWBIAS32_FACTORS[0])
+        z ^= z >> U64(codes.LOWBIAS32_SHIFTS[1])
+        z *= U64(codes.LOWBIAS32_FACTORS[1])
+        buckets[t] = U32((z ^ (z >> U64(codes.LOWBIAS32_SHIFTS[2]))) & U64(mask))
+
+
+@inner_kernel
+def most_templates(hashed: Hashed) -> int:
+    """Largest number of templates of a group."""
+    n_templates: int = max(hashed.pronoun.pair.shape[0], hashed.phrase.pair.shape[0])
+    return n_templates
+
+
+@inner_kernel
+def new_bucket(code: np.uint32, kind: int, best: int, near: int, mask: np.uint32) -> np.uint32:
+    """Bucket of a template of NEW, extended by the best match before the mention if the template has it."""
+    if kind == codes.BEST_MATCH:
+        code = mix(code, U32(best))
+    elif kind == codes.BEST_NEAR:
+        code = mix(code, U32(codes.BEST_FACTOR * best + near))
+    return code & mask
 
 
 @inner_kernel
@@ -63,15 +127,14 @@ def score_row(
     """
     mask = U32(weights.shape[0] - 1)
     between[0], between[1], between[2] = 0, 0, 0
-    pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
-    templates = hashed.pair_0 if pronoun else hashed.pair_1
+    group = hashed.pronoun if doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN else hashed.phrase
     best[0], best[1] = 0, 0
     for k in range(i - 1, -1, -1):
         level = compare(doc, i, k, between, pair)
         if level > best[0]:
             best[0], best[1] = level, pair[PairAtom.SENTENCES]
-        fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
-        row[k] = summed(weights, buckets, templates) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
+        fill_buckets(group, i, k, pair, mask, buckets)
+        row[k] = summed(weights, buckets, group.pair) - codes.CLASH_PENALTY * pair[PairAtom.CLASH]
         if with_bonus:
             row[k] += description_bonus(doc, i, k, pair[PairAtom.DESCRIBED])
     score = 0.0
@@ -86,43 +149,12 @@ def score_all(
 ) -> None:
     """Fill the scores of all pairs, those of NEW (n,), and each mention's best match (n, 2)."""
     n = doc.mentions.shape[0]
-    buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    buckets = np.empty(most_templates(hashed), np.uint32)
     pair, between = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32)
     for i in range(n):
         start = i * (i - 1) // 2
         row = scores[start : start + i]
         new_scores[i] = score_row(doc, hashed, i, weights, row, buckets, pair, between, best[i], False)
-
-
-@inner_kernel
-def keep_row(
-    i: int,
-    new: float,
-    min_prob: float,
-    row: Floats,
-    n_kept: int,
-    dropped: Floats,
-    candidates: Ints32,
-    scores: Floats,
-) -> int:
-    """Append i's candidates of probability min_prob or more, with scores relative to NEW; return how many there are."""
-    largest = 0.0
-    for k in range(i):
-        row[k] -= new
-        if row[k] > largest:
-            largest = row[k]
-    total = np.exp(-largest)
-    for k in range(i):
-        total += np.exp(row[k] - largest)
-    for k in range(i):
-        prob = np.exp(row[k] - largest) / total
-        if prob >= min_prob:
-            candidates[n_kept] = k
-            scores[n_kept] = row[k]
-            n_kept += 1
-        else:
-            dropped[i] += prob
-    return n_kept
 
 
 @kernel
@@ -143,14 +175,29 @@ def score_kept(
     and the probability of the candidates left out (n,) too.
     """
     n: int = doc.mentions.shape[0]
-    row, buckets = np.empty(n), np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    row, buckets = np.empty(n), np.empty(most_templates(hashed), np.uint32)
     pair, between, best = np.zeros(len(PairAtom), np.uint32), np.empty(3, np.int32), np.empty(2, np.int32)
     n_kept = indptr[first]
     for i in range(first, n):
         if n_kept + i > candidates.shape[0]:
             return i
         new = score_row(doc, hashed, i, weights, row, buckets, pair, between, best, True)
-        n_kept = keep_row(i, new, min_prob, row, n_kept, dropped, candidates, scores)
+        largest = 0.0
+        for k in range(i):
+            row[k] -= new
+            if row[k] > largest:
+                largest = row[k]
+        total = np.exp(-largest)
+        for k in range(i):
+            total += np.exp(row[k] - largest)
+        for k in range(i):
+            prob = np.exp(row[k] - largest) / total
+            if prob >= min_prob:
+                candidates[n_kept] = k
+                scores[n_kept] = row[k]
+                n_kept += 1
+            else:
+                dropped[i] += prob
         indptr[i + 1] = n_kept
     return n
 
@@ -168,22 +215,20 @@ def add_to_weights(
     """Add slopes in the scores to `gradient`, which is as long as the weights; those below the floor are left out."""
     n = doc.mentions.shape[0]
     mask = U32(gradient.shape[0] - 1)
-    pair = np.zeros(len(PairAtom), np.uint32)
-    between = np.zeros(3, np.int32)
-    buckets = np.empty(max(hashed.pair_0.shape[0], hashed.pair_1.shape[0]), np.uint32)
+    pair, between = np.zeros(len(PairAtom), np.uint32), np.zeros(3, np.int32)
+    buckets = np.empty(most_templates(hashed), np.uint32)
     for i in range(n):
         start = i * (i - 1) // 2
         between[0], between[1], between[2] = 0, 0, 0
-        pronoun = doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN
-        templates = hashed.pair_0 if pronoun else hashed.pair_1
+        group = hashed.pronoun if doc.facts[i, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN else hashed.phrase
         for k in range(i - 1, -1, -1):
             compare(doc, i, k, between, pair)
             slope = slopes[start + k]
             if abs(slope) < floor:
                 continue
-            fill_buckets(hashed, pronoun, i, k, pair, mask, buckets)
-            for t in range(templates.shape[0]):
-                gradient[buckets[t]] += np.float32(slope * templates[t, FACTOR])
+            fill_buckets(group, i, k, pair, mask, buckets)
+            for t in range(group.pair.shape[0]):
+                gradient[buckets[t]] += np.float32(slope * group.pair[t, FACTOR])
         for t in range(hashed.new.shape[1]):
             b = new_bucket(hashed.new[i, t], hashed.new_best[t], best[i, 0], best[i, 1], mask)
             gradient[b] += np.float32(new_slopes[i])
@@ -191,20 +236,12 @@ def add_to_weights(
 
 @kernel
 def antecedent_losses(
-    scores: Floats,
-    new_scores: Floats,
-    entities: Ints,
-    costs: Floats,
-    losses: Floats,
-    slopes: Floats,
-    new_slopes: Floats,
+    scores: Floats, new_scores: Floats, entities: Ints, losses: Floats, slopes: Floats, new_slopes: Floats
 ) -> None:
     """Fill -log P(gold antecedents) of each mention, 0 where it is not annotated, and its slopes in the scores.
 
-    costs (3,) : added to the scores of wrong decisions (softmax margin): false anaphor, false new, wrong link.
     Candidates that are not annotated are neither right nor wrong, and are left out.
     """
-    false_anaphor, false_new, wrong_link = costs
     for i in range(entities.shape[0]):
         start = i * (i - 1) // 2
         anaphoric = False
@@ -214,18 +251,16 @@ def antecedent_losses(
         losses[i], new_slopes[i] = 0.0, 0.0
         if entities[i] < 0:
             continue
-        penalty = wrong_link if anaphoric else false_anaphor
-        new = new_scores[i] + (false_new if anaphoric else 0.0)
+        new = new_scores[i]
         largest = new
         for k in range(i):
             if entities[k] >= 0:
-                slopes[start + k] = scores[start + k] + (0.0 if entities[k] == entities[i] else penalty)
-                largest = max(largest, slopes[start + k])
+                largest = max(largest, scores[start + k])
         total = math.exp(new - largest)
         gold = 0.0 if anaphoric else total
         for k in range(i):
             if entities[k] >= 0:
-                slopes[start + k] = math.exp(slopes[start + k] - largest)
+                slopes[start + k] = math.exp(scores[start + k] - largest)
                 total += slopes[start + k]
                 if entities[k] == entities[i]:
                     gold += slopes[start + k]
@@ -304,7 +339,7 @@ def link_loss(probs: Floats, entities: Ints, weight: float, slack: float, slopes
 
 @kernel
 def adagrad_step(
-    weights: Floats32, gradients: Floats32, squares: Floats, rate: float, number: int, late_moves: Floats
+    weights: Floats32, squares: Floats, late_moves: Floats, gradients: Floats32, rate: float, number: int
 ) -> None:
     """Move the weights by the summed gradients (buffers, buckets), and clear the gradients.
 
@@ -324,7 +359,7 @@ def adagrad_step(
 
 
 @kernel
-def shrink(weights: Floats32, squares: Floats, strength: float, number: int, late_moves: Floats) -> None:
+def shrink(weights: Floats32, squares: Floats, late_moves: Floats, strength: float, number: int) -> None:
     """Move the weights as an L2 penalty does in several steps; `strength` is rate * penalty * steps.
 
     The penalty's slopes are left out of the squares, so that each weight decays exponentially.

@@ -25,8 +25,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -40,8 +41,7 @@ from corefsample.files._paths import PathLike
 from corefsample.files._reading import one_line, parsed_json
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
-from corefsample.scorers.log_linear.features._encoding import Encoder, features_hash
-from corefsample.scorers.log_linear.features._templates import LISTS, TemplateSet
+from corefsample.scorers.log_linear._encoding import LISTS, TemplateSet, encoded, features_hash, is_known
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.syntax._words import WordTable
 
@@ -49,7 +49,7 @@ LARGEST_TABLE = 1 << 22
 FORMAT = "corefsample antecedent model"
 VERSION = 1
 _LIMITS = {"header.json": 1 << 22, "weights.npy": LARGEST_TABLE + 1024, "vocabulary.npy": 1 << 26}
-_RECIPE = ("bits", "costs", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows")
+_RECIPE = ("bits", "link_weight", "min_count", "mentions", "orders", "seed", "start", "windows")
 _STEPS = 127
 _LARGEST_SCALE = float(np.finfo(np.float32).max) / 128
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
@@ -81,7 +81,7 @@ class AntecedentModel:
     Raises
     ------
     ParameterError
-        On construction, if weights or vocabulary break their rules.
+        On construction, if the number of weights is not a power of two, or the vocabulary does not ascend.
 
     References
     ----------
@@ -95,71 +95,19 @@ class AntecedentModel:
     language: Language = field(default_factory=partial(load_language, ENGLISH))
 
     def __post_init__(self) -> None:
-        wide = _checks.floats("weights", self.weights)
-        if not 2 <= wide.size <= LARGEST_TABLE or wide.size & (wide.size - 1):
-            raise ParameterError(
-                f"must be as many as a power of two, from 2 to {LARGEST_TABLE}, got {wide.size}", parameter="weights"
-            )
-        outside = ~(np.abs(wide) <= np.finfo(np.float32).max)
-        if outside.any():
-            raise ParameterError(f"must be finite in 32 bits, got {wide[outside][0]}", parameter="weights")
-        hashes = _checks.integers("vocabulary", self.vocabulary)
-        outside = (hashes < 0) | (hashes > np.iinfo(np.uint32).max)
-        if outside.any():
-            raise ParameterError(f"must be whole numbers of 32 bits, got {hashes[outside][0]}", parameter="vocabulary")
-        falls = np.flatnonzero(hashes[1:] <= hashes[:-1])
+        weights, words = self.weights, self.vocabulary
+        if not 2 <= weights.size <= LARGEST_TABLE or weights.size & (weights.size - 1):
+            rule = f"must be as many as a power of two, from 2 to {LARGEST_TABLE}"
+            raise ParameterError(f"{rule}, got {weights.size}", parameter="weights")
+        falls = np.flatnonzero(words[1:] <= words[:-1])
         if falls.size:
-            index = int(falls[0])
-            raise ParameterError(f"must ascend, got {hashes[index + 1]} after {hashes[index]}", parameter="vocabulary")
-        for name, array in (("weights", wide.astype(np.float32)), ("vocabulary", hashes.astype(np.uint32))):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            later, before = words[falls[0] + 1], words[falls[0]]
+            raise ParameterError(f"must ascend, got {later} after {before}", parameter="vocabulary")
+        weights.flags.writeable = words.flags.writeable = False
 
     def __repr__(self) -> str:
-        return (
-            f"AntecedentModel({len(self.weights):,} weights, {len(self.vocabulary):,} words, "
-            f"{self.templates.n_templates} templates, language {self.language.code})"
-        )
-
-    def pruned_score(
-        self, tokens: Tokens, mentions: npt.ArrayLike, *, min_prob: float = MIN_PROB, scheme: str | None = None
-    ) -> Pruned:
-        """Score the antecedents of mentions and leave out unlikely candidates.
-
-        Parameters
-        ----------
-        tokens
-            Words with their parse, in UD v2, UD v1 or ClearNLP.
-        mentions
-            int (n_mentions, 3): start, end (exclusive) and head, sorted by start, then longest first.
-        min_prob
-            Candidates of a lower probability are left out; in [0, 1).
-        scheme
-            Dependency scheme: ud2, ud1 or clearnlp. By default, it is recognised from the labels.
-
-        Returns
-        -------
-        Pruned
-            The distribution, with scores relative to NEW, and the probability left out for each mention.
-
-        Raises
-        ------
-        ParameterError
-            If the labels fit no scheme or are ambiguous, or mentions break their rules.
-        """
-        _checks.probability("min_prob", min_prob, below_one=True)
-        doc = Encoder(self.vocabulary, self.language).encode(tokens, mentions, scheme=scheme)
-        n = len(doc.mentions)
-        indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
-        inputs = doc, self.templates.hashed(doc), self.weights, float(min_prob)
-        candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
-        first = 0
-        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
-            candidates = np.concatenate((candidates, np.empty_like(candidates)))
-            scores = np.concatenate((scores, np.empty_like(scores)))
-        candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
-        distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
-        return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
+        sizes = f"{len(self.weights):,} weights, {len(self.vocabulary):,} words"
+        return f"AntecedentModel({sizes}, language {self.language.code})"
 
     @property
     def kind(self) -> str:
@@ -189,7 +137,7 @@ class AntecedentModel:
 
     def knows(self, words: Sequence[str]) -> Bools:
         """Whether its vocabulary has each of some words, which are in lower case."""
-        return Encoder(self.vocabulary, self.language).knows(WordTable.hashes(words))
+        return is_known(self.vocabulary, WordTable.hashes(words))
 
     def score(
         self,
@@ -199,9 +147,25 @@ class AntecedentModel:
         min_prob: float = MIN_PROB,
         scheme: str | None = None,
     ) -> list[Pruned]:
-        """Score the antecedents of the mentions of several texts: for each what `pruned_score` returns."""
+        """Score the antecedents of the mentions of several texts: see `AntecedentScorer.score`."""
+        _checks.probability("min_prob", min_prob, below_one=True)
         pairs = zip(tokens, mentions, strict=True)
-        return [self.pruned_score(*pair, min_prob=min_prob, scheme=scheme) for pair in pairs]
+        return [self._pruned(*pair, min_prob, scheme) for pair in pairs]
+
+    def _pruned(self, tokens: Tokens, mentions: npt.ArrayLike, min_prob: float, scheme: str | None) -> Pruned:
+        """Score the mentions of one text, and leave out unlikely candidates."""
+        doc = encoded(tokens, mentions, self.vocabulary, self.language, scheme=scheme)
+        n = len(doc.mentions)
+        indptr, dropped = np.zeros(n + 1, np.int64), np.zeros(n)
+        inputs = doc, self.templates.hashed(doc), self.weights, float(min_prob)
+        candidates, scores = np.empty(_ROOM * n, np.int32), np.empty(_ROOM * n)
+        first = 0
+        while (first := _kernels.score_kept(*inputs, first, indptr, dropped, candidates, scores)) < n:
+            candidates = np.concatenate((candidates, np.empty_like(candidates)))
+            scores = np.concatenate((scores, np.empty_like(scores)))
+        candidates, scores = candidates[: indptr[n]].copy(), scores[: indptr[n]].copy()
+        distribution = AntecedentDistribution.from_csr(indptr, candidates, scores)
+        return Pruned(distribution, dropped, n * (n - 1) // 2 - len(candidates))
 
     def save(self, path: PathLike, *, overwrite: bool = False) -> None:
         """Write a model to a file, which appears under its name when it is complete.
@@ -250,14 +214,14 @@ def on_grid(weights: Floats32) -> tuple[Ints8, float]:
     float
         The scale, above 0; a float32.
     """
-    scale = np.float32(np.abs(weights).max(initial=0.0) / _STEPS) or np.float32(1.0)
+    largest = np.float32(np.abs(weights).max(initial=0.0) / _STEPS) or np.float32(1.0)
     # A 127th of 127 scales may be the next number up or down: take the scale that gives the weights back.
-    for near in (scale, np.nextafter(scale, np.float32(0.0)), np.nextafter(scale, np.float32(np.inf))):
-        if near > 0 and np.isfinite(near):
-            steps = _steps(weights, near)
-            if np.array_equal(steps.astype(np.float32) * near, weights):
-                return steps, float(near)
-    return _steps(weights, scale), float(scale)
+    for scale in (largest, np.nextafter(largest, np.float32(0.0)), np.nextafter(largest, np.float32(np.inf)), largest):
+        if scale > 0 and np.isfinite(scale):
+            steps: Ints8 = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
+            if np.array_equal(steps.astype(np.float32) * scale, weights):
+                break
+    return steps, float(scale)
 
 
 def rounded(weights: Floats32) -> Floats32:
@@ -266,9 +230,12 @@ def rounded(weights: Floats32) -> Floats32:
     return steps.astype(np.float32) * np.float32(scale)
 
 
-def _steps(weights: Floats32, scale: np.float32) -> Ints8:
-    steps: Ints8 = np.clip(np.rint(weights / scale), -_STEPS, _STEPS).astype(np.int8)
-    return steps
+class _Header(msgspec.Struct):
+    """What a header has in addition to format, version, language and features."""
+
+    templates: dict[str, tuple[str, ...]]
+    scale: Annotated[float, msgspec.Meta(gt=0.0, le=_LARGEST_SCALE)]
+    provenance: dict[str, Any]
 
 
 def load_model(path: PathLike) -> AntecedentModel:
@@ -284,42 +251,27 @@ def load_model(path: PathLike) -> AntecedentModel:
     try:
         with zipfile.ZipFile(location) as archive:
             text, *arrays = (_archive_part(archive, name, limit) for name, limit in _LIMITS.items())
+        return _model(text, _npy_array(arrays[0], np.int8, "weights"), _npy_array(arrays[1], np.uint32, "vocabulary"))
     except InputError as error:
         raise error.at(location) from None
+    except ParameterError as error:
+        raise error.as_input_error(location) from None
     except OSError as error:
         raise InputError(f"model file must be readable, got: {error.strerror or error}", place=location) from None
     except _ZIP_ERRORS as error:
         raise InputError(
             f"must be a {FORMAT}, got an incomplete or damaged zip file: {error}", place=location
         ) from None
-    try:
-        header, language = _header(text)
-        weights = _npy_array(arrays[0], np.int8, "weights")
-        vocabulary = _npy_array(arrays[1], np.uint32, "vocabulary")
-        templates = TemplateSet(**header["templates"])
-        return AntecedentModel(
-            weights.astype(np.float32) * np.float32(header["scale"]),
-            vocabulary,
-            templates,
-            header["provenance"],
-            language,
-        )
-    except InputError as error:
-        raise error.at(location) from None
-    except ParameterError as error:
-        raise error.as_input_error(location) from None
 
 
 def _archive_part(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """Content of a file of the archive, of at most `limit` bytes."""
     if name not in archive.namelist():
         raise InputError(f"must be a {FORMAT}, got a zip file without {name}")
-    entry = archive.getinfo(name)
-    if entry.file_size > limit:
-        raise InputError(f"{name} must have at most {limit} bytes, got {entry.file_size}")
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise InputError(f"{name} must be stored or deflated, got compression {entry.compress_type}")
-    return archive.read(entry)
+    size = archive.getinfo(name).file_size
+    if size > limit:
+        raise InputError(f"{name} must have at most {limit} bytes, got {size}")
+    return archive.read(name)
 
 
 def _npy_bytes(array: npt.NDArray[Any]) -> bytes:
@@ -352,31 +304,21 @@ def _npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any
     return np.frombuffer(values, wanted)
 
 
-def _header(text: bytes) -> tuple[dict[str, Any], Language]:
-    def fail(field: str, rule: str) -> NoReturn:
-        raise InputError(f"{field} must be {rule}, got {shown(header.get(field))}")
-
+def _model(text: bytes, weights: Ints8, vocabulary: Words32) -> AntecedentModel:
+    """The model of a header and arrays; raises InputError or ParameterError if they break their rules."""
     header = parsed_json(text, "header.json")
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
-        fail("version", str(VERSION))
-    language = Language.from_json(header.get("language"))
-    if header.get("features") != features_hash(language):
-        raise InputError(
-            f"features must be those of this version of corefsample ({features_hash(language)}), "
-            f"got {shown(header.get('features'))}",
-            hint="train the model again",
-        )
-    lists, scale = header.get("templates"), header.get("scale")
-    if not isinstance(lists, dict) or set(lists) != set(LISTS) or not all(map(_are_strings, lists.values())):
-        fail("templates", f"lists of strings ({', '.join(LISTS)})")
-    if not isinstance(scale, float) or not 0.0 < scale <= _LARGEST_SCALE:
-        fail("scale", "a number above 0")
-    if not isinstance(header.get("provenance"), dict):
-        fail("provenance", "an object")
-    return header, language
-
-
-def _are_strings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(line, str) for line in value)
+        raise InputError(f"version must be {VERSION}, got {_checks.shown(header.get('version'))}")
+    language, features = Language.from_json(header.get("language")), header.get("features")
+    if features != features_hash(language):
+        rule = f"features must be those of this version of corefsample ({features_hash(language)})"
+        raise InputError(f"{rule}, got {_checks.shown(features)}", hint="train the model again")
+    try:
+        fields = msgspec.convert(header, _Header)
+        templates = TemplateSet(**fields.templates)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise InputError(f"header.json must be that of a model, got: {one_line(error)}") from None
+    wide = weights.astype(np.float32) * np.float32(fields.scale)
+    return AntecedentModel(wide, vocabulary, templates, fields.provenance, language)

@@ -1,4 +1,4 @@
-"""Corpora to train on: documents with annotated entities, held-out documents, language, and feature templates."""
+"""Corpora to train on: documents with annotated entities, held-out documents, and language."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from corefsample.files._paths import Inputs, PathLike
 from corefsample.formats.scored._writing import QuarantineFile
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
 from corefsample.scorers import load_scorer
-from corefsample.scorers._held_out_training import held_out_ids
-from corefsample.scorers._loading import feature_templates
+from corefsample.scorers._loading import held_out_ids
 from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._roles import NeutralParse
 from events._options import Progress
 from events._selection import Selection
-from events._yaml_file import file_bytes, read_yaml, typed
 from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import checksums
 
@@ -191,7 +189,7 @@ class TrainingCorpora:
     def provenance(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Describe the origin of a model without folders and times, so that the same command gives the same bytes.
 
-        `options` are attribution, note, where and refit of the training.
+        `options` are attribution, where and refit of the training.
         """
         doc_ids = "\n".join(document.doc_id for document in self.documents).encode("utf-8", "surrogatepass")
         files: dict[str, list[dict[str, Any]]] = {"train": [], "held out": []}
@@ -200,7 +198,7 @@ class TrainingCorpora:
             files[without_folder.pop("part")].append(without_folder)
         return {
             "made_by": f"corefsample train, version {corefsample.__version__}",
-            **{name: options[name] for name in ("attribution", "note") if options[name] is not None},
+            **({} if options["attribution"] is None else {"attribution": options["attribution"]}),
             "corpora": files["train"],
             "where": list(options["where"]),
             "held_out_corpora": files["held out"],
@@ -249,19 +247,3 @@ def read_training_corpora(
         location = f"{', '.join(read[1].paths)}: doc_id {repeated.doc_id!r}"
         raise InputError("a document must be trained on or held out, got it in both", place=location)
     return TrainingCorpora(documents, read[1].documents, read, rows)
-
-
-def load_templates(path: PathLike) -> Any:
-    """Read feature templates from a YAML file with the lists pronoun, phrase and new.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, does not have these lists, or has an invalid template.
-    """
-    name = os.fspath(path)
-    lists = typed(name, read_yaml(name, file_bytes(name)), dict[str, list[str]])
-    try:
-        return feature_templates(lists)
-    except ParameterError as error:
-        raise error.as_input_error(name) from None

@@ -223,14 +223,14 @@ def test_relative_pronouns_are_mentions_unless_the_language_says_otherwise() -> 
 
 def test_a_noun_of_masculine_gender_may_be_a_thing() -> None:
     """In English a singular "he" is never plural nouns; where gender is grammatical, that is not ruled out."""
-    from corefsample.scorers.log_linear.features._encoding import Encoder
-    from corefsample.scorers.log_linear.features._feature_codes import ONE_PERSON, Fact
+    from corefsample.scorers.log_linear._encoding import encoded
+    from corefsample.scorers.log_linear._feature_codes import ONE_PERSON, Fact
 
     tokens = parsed("libro libro NOUN 0 root Gender=Masc|Number=Sing")
     none = np.zeros(0, np.uint32)
     natural = msgspec.structs.replace(SPANISH, natural_gender=True)
-    assert Encoder(none, natural).encode(tokens, [(0, 1, 0)]).facts[0, Fact.QUANTITY] == ONE_PERSON
-    assert Encoder(none, SPANISH).encode(tokens, [(0, 1, 0)]).facts[0, Fact.QUANTITY] == 0
+    assert encoded(tokens, [(0, 1, 0)], none, natural).facts[0, Fact.QUANTITY] == ONE_PERSON
+    assert encoded(tokens, [(0, 1, 0)], none, SPANISH).facts[0, Fact.QUANTITY] == 0
 
 
 def test_a_reflexive_object_is_not_kept_apart_from_its_subject() -> None:

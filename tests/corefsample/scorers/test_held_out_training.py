@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corefsample.scorers._held_out_training import held_out_ids
+from corefsample.scorers._loading import held_out_ids
 
 
 @given(st.sets(st.text(min_size=1, max_size=5), min_size=2, max_size=30), st.floats(0.01, 0.4), st.randoms())

@@ -38,8 +38,8 @@ from corefsample.recalibration._model import N_KINDS, Recalibration
 from corefsample.recalibration._uncertain import RecalibrationDraws, UncertainRecalibration
 from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import score_mentions
+from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES
 from corefsample.scorers.log_linear._model import AntecedentModel, on_grid
-from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import MIN_PROB, MentionSource
 from corefsample.spacy_bridge import _state as state
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior

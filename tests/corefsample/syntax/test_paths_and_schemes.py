@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import neutral_sentences
@@ -17,9 +18,9 @@ from strategies.parses import UD2_PATHS, path_parses
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
+from corefsample.languages._language import load_language
+from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, encoded
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.scorers.log_linear.features._encoding import Encoder
-from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
@@ -418,7 +419,7 @@ def test_the_path_between_two_tokens_is_in_the_notation_of_rules() -> None:
 SENTENCES = {name: neutral_sentences.notations(text) for name, text in neutral_sentences.SENTENCES.items()}
 OTHERS = ("ud1", "clearnlp")
 VOCABULARY = vocabulary_hashes(["the", "dog", "of", "mary", "say", "met"])
-ENCODER = Encoder(VOCABULARY)
+encode = partial(encoded, vocabulary=VOCABULARY, language=load_language("en"))
 
 
 def model() -> AntecedentModel:
@@ -451,11 +452,9 @@ def test_a_sentence_has_the_same_mentions_atoms_and_probabilities(name: str, sch
     spans = mentions_from_parse(one, scheme="ud2")
     assert len(spans) >= 1
     np.testing.assert_array_equal(mentions_from_parse(other, scheme=scheme), spans)
-    np.testing.assert_array_equal(
-        ENCODER.encode(other, spans, scheme=scheme).atoms, ENCODER.encode(one, spans, scheme="ud2").atoms
-    )
+    np.testing.assert_array_equal(encode(other, spans, scheme=scheme).atoms, encode(one, spans, scheme="ud2").atoms)
     scored = [
-        model().pruned_score(tokens, spans, scheme=of).distribution for tokens, of in ((one, "ud2"), (other, scheme))
+        model().score([tokens], [spans], scheme=of)[0].distribution for tokens, of in ((one, "ud2"), (other, scheme))
     ]
     np.testing.assert_array_equal(scored[0].scores, scored[1].scores)
 
@@ -468,7 +467,7 @@ def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
     np.testing.assert_array_equal(spans[:, :2], others[:, :2])
     if scheme == "clearnlp":
         assert (spans[:, 2] != others[:, 2]).any()  # a flat name hangs on its first word there, on its last here
-    first, second = ENCODER.encode(one, spans), ENCODER.encode(other, others)
+    first, second = encode(one, spans), encode(other, others)
     np.testing.assert_array_equal(first.atoms, second.atoms)
     assert pairs_of(first) == pairs_of(second)
 

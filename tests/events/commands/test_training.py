@@ -15,15 +15,13 @@ import pytest
 from command_line import Calls
 from references import scoring as sr
 
-from corefsample import AntecedentDistribution, InputError, read_corefud, write_documents
+from corefsample import AntecedentDistribution, read_corefud, write_documents
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.scorers import load_scorer
-from corefsample.scorers._held_out_training import held_out_ids
+from corefsample.scorers._loading import held_out_ids
 from corefsample.scorers.log_linear._training import held_out_figures, train
-from corefsample.scorers.log_linear.features._templates import DEFAULT_TEMPLATES
 from corefsample.scorers.protocol import EpochReport
 from events.commands.train import TrainOptions, run_train
-from events.runs.scoring._training_corpora import load_templates
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "min_count": 2, "orders": 1}
 
@@ -42,13 +40,12 @@ def corpus(tmp_path: Path, documents: list[AnnotatedDocument]) -> Path:
 
 
 def test_the_model_is_the_one_that_train_returns(tmp_path: Path, corpus: Path) -> None:
-    options = {"held_out_share": 0, "l2": (0.2,), "margin": (0.1, 3.0, 1.0)}
+    options = {"held_out_share": 0, "l2": (0.2,)}
     run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", **options, **QUICK))
-    expected = train(list(read_corefud(corpus)), l2=0.2, n_threads=1, costs=(0.1, 3.0, 1.0), **QUICK)
+    expected = train(list(read_corefud(corpus)), l2=0.2, **QUICK)
     found = load_scorer(tmp_path / "m.npz")
     assert np.array_equal(found.weights, expected.weights)
     assert np.array_equal(found.vocabulary, expected.vocabulary)
-    assert found.templates == DEFAULT_TEMPLATES
     assert (run["n_documents"], run["n_held_out"]) == (12, 0)
     assert run["n_mentions"] == sum(document.n_mentions for document in read_corefud(corpus))
     assert run["held_out"] is None
@@ -120,16 +117,13 @@ def test_a_refit_trains_on_all_documents_with_the_chosen_penalty_and_passes(tmp_
 
 
 def test_the_provenance_of_a_model_names_no_folder(tmp_path: Path, corpus: Path) -> None:
-    options = partial(
-        TrainOptions, attribution="Texts by A, CC BY", note="n", where=["genre=*"], margin=(0.1, 3, 1), **QUICK
-    )
+    options = partial(TrainOptions, attribution="Texts by A, CC BY", where=["genre=*"], **QUICK)
     run_train(corpus, options(out=tmp_path / "m.npz"))
     provenance = load_scorer(tmp_path / "m.npz").provenance
-    assert (provenance["attribution"], provenance["note"]) == ("Texts by A, CC BY", "n")
+    assert provenance["attribution"] == "Texts by A, CC BY"
     assert provenance["corpora"][0]["path"] == "corpus.conllu"
     assert provenance["where"] == ["genre=*"]
     assert (provenance["n_documents"], provenance["n_held_out"]) == (10, 2)
-    assert list(provenance["options"]["costs"].values()) == [0.1, 3, 1]
     assert str(tmp_path) not in json.dumps(provenance)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["corpus.conllu", "m.npz", "m.npz.training.json"]
 
@@ -139,34 +133,9 @@ def test_the_same_command_gives_the_same_bytes_in_any_folder(tmp_path: Path, cor
     elsewhere.mkdir()
     copy = elsewhere / corpus.name
     copy.write_bytes(corpus.read_bytes())
-    run_train(corpus, TrainOptions(out=tmp_path / "a.npz", threads=1, **QUICK))
-    run_train(copy, TrainOptions(out=tmp_path / "b.npz", threads=2, **QUICK))
+    run_train(corpus, TrainOptions(out=tmp_path / "a.npz", **QUICK))
+    run_train(copy, TrainOptions(out=tmp_path / "b.npz", **QUICK))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
-def test_templates_are_read_from_a_file(tmp_path: Path, corpus: Path) -> None:
-    path = tmp_path / "templates.yaml"
-    path.write_text("pronoun: [i.kind  k.kind]\nphrase: [pair.match]\nnew: [i.kind best.match]\n")
-    run = run_train(corpus, TrainOptions(out=tmp_path / "m.npz", templates=str(path), **QUICK))
-    assert run.result.templates.pronoun == ("i.kind k.kind",)
-    assert load_scorer(run["out"]).templates == run.result.templates
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("pronoun: [i.kind]\n", "templates must be in the lists"),
-        ("- i.kind\n", "got `array`"),
-        ("pronoun: [i.kind]\nphrase: [pair.match]\nnew: [k.kind]\n", r"templates.new\[0\] must be of"),
-        ("pronoun: []\nphrase: [pair.match]\nnew: [i.kind]\n", "templates.pronoun is empty"),
-        ("pronoun: [\n", "must be YAML"),
-    ],
-)
-def test_an_error_names_a_bad_file_of_templates(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "templates.yaml"
-    path.write_text(content)
-    with pytest.raises(InputError, match=rf"templates\.yaml.*: .*{message}"):
-        load_templates(path)
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -403,7 +403,7 @@ def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytes
     def broken(*arguments: Any, **keywords: Any) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(AntecedentModel, "pruned_score", broken)
+    monkeypatch.setattr(AntecedentModel, "score", broken)
     with pytest.raises(RuntimeError) as caught:
         score(corpus)
     (note,) = caught.value.__notes__

@@ -7,21 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from encoded_texts import encoded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample.scorers.log_linear import _kernels
+from corefsample.scorers.log_linear._encoding import TemplateSet
 from corefsample.scorers.log_linear._model import on_grid
-from corefsample.scorers.log_linear.features._encoding import Encoder
-from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 pytestmark = pytest.mark.kernels
 
 SLACK = 0.005
-NO_COSTS = (0.0, 0.0, 0.0)
-COSTS = (0.1, 3.0, 1.0)  # those of Durrett & Klein's system
 scores_of = st.floats(-4.0, 4.0, allow_subnormal=False)
 
 
@@ -44,11 +42,9 @@ def scored_entities(draw: strategies.Draw, max_mentions: int = 5) -> Arrays:
     return np.array(scores, np.float64), np.array(new_scores), np.array(draw(strategies.entities(n)), np.int64)
 
 
-def likelihood(
-    scores: np.ndarray, new_scores: np.ndarray, entities: np.ndarray, costs: tuple[float, ...] = NO_COSTS
-) -> Losses:
+def likelihood(scores: np.ndarray, new_scores: np.ndarray, entities: np.ndarray) -> Losses:
     found = Losses(np.full(len(entities), np.nan), np.full(len(scores), np.nan), np.full(len(entities), np.nan))
-    _kernels.antecedent_losses(scores, new_scores, entities, np.array(costs), *found)
+    _kernels.antecedent_losses(scores, new_scores, entities, *found)
     return found
 
 
@@ -65,25 +61,23 @@ def links(
 # --- likelihood --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("costs", [NO_COSTS, COSTS])
 @given(scored_entities())
-def test_losses_enumerate_the_gold_antecedents(costs: tuple[float, ...], drawn: Arrays) -> None:
+def test_losses_enumerate_the_gold_antecedents(drawn: Arrays) -> None:
     scores, new_scores, entities = drawn
-    wanted = reference.antecedent_losses(scores.tolist(), new_scores.tolist(), entities.tolist(), costs)
-    np.testing.assert_allclose(likelihood(scores, new_scores, entities, costs).losses, wanted, atol=1e-12)
+    wanted = reference.antecedent_losses(scores.tolist(), new_scores.tolist(), entities.tolist())
+    np.testing.assert_allclose(likelihood(scores, new_scores, entities).losses, wanted, atol=1e-12)
 
 
-@pytest.mark.parametrize("costs", [NO_COSTS, COSTS])
 @given(scored_entities())
-def test_slopes_of_the_likelihood_are_those_of_finite_differences(costs: tuple[float, ...], drawn: Arrays) -> None:
+def test_slopes_of_the_likelihood_are_those_of_finite_differences(drawn: Arrays) -> None:
     scores, new_scores, entities = drawn
 
     def loss(values: np.ndarray) -> float:
         n_pairs = len(scores)
         parts = values[:n_pairs].tolist(), values[n_pairs:].tolist()
-        return math.fsum(reference.antecedent_losses(*parts, entities.tolist(), costs))
+        return math.fsum(reference.antecedent_losses(*parts, entities.tolist()))
 
-    found = likelihood(scores, new_scores, entities, costs)
+    found = likelihood(scores, new_scores, entities)
     wanted = reference.slopes(loss, np.concatenate((scores, new_scores)))
     np.testing.assert_allclose(np.concatenate((found.slopes, found.new_slopes)), wanted, atol=1e-8)
 
@@ -155,7 +149,7 @@ def test_slopes_in_the_scores_reach_the_weights_that_made_them(text: strategies.
     # The sum of slopes times scores is linear in the weights, apart from the fixed reduction of clashing pairs; its
     # derivative is what add_to_weights gives.
     tokens, spans = text
-    doc = Encoder(np.zeros(0, np.uint32)).encode(tokens, np.array(spans, np.int32).reshape(-1, 3))
+    doc = encoded(tokens, spans, ())
     n, rng, codes = len(spans), np.random.default_rng(seed), SMALL.hashed(doc)
     slopes, new_slopes = rng.normal(size=n * (n - 1) // 2), rng.normal(size=n)
     slopes[np.abs(slopes) < 0.1] = 0.05  # below the floor: left out
@@ -182,7 +176,7 @@ def test_steps_of_adagrad_are_those_of_a_plain_loop(gradients: list[list[float]]
     buffers, after = np.zeros((2, 4), np.float32), []
     for step, gradient in enumerate(gradients):
         buffers[0], buffers[1] = np.array(gradient) * 0.25, np.array(gradient) * 0.75
-        _kernels.adagrad_step(weights, buffers, squares, rate, step, late_moves)
+        _kernels.adagrad_step(weights, squares, late_moves, buffers, rate, step)
         assert not buffers.any()
         after.append(weights.astype(np.float64))
     wanted, wanted_squares = reference.adagrad([0.0] * 4, gradients, rate)
@@ -193,7 +187,7 @@ def test_steps_of_adagrad_are_those_of_a_plain_loop(gradients: list[list[float]]
 
 def test_a_penalty_shrinks_weights_as_many_small_steps_do() -> None:
     weights, squares, late_moves = np.array([1.0, -0.5, 0.0], np.float32), np.array([4.0, 0.25, 0.0]), np.zeros(3)
-    _kernels.shrink(weights, squares, 0.1 * 0.02 * 16, 3, late_moves)
+    _kernels.shrink(weights, squares, late_moves, 0.1 * 0.02 * 16, 3)
     # Each of 16 steps of rate 0.1 and penalty 0.02 leaves 1 - 0.002 / 2 and 1 - 0.002 / 0.5 of a weight.
     np.testing.assert_allclose(weights, [0.999**16, -0.5 * 0.996**16, 0.0], rtol=2e-4)
     np.testing.assert_allclose(late_moves, 3.0 * (weights - [1.0, -0.5, 0.0]), rtol=1e-6)

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from corefsample import InputError, ParameterError
 from corefsample.languages._language import load_language
 from corefsample.scorers import load_scorer
+from corefsample.scorers.log_linear._encoding import TemplateSet, features_hash
 from corefsample.scorers.log_linear._model import AntecedentModel, rounded
-from corefsample.scorers.log_linear.features._encoding import features_hash
-from corefsample.scorers.log_linear.features._templates import TemplateSet
 
 SMALL = TemplateSet(["i.pronoun k.agreement", "pair.match"], ["pair.match pair.sentences"], ["i.kind best.match"])
 PROVENANCE = {"data": "tales, CC0 – écrit", "options": {"l2": 0.5, "costs": [0, 1.5]}, "held_out": None, "n": 3}
@@ -47,8 +46,8 @@ def parts_of(path: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def rewrite(path: Path, parts: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> None:
-    with zipfile.ZipFile(path, "w", compression) as archive:
+def rewrite(path: Path, parts: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
 
@@ -185,12 +184,12 @@ ONE_EACH = {"pronoun": ["i.any"], "phrase": ["i.any"], "new": ["i.any"]}
         (
             "templates",
             [None, {"pronoun": ["i.any"]}, ONE_EACH | {"pronoun": [1]}, ONE_EACH | {"pronoun": "i"}],
-            "templates must be lists of strings (pronoun, phrase, new), got ",
+            "header.json must be that of a model, got: ",
         ),
         ("templates", [ONE_EACH | {"pronoun": []}], "templates.pronoun is empty"),
-        ("templates", [ONE_EACH | {"pronoun": ["i.colour"]}], "templates.pronoun[0] must be of known atoms, got "),
-        ("scale", [None, 0.0, -1.0, math.nan, math.inf, 1e39, "1"], "scale must be a number above 0, got "),
-        ("provenance", [None, ["x"]], "provenance must be an object, got "),
+        ("templates", [ONE_EACH | {"pronoun": ["i.colour"]}], "templates.pronoun[0] must be a template of known atoms"),
+        ("scale", [None, 0.0, -1.0, math.nan, math.inf, 1e39, "1"], "header.json must be that of a model, got: "),
+        ("provenance", [None, ["x"]], "header.json must be that of a model, got: "),
     ],
 )
 def test_a_header_that_breaks_its_rules_is_rejected(path: Path, field: str, values: list[Any], message: str) -> None:
@@ -257,12 +256,6 @@ def test_arrays_that_break_their_rules_are_rejected(path: Path, name: str, conte
 def test_a_part_larger_than_any_model_is_rejected(path: Path) -> None:
     rewrite(path, {**parts_of(path), "weights.npy": bytes((1 << 22) + 1025)})
     assert failure(path) == "weights.npy must have at most 4195328 bytes, got 4195329"
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_compressions_are_rejected(path: Path, compression: int) -> None:
-    rewrite(path, parts_of(path), compression)
-    assert failure(path) == f"header.json must be stored or deflated, got compression {compression}"
 
 
 @settings(max_examples=150)

@@ -2,7 +2,7 @@
 
 Legend
     i, k : mention, earlier mention        pair[atom] : uint32, columns of `PairAtom`
-Other names as in `corefsample.scorers.log_linear.features._encoding_kernels`.
+Other names as in `corefsample.scorers.log_linear._mention_kernels`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from corefsample._arrays import Bools, Ints32, Words32
 from corefsample._jit import inner_kernel, kernel_in_place
-from corefsample.scorers.log_linear.features import _feature_codes as codes
-from corefsample.scorers.log_linear.features._encoding_kernels import U32, bucket
-from corefsample.scorers.log_linear.features._feature_codes import Atom, Fact, PairAtom
+from corefsample.scorers.log_linear import _feature_codes as codes
+from corefsample.scorers.log_linear._feature_codes import Atom, Fact, PairAtom
+from corefsample.scorers.log_linear._mention_kernels import U32, bucket
 from corefsample.syntax._codes import OCCUPATIONS, ORGANISATIONS, PLACES, Gender, Meaning, Naming, Number, Role
 
 LEVELS = np.array(codes.MATCH_LEVELS, np.int64)
@@ -65,16 +65,6 @@ def words_before(doc: Encoded, i: int) -> int:
 
 
 @inner_kernel
-def head_match(before_i: int, before_k: int, shared: int) -> int:
-    """How the words before two equal heads match."""
-    if before_i == 0 and before_k == 0:
-        return codes.M_HEAD_BARE
-    if shared == before_i:
-        return codes.M_HEAD_SAME if shared == before_k else codes.M_HEAD_LESS
-    return codes.M_HEAD_MORE if shared == before_k else codes.M_HEAD_SOME if shared > 0 else codes.M_HEAD_OTHER
-
-
-@inner_kernel
 def phrase_match(doc: Encoded, i: int, k: int) -> int:
     """How two phrases that are no pronouns match."""
     facts = doc.facts
@@ -86,15 +76,17 @@ def phrase_match(doc: Encoded, i: int, k: int) -> int:
     if facts[i, Fact.FULL] == facts[k, Fact.FULL]:
         return codes.M_FULL
     if facts[i, Fact.CORE] == facts[k, Fact.CORE]:
-        return (
-            codes.M_CORE_BARE
-            if n_i == 0 or n_k == 0
-            else codes.M_CORE_NESTED
-            if shared == (n_i if n_i < n_k else n_k)
-            else codes.M_CORE
-        )
+        if n_i == 0 or n_k == 0:
+            return codes.M_CORE_BARE
+        return codes.M_CORE_NESTED if shared == min(n_i, n_k) else codes.M_CORE
     if facts[i, Fact.LEMMA] == facts[k, Fact.LEMMA] or facts[i, Fact.FORM] == facts[k, Fact.FORM]:
-        return head_match(words_before(doc, i), words_before(doc, k), shared_before)
+        before_i, before_k = words_before(doc, i), words_before(doc, k)
+        if before_i == 0 and before_k == 0:
+            return codes.M_HEAD_BARE
+        if shared_before == before_i:
+            return codes.M_HEAD_SAME if shared_before == before_k else codes.M_HEAD_LESS
+        some = codes.M_HEAD_SOME if shared_before > 0 else codes.M_HEAD_OTHER
+        return codes.M_HEAD_MORE if shared_before == before_k else some
     if i_head and k_head:
         return codes.M_BOTH_WITHIN
     if i_head:
@@ -142,9 +134,8 @@ def match(doc: Encoded, i: int, k: int) -> tuple[int, int]:
     if pronoun_i and pronoun_k:
         if facts[i, Fact.FORM] == facts[k, Fact.FORM]:
             return codes.M_SAME_PRONOUN, 0
-        return (
-            codes.M_LIKE_PRONOUN if facts[i, Fact.AGREEMENT] == facts[k, Fact.AGREEMENT] else codes.M_OTHER_PRONOUN
-        ), 0
+        agrees = facts[i, Fact.AGREEMENT] == facts[k, Fact.AGREEMENT]
+        return codes.M_LIKE_PRONOUN if agrees else codes.M_OTHER_PRONOUN, 0
     if pronoun_i or pronoun_k:
         return codes.M_PRONOUN_AND_PHRASE, 0
     how = phrase_match(doc, i, k)
@@ -342,9 +333,8 @@ def compare(doc: Encoded, i: int, k: int, between: Ints32, pair: Words32) -> int
     pair[PairAtom.SPEAKERS] = speakers(facts, i, k)
     between[0] += agrees
     between[1] += agrees and facts[k, Fact.CLASS] == codes.CLASS_NAME
-    between[2] += (
-        facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN and facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]
-    )
+    alike_k = facts[k, Fact.AGREEMENT] == facts[i, Fact.AGREEMENT]
+    between[2] += facts[k, Fact.CLASS] <= codes.CLASS_OTHER_PRONOUN and alike_k
     return level
 
 

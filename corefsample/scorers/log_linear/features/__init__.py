@@ -1,1 +1,0 @@
-"""Features of mention pairs: atoms of a mention, templates, and their hashes."""
