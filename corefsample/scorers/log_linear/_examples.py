@@ -6,6 +6,7 @@ whole documents alone is too sure of links there. Windows are short texts with t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
@@ -14,7 +15,6 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from corefsample._arrays import Bools, Ints, Ints32, Words32
-from corefsample._log import log_step
 from corefsample._random import document_key
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError
@@ -94,7 +94,7 @@ def examples_of(
                 examples.append(Example(doc, templates.hashed(doc), np.array(entities, np.int64), weight))
         except ParameterError as error:
             raise error.at(f"doc_id {document.doc_id!r}") from None
-        log_step("encoded document %d", len(examples) + 1)
+        logging.getLogger("corefsample.steps").info("encoded document %d", len(examples) + 1)
     return examples
 
 

@@ -310,11 +310,11 @@ def _model(text: bytes, weights: Ints8, vocabulary: Words32) -> AntecedentModel:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError(f"must be a {FORMAT}, got another format")
     if header.get("version") != VERSION:
-        raise InputError(f"version must be {VERSION}, got {_checks.shown(header.get('version'))}")
+        raise InputError(f"version must be {VERSION}, got {shown(header.get('version'))}")
     language, features = Language.from_json(header.get("language")), header.get("features")
     if features != features_hash(language):
         rule = f"features must be those of this version of corefsample ({features_hash(language)})"
-        raise InputError(f"{rule}, got {_checks.shown(features)}", hint="train the model again")
+        raise InputError(f"{rule}, got {shown(features)}", hint="train the model again")
     try:
         fields = msgspec.convert(header, _Header)
         templates = TemplateSet(**fields.templates)
