@@ -117,12 +117,10 @@ def recalibrated(model: AntecedentModel, splits: dict[str, list[AnnotatedDocumen
     dev, test = (list(score_documents(model, splits[name])) for name in ("dev", "test"))
     rows = []
     for name in OBJECTIVES:
-        fitter = RecalibrationFitter(dev, objective=name)
-        fit = fitter.fit().recalibration
-        for how, change in (("fitted to", fit), ("shrunk, fitted to", fitter.bootstrap(200).shrunk(fit))):
-            error, lower, upper = link_error([change.apply_document(each) for each in test])
-            description = f"T = {change.temperature:.3f}, NEW bias {change.new_bias:+.3f}, {how} {name}"
-            rows.append({"recalibration": description, "calib_err": error, "lower": lower, "upper": upper})
+        fit = RecalibrationFitter(dev, objective=name).fit().recalibration
+        error, lower, upper = link_error([fit.apply_document(each) for each in test])
+        description = f"T = {fit.temperature:.3f}, NEW bias {fit.new_bias:+.3f}, fitted to {name}"
+        rows.append({"recalibration": description, "calib_err": error, "lower": lower, "upper": upper})
     (q, y, _), (q_test, y_test, documents) = pairs(dev), pairs(test)
     for recalibrator in (PlattScaling(), IsotonicRecalibration(), ScalingBinning(), HistogramBinning()):
         recalibrated = recalibrator.fit(q, y).predict(q_test)

@@ -24,7 +24,7 @@ from transfer_study import english_fit, kept_fit
 import corefsample
 from corefsample import ScoredDocument, link_marginals
 from corefsample.languages._language import ENGLISH
-from corefsample.recalibration._shipped import chosen_recalibration, recalibration_file
+from corefsample.recalibration._uncertain import chosen_recalibration, recalibration_file
 from corefsample.scorers.log_linear._training import LINK_SLACK
 from corefsample.scorers.protocol import MENTION_SOURCES
 

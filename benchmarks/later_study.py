@@ -99,7 +99,7 @@ def estimates(documents: Sequence[ScoredDocument], variants: Variants, output: O
 
 def estimated(document: ScoredDocument, recalibration: Recalibration) -> dict[str, dict[str, Any]]:
     """Scores against gold of the likeliest antecedents and of two estimates, and what the posterior expects."""
-    dist = recalibration.distribution_of(document)
+    dist = recalibration.apply_document(document).antecedents
     samples = sample_clusterings(dist, n_samples=N_SAMPLES, doc_id=document.doc_id)
     gold = gold_codes(document, "single")
     labels = {"map": map_clustering(dist)}

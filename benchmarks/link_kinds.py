@@ -40,7 +40,10 @@ def links_by_kind(
     sums = np.zeros((3, n * n))
 
     def add(document: ScoredDocument, recalibration: Recalibration) -> Floats:
-        marginals, entities = link_marginals(recalibration.distribution_of(document)), gold_codes(document, unannotated)
+        marginals, entities = (
+            link_marginals(recalibration.apply_document(document).antecedents),
+            gold_codes(document, unannotated),
+        )
         known = np.flatnonzero(entities >= 0)
         kinds = document_kinds(document)[known].astype(np.int64)
         later, earlier = np.tril_indices(len(known), -1)

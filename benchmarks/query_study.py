@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from corefsample import Recalibration, ScoredDocument, calibration, read_documents, sample_clusterings
+from corefsample import ParameterError, Recalibration, ScoredDocument, calibration, read_documents, sample_clusterings
 from corefsample._arrays import Bools, Bytes, Floats, Ints, Ints32
 from corefsample._machine import processors
 from corefsample.coreference._antecedents import AntecedentDistribution
@@ -36,9 +36,8 @@ from corefsample.languages._language import Language
 from corefsample.recalibration import RecalibrationFitter, UncertainRecalibration, read_recalibration
 from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._losses import OBJECTIVES
-from corefsample.recalibration._model import NoMinimumError, document_kinds
-from corefsample.recalibration._shipped import known_recalibration
-from corefsample.recalibration._uncertain import UNCERTAINTIES
+from corefsample.recalibration._model import document_kinds
+from corefsample.recalibration._uncertain import UNCERTAINTIES, known_recalibration
 from corefsample.syntax._paths import follow
 from corefsample.syntax._schemes import LISTED, SCHEMES, with_words
 from corefsample.syntax._views import ParseView
@@ -280,25 +279,11 @@ def changes_elsewhere(
     return by_document, list(zip(*draws, strict=True)) if draws else None
 
 
-def changes_by_folds(
-    table: QueryTable, fitter: RecalibrationFitter, domains: dict[str, str] | None, options: argparse.Namespace
-) -> Changes:
-    """Recalibrations that were fitted without each document, and their refits, with the domain effect if known."""
-    fit = fitter.cross_fit(options.folds, seed=options.seed, n_resamples=options.resamples)
+def changes_by_folds(table: QueryTable, fitter: RecalibrationFitter, options: argparse.Namespace) -> Changes:
+    """Recalibrations that were fitted without each document."""
+    fit = fitter.cross_fit(options.folds, seed=options.seed)
     fold_of = dict(zip(fit.doc_ids, fit.folds.tolist(), strict=True))
-    folds = [fold_of[doc_id] for doc_id in table.doc_ids]
-    draws = []
-    for doc_id, fold in zip(table.doc_ids, folds, strict=True) if fit.draws else ():
-        record = UncertainRecalibration(fit.recalibrations[fold], fit.draws[fold])
-        source: Any = "fit"
-        if fit.domain_effects and domains is not None:
-            source, record = (
-                "domain",
-                UncertainRecalibration(record.recalibration, record.draws, fit.domain_effects[fold]),
-            )
-        domain = "" if domains is None else domains[doc_id]
-        draws.append(record.sampled(source, options.resamples, seed=options.seed, domain=domain))
-    return [fit.recalibrations[fold] for fold in folds], list(zip(*draws, strict=True)) if draws else None
+    return [fit.recalibrations[fold_of[doc_id]] for doc_id in table.doc_ids], None
 
 
 def variants(
@@ -318,10 +303,10 @@ def variants(
         domains = {each.doc_id: str(each.metadata[options.domains]) for each in documents}
     for objective in options.objectives:
         settings: dict[str, Any] = {"form": options.form, "domains": domains, "unannotated": options.unannotated}
-        fitter = RecalibrationFitter(documents, objective=objective, missing=options.missing, **settings)
+        fitter = RecalibrationFitter(documents, objective=objective, **settings)
         try:
-            yield objective, changes_by_folds(table, fitter, domains, options)
-        except NoMinimumError as error:  # the other objective may have one
+            yield objective, changes_by_folds(table, fitter, options)
+        except ParameterError as error:  # the other objective may have one
             print(f"{objective}: not fitted. {error}")
 
 
@@ -358,10 +343,9 @@ def parsed_options(arguments: Sequence[str] | None = None) -> argparse.Namespace
     parser.add_argument("--role", choices=ROLES, default="subject", help="of the pronoun at the verb")
     parser.add_argument("--scheme", choices=list(SCHEMES))
     parser.add_argument("--unannotated", choices=("skip", "single"), default="skip")
-    parser.add_argument("--missing", choices=("skip", "floor"), default="skip")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--samples", type=int, default=1000, help="clusterings of a document")
-    parser.add_argument("--resamples", type=int, default=100, help="draws of each recalibration; 0 for none")
+    parser.add_argument("--resamples", type=int, default=100, help="draws of a recalibration fitted elsewhere; 0: none")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args(arguments)
 

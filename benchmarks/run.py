@@ -50,8 +50,7 @@ from corefsample.coreference import _kernels
 from corefsample.formats import DocumentStream
 from corefsample.links._calibration import link_tables
 from corefsample.recalibration import RecalibrationFitter
-from corefsample.recalibration._shipped import read_recalibration
-from corefsample.recalibration._uncertain import Uncertainty
+from corefsample.recalibration._uncertain import Uncertainty, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from events.commands import EventsOptions, run_events
 from events.simulation._documents import simulate_documents

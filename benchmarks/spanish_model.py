@@ -27,8 +27,7 @@ from corefsample.formats.annotated._corefud import read_corefud
 from corefsample.recalibration import RecalibrationFitter
 from corefsample.recalibration._fitter import Form
 from corefsample.recalibration._losses import Objective
-from corefsample.recalibration._shipped import SPANISH, recalibration_file
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration._uncertain import SPANISH, UncertainRecalibration, recalibration_file
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
 

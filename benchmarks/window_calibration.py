@@ -19,7 +19,7 @@ import pandas as pd
 
 from corefsample import link_tables
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.recalibration._shipped import chosen_recalibration, read_recalibration
+from corefsample.recalibration._uncertain import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import gold_entities, required_tokens
 from corefsample.scorers.log_linear._examples import Reading, readings, window_of

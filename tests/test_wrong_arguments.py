@@ -53,7 +53,6 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     methods: tuple[Callable[..., Any], ...] = (
         cs.AntecedentDistribution.from_lists,
         halved.apply_document,
-        halved.distribution_of,
         recalibration.RecalibrationFitter,
         tagging.ConditionalRandomField().fit,
         tagging.HiddenMarkovModel().fit,

@@ -12,26 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bytes, Ints, Ints32
+from corefsample._arrays import Bytes, Floats, Ints, Ints32
 from corefsample._random import document_key
 from corefsample._random_kernels import GAMMA, splitmix64
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
+from corefsample.coreference._clusterings import (
+    ClusteringSamples,
+    map_clustering,
+    sample_clusterings,
+    sample_rescored,
+)
 from corefsample.coreference._conditioning import CannotLinks, Conditioned
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.recalibration._model import Recalibration, described, kinds_of
-from corefsample.recalibration._shipped import known_recalibration
-from corefsample.recalibration._uncertain import (
-    MixedRecalibrations,
-    UncertainRecalibration,
-    Uncertainty,
-    mixture_labels,
-)
+from corefsample.recalibration._model import Recalibration, described, kinds_of, places_of, recalibrated_scores
+from corefsample.recalibration._uncertain import UncertainRecalibration, Uncertainty, known_recalibration
 
 _CLUSTERINGS = 2**40  # clusterings that each parse of a document has for itself in the document's random stream
 _PARSE_WORD = 2**62  # index of the random word that assigns samples to parses; mentions use the first words
+_MOST_SCORES = 2**19  # recalibrated at once: 4 MiB
 N_DRAWS = 50  # of a recalibration; more samples than draws share each of them
 
 
@@ -44,22 +44,71 @@ class DrawnRecalibration:
     recalibration
         The fitted recalibration, with which the likeliest antecedents are computed.
     draws
-        Recalibrations among which the samples are divided, in order: see `mixture_labels`.
-    mixed
-        Parameters of the draws as arrays.
+        Recalibrations among which the samples are divided in order, at least one: sample s has the same one in every
+        document, so a count over documents, sample by sample, has the uncertainty that they share.
+    temperatures, biases
+        float64 (n_draws,): temperature and NEW bias of each draw.
+    tables
+        float64 (n_draws, N_KINDS ** 2): offsets by kind of mention and antecedent, or None if no draw has offsets.
     """
 
     recalibration: Recalibration
     draws: tuple[Recalibration, ...]
-    mixed: MixedRecalibrations = field(init=False, repr=False)
+    temperatures: Floats = field(init=False, repr=False)
+    biases: Floats = field(init=False, repr=False)
+    tables: Floats | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mixed", MixedRecalibrations(self.draws))
+        object.__setattr__(self, "temperatures", np.array([draw.temperature for draw in self.draws]))
+        object.__setattr__(self, "biases", np.array([draw.new_bias for draw in self.draws]))
+        by_kind = any(draw.offsets is not None for draw in self.draws)
+        tables = np.stack([draw.offset_table().ravel() for draw in self.draws]) if by_kind else None
+        object.__setattr__(self, "tables", tables)
 
     @property
     def needs_kinds(self) -> bool:
         """Whether a draw has offsets by kind of mention."""
-        return self.recalibration.offsets is not None or self.mixed.tables is not None
+        return self.recalibration.offsets is not None or self.tables is not None
+
+    def labels(
+        self,
+        antecedents: AntecedentDistribution,
+        kinds: Bytes | None,
+        samples: Ints,
+        n_samples: int,
+        *,
+        first_sample: int = 0,
+        **stream: Any,
+    ) -> tuple[Ints32, Conditioned | None]:
+        """Clusterings of some of the samples of a document: int32 (n_mentions, n), and how they were conditioned.
+
+        Parameters
+        ----------
+        antecedents, kinds
+            Antecedent distribution before recalibration, and kinds of the mentions if `needs_kinds`.
+        samples, n_samples
+            int64 (n,): indices of the samples, increasing, such as those with one of the document's parses; and the
+            number of all samples of the document.
+        first_sample, stream
+            Random stream, and `cannot_link`: see `corefsample.sample_clusterings`.
+        """
+        bounds = np.linspace(0, n_samples, min(len(self.draws), n_samples) + 1).astype(np.int64)
+        bounds = np.searchsorted(samples, bounds)
+        sizes = np.diff(bounds)
+        used, blocks = np.flatnonzero(sizes), []
+        columns = None if self.tables is None else places_of(antecedents, kinds)
+        conditioned: Conditioned | None = None
+        at_once = max(1, _MOST_SCORES // max(antecedents.n_candidates, 1))
+        for start in range(0, len(used), at_once):
+            block = used[start : start + at_once]
+            offsets = None if self.tables is None else self.tables[block][:, columns]
+            parameters = self.temperatures[block, None], self.biases[block, None], offsets
+            scores = recalibrated_scores(antecedents.scores, *parameters)
+            stream["first_sample"] = first_sample + int(bounds[block[0]])
+            labels, conditioning = sample_rescored(antecedents, scores, sizes[block], **stream)
+            blocks.append(labels)
+            conditioned = conditioning if conditioned is None or conditioning is None else conditioned + conditioning
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1), conditioned
 
 
 @lru_cache(maxsize=64)  # domains
@@ -314,7 +363,7 @@ class DocumentPosterior:
             stream["cannot_link"] = CannotLinks.of_pairs(cannot_link, n, n_counted)
         labels, conditioned = np.zeros((n, 0), np.int32), None
         if samples.size and recalibrated is not None:
-            labels, conditioned = mixture_labels(recalibrated.mixed, antecedents, kinds, samples, n_samples, **stream)
+            labels, conditioned = recalibrated.labels(antecedents, kinds, samples, n_samples, **stream)
         elif samples.size:
             clusterings = sample_clusterings(antecedents, n_samples=samples.size, **stream)
             labels, conditioned = clusterings.labels.T, clusterings.conditioned

@@ -15,10 +15,8 @@ Some of gold is left out and counted (`GoldCounts`):
   and renormalises the mention's other candidates and NEW; link scores leave its pairs out, but links may pass through
   it. With ``unannotated="single"`` such mentions are entities of their own instead, for corpora that do not annotate
   singletons.
-- A mention with earlier mentions of its gold entity, none of them among the candidates, has no term in the likelihood
-  with ``missing="skip"``: its probability is 0 at every temperature. With ``missing="floor"`` its lowest candidate
-  replaces the gold one, which had no higher score, because it would be a candidate otherwise. Link scores keep its
-  pairs.
+- A mention with earlier mentions of its gold entity, none of them among the candidates, has no term in the likelihood:
+  its probability is 0 at every temperature. Link scores keep its pairs.
 """
 
 from corefsample._lazy import attached

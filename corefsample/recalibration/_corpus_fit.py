@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from corefsample._arrays import fields_of
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import Fault
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import declared_language, differ
-from corefsample.recalibration._domains import FEWEST_DOMAINS
-from corefsample.recalibration._fitter import CrossFit, RecalibrationFit, RecalibrationFitter
-from corefsample.recalibration._model import Recalibration
+from corefsample.recalibration._fitter import FEWEST_DOMAINS, CrossFit, RecalibrationFit, RecalibrationFitter
+from corefsample.recalibration._model import Recalibration, recalibrated_scores
 from corefsample.recalibration._uncertain import DOMAIN_FIELD, UncertainRecalibration
 from corefsample.scorers._scoring import SEEN_FIELD
 
@@ -30,7 +31,7 @@ class CorpusFit:
     cross_fit
         Recalibrations that were each fitted without one fold of the documents, with their scores on this fold.
     uncertain
-        Recalibration to apply, which is the fit, or the fit shrunk towards no change, with its uncertainty.
+        The fit with its uncertainty.
     """
 
     fit: RecalibrationFit
@@ -40,12 +41,11 @@ class CorpusFit:
     def to_json(self) -> dict[str, Any]:
         """Values of the fit, its standard errors, and its scores on held-out documents."""
         fit, effect, draws = self.fit, self.uncertain.domain_effect, self.uncertain.draws
-        assert draws is not None  # of every fit
         return {
             **fields_of(fit, "objective", "form", "prior_sd", "n_terms"),
             **fit.recalibration.to_json(),
-            "temperature_se": float(draws.temperature.std(ddof=1)),
-            "new_bias_se": float(draws.new_bias.std(ddof=1)),
+            "temperature_se": float(np.std([draw.temperature for draw in draws], ddof=1)),
+            "new_bias_se": float(np.std([draw.new_bias for draw in draws], ddof=1)),
             "domain_effect": None if effect is None else asdict(effect),
             **fields_of(self.cross_fit, "n_folds", "score_before", "score_after", "score_change_se"),
             "gold": asdict(fit.gold),
@@ -60,7 +60,6 @@ def fit_corpus(
     domain_field: str | None,
     n_folds: int,
     n_resamples: int,
-    shrink: bool,
     seed: int,
     **settings: Any,
 ) -> CorpusFit:
@@ -77,8 +76,6 @@ def fit_corpus(
         have it.
     n_folds, n_resamples, seed
         Number of folds of the cross-validation, number of refits, and seed of folds and refits.
-    shrink
-        True to shrink the fit towards no change, according to its uncertainty.
 
     Raises
     ------
@@ -115,11 +112,9 @@ def fit_corpus(
     except ParameterError as error:  # the options are valid, so the fault is in the documents
         raise error.as_input_error(place) from None
     cross_fit = fitter.cross_fit(n_folds, seed=seed)
-    draws = fitter.bootstrap(n_resamples, seed=seed)
-    applied = draws.shrunk(fit.recalibration) if shrink else fit.recalibration
-    language = languages[0] if languages else None
-    uncertain = UncertainRecalibration(applied, draws, effect, fitter.gold.base, domain_field or DOMAIN_FIELD, language)
-    return CorpusFit(fit, cross_fit, uncertain)
+    draws, language = fitter.bootstrap(n_resamples, seed=seed), languages[0] if languages else None
+    record = fit.recalibration, draws, effect, fitter.gold.base, domain_field or DOMAIN_FIELD, language
+    return CorpusFit(fit, cross_fit, UncertainRecalibration(*record))
 
 
 def faults_of_application(uncertain: UncertainRecalibration, batch: DocumentBatch) -> dict[int, str | Fault]:
@@ -134,7 +129,8 @@ def faults_of_application(uncertain: UncertainRecalibration, batch: DocumentBatc
             language = declared_language(batch.metadata(row))
             if differ(uncertain.language, language):
                 faults[row] = f"must be in the language of the fit ({uncertain.language}), got {language}"
-            uncertain.recalibration.scores(batch.antecedents(row).scores)
+            change = uncertain.recalibration
+            recalibrated_scores(batch.antecedents(row).scores, change.temperature, change.new_bias)
         except ParameterError as error:
             faults[row] = str(error)
     return faults

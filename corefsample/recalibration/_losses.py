@@ -35,7 +35,6 @@ from corefsample.recalibration._model import (
 
 Objective = Literal["likelihood", "links-log"]
 OBJECTIVES: tuple[Objective, ...] = ("likelihood", "links-log")
-MISSING = ("skip", "floor")
 
 _LEAST_PROBABILITY = 1e-6  # the log loss of a gold pair that is impossible with these candidates would be infinite
 _DIFFERENCE = 1e-5  # of parameters, for second derivatives
@@ -60,9 +59,7 @@ class GoldCounts:
     n_linked
         Mentions with a gold antecedent among their candidates.
     n_missing
-        Mentions with earlier mentions of their gold entity, none of them among the candidates.
-    n_floored
-        Mentions counted in `n_missing` that have a term because of the rule "floor"; the others have no term.
+        Mentions with earlier mentions of their gold entity, none of them among the candidates; they have no term.
     """
 
     n_documents: int
@@ -72,7 +69,6 @@ class GoldCounts:
     n_new: int
     n_linked: int
     n_missing: int
-    n_floored: int
 
 
 class GoldSet:
@@ -82,9 +78,8 @@ class GoldSet:
     ----------
     documents
         Documents with and without gold.
-    missing, unannotated
-        Treatment of mentions without a gold antecedent among their candidates, and without a gold entity: see
-        `RecalibrationFitter`.
+    unannotated
+        Treatment of mentions without a gold entity: see `RecalibrationFitter`.
 
     Attributes
     ----------
@@ -106,14 +101,12 @@ class GoldSet:
         If no document has gold, a doc_id is repeated, or the documents' scores have had different recalibrations.
     """
 
-    def __init__(self, documents: Iterable[ScoredDocument], *, missing: str, unannotated: Unannotated) -> None:
-        _checks.choice("missing", missing, MISSING)
+    def __init__(self, documents: Iterable[ScoredDocument], *, unannotated: Unannotated) -> None:
         self.documents: list[ScoredDocument] = []
         self.entities: list[Ints] = []
         self.golds: list[Bytes] = []
         self.candidates: list[Bytes] = []
-        doc_ids = set[str]()
-        n_by_gold, n_floored = np.zeros(MISSED + 1, np.int64), 0
+        doc_ids, n_by_gold = set[str](), np.zeros(MISSED + 1, np.int64)
         for document in _checks.elements("documents", documents, ScoredDocument, hint=_checks.READS):
             if document.doc_id in doc_ids:
                 raise ParameterError(f"must have unique doc_ids, got {document.doc_id!r} twice", parameter="documents")
@@ -122,24 +115,15 @@ class GoldSet:
                 continue
             golds, candidates = _marks(document.antecedents, entities)
             n_by_gold += np.bincount(golds, minlength=MISSED + 1)
-            if missing == "floor":
-                n_floored += _floored(document.antecedents, golds, candidates)
             self.documents.append(document)
             self.entities.append(entities)
             self.golds.append(golds)
             self.candidates.append(candidates)
         if not self.documents:
             raise ParameterError(f"gold must annotate a mention of some document, got none in {len(doc_ids)} documents")
-        self.counts = GoldCounts(
-            n_documents=len(self.documents),
-            n_without_gold=len(doc_ids) - len(self.documents),
-            n_mentions=int(n_by_gold.sum()),
-            n_unannotated=sum(entity is None for document in self.documents for entity in document.gold or ()),
-            n_new=int(n_by_gold[IS_NEW]),
-            n_linked=int(n_by_gold[HAS_ANTECEDENT]),
-            n_missing=int(n_by_gold[MISSED]),
-            n_floored=n_floored,
-        )
+        n_unannotated = sum(entity is None for document in self.documents for entity in document.gold or ())
+        counts = len(self.documents), len(doc_ids) - len(self.documents), int(n_by_gold.sum()), n_unannotated
+        self.counts = GoldCounts(*counts, *n_by_gold[[IS_NEW, HAS_ANTECEDENT, MISSED]].tolist())
         self.base = Recalibration.applied_to(self.documents[0].metadata)
         for document in self.documents:
             applied = Recalibration.applied_to(document.metadata)
@@ -165,18 +149,6 @@ def _marks(antecedents: AntecedentDistribution, entities: Ints) -> tuple[Bytes, 
     return golds, np.select([unknown, right], [UNKNOWN, RIGHT], WRONG).astype(np.uint8)
 
 
-def _floored(antecedents: AntecedentDistribution, golds: Bytes, candidates: Bytes) -> int:
-    """Mark the lowest candidate as right, of each mention whose gold antecedents are all missing; return how many."""
-    n_floored = 0
-    for mention in np.flatnonzero(golds == MISSED):
-        first, end = antecedents.indptr[mention : mention + 2]
-        wrong = first + np.flatnonzero(candidates[first:end] == WRONG)
-        if wrong.size:
-            candidates[wrong[np.argmin(antecedents.scores[wrong])]], golds[mention] = RIGHT, HAS_ANTECEDENT
-            n_floored += 1
-    return n_floored
-
-
 class Derivatives(NamedTuple):
     """Losses of documents under one recalibration, with their derivatives in its parameters.
 
@@ -197,16 +169,6 @@ class Derivatives(NamedTuple):
     def total(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """Weighted sums over documents."""
         return float(weights @ self.losses), weights @ self.gradients, np.tensordot(weights, self.hessians, 1)
-
-    def penalised(self, point: Floats, weights: Floats, precision: Floats) -> tuple[float, Floats, Floats]:
-        """Weighted sums at a point, plus half the precision-weighted squares of the parameters."""
-        loss, slope, curvature = self.total(weights)
-        return loss + float(precision @ point**2) / 2, slope + precision * point, curvature + np.diag(precision)
-
-    def newton_point(self, point: Floats, weights: Floats, precision: Floats) -> Floats:
-        """Minimum of the quadratic approximation of the penalised losses around a point."""
-        _, slope, curvature = self.penalised(point, weights, precision)
-        return point + newton_step(slope, curvature)
 
 
 def newton_step(slope: Floats, curvature: Floats) -> Floats:

@@ -17,7 +17,7 @@ from corefsample._arrays import Bytes, Floats, HtmlTable, Ints, Ints32
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
-from corefsample.errors import ParameterError
+from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import Language
 from corefsample.syntax._words import MENTION_KINDS, WordTable
 
@@ -25,7 +25,8 @@ N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
 # offset for each kind of mention with each kind of antecedent.
 LOG_TEMPERATURE, NEW_BIAS, NEW_OFFSETS, LINK_OFFSETS = 0, 1, 2, 2 + N_KINDS
-N_GLOBAL, N_PARAMETERS = 2, 2 + N_KINDS + N_KINDS * N_KINDS
+N_GLOBAL, N_OFFSETS = 2, N_KINDS + N_KINDS * N_KINDS
+N_PARAMETERS = N_GLOBAL + N_OFFSETS
 
 
 def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
@@ -34,15 +35,6 @@ def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Col
         fields = ", ".join(map(str, record)) if isinstance(record, Mapping) else type(record).__name__
         raise ParameterError(f"must have the fields {', '.join(names)}, got {fields or 'none'}", parameter=parameter)
     return tuple(record[name] for name in names)
-
-
-class NoMinimumError(ParameterError):
-    """Gold does not determine a recalibration: the objective has no minimum."""
-
-
-def after(applied: str, fingerprint: str) -> str:
-    """Fingerprints of scores after one more recalibration was applied."""
-    return f"{applied} {fingerprint}".strip()
 
 
 def described(applied: str) -> str:
@@ -92,24 +84,15 @@ class Recalibration(HtmlTable):
         object.__setattr__(self, "temperature", _checks.above_zero("temperature", self.temperature))
         object.__setattr__(self, "new_bias", _checks.finite("new_bias", self.new_bias))
         if self.offsets is not None:
-            object.__setattr__(self, "offsets", tuple(_checks.finite("offsets", value) for value in self.offsets))
-            if len(self.offsets) != N_PARAMETERS - N_GLOBAL:
-                rule = f"must be one for each kind and pair of kinds ({N_PARAMETERS - N_GLOBAL})"
-                raise ParameterError(f"{rule}, got {len(self.offsets)}", parameter="offsets")
+            offsets = _checks.regular_array("offsets", self.offsets)
+            if offsets.shape != (N_OFFSETS,) or offsets.dtype.kind not in "iuf" or not np.isfinite(offsets).all():
+                rule = f"must be {N_OFFSETS} finite numbers, one for each kind and pair of kinds"
+                raise ParameterError(f"{rule}, got {shown(self.offsets)}", parameter="offsets")
+            object.__setattr__(self, "offsets", tuple(offsets.astype(np.float64).tolist()))
 
     def __repr__(self) -> str:
         by_kind = "" if self.offsets is None else ", offsets by kind"
         return f"Recalibration(temperature={self.temperature!r}, new_bias={self.new_bias!r}{by_kind})"
-
-    def scores(self, scores: npt.ArrayLike) -> Floats:
-        """Divide scores by the temperature and subtract the bias; offsets by kind are not added.
-
-        Raises
-        ------
-        ParameterError
-            If a score would overflow.
-        """
-        return recalibrated_scores(np.asarray(scores, np.float64), self.temperature, self.new_bias)
 
     def apply(self, antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None = None) -> AntecedentDistribution:
         """Recalibrate the distribution over antecedents of one document.
@@ -170,19 +153,15 @@ class Recalibration(HtmlTable):
             the document has no tokens.
         """
         _checks.instance("document", document, ScoredDocument)
-        metadata, fingerprint = dict(document.metadata), self.fingerprint()
-        applied = self.applied_to(metadata)
+        fingerprint, applied = self.fingerprint(), self.applied_to(document.metadata)
         if fingerprint and fingerprint in applied.split():
             rule = "must not have had this recalibration already"
             raise ParameterError(f"{rule}, got {RECALIBRATION_FIELD} {applied!r}", parameter="scores")
+        metadata = dict(document.metadata)
         if fingerprint:
-            metadata[RECALIBRATION_FIELD] = after(applied, fingerprint)
-        return dataclasses.replace(document, antecedents=self.distribution_of(document), metadata=metadata)
-
-    def distribution_of(self, document: ScoredDocument) -> AntecedentDistribution:
-        """Recalibrate the distribution of the document's mentions: see `apply_document`."""
-        _checks.instance("document", document, ScoredDocument)
-        return self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
+            metadata[RECALIBRATION_FIELD] = f"{applied} {fingerprint}".strip()
+        changed = self.apply(document.antecedents, None if self.offsets is None else document_kinds(document))
+        return dataclasses.replace(document, antecedents=changed, metadata=metadata)
 
     def relative_to(self, applied: Recalibration) -> Recalibration:
         """Recalibration that turns scores to which another one, `applied`, was applied into scores of this one.
@@ -205,7 +184,7 @@ class Recalibration(HtmlTable):
 
     def vector(self) -> Floats:
         """Log temperature, NEW bias and offsets (0 without any) as one vector, the order of fits."""
-        offsets = np.zeros(N_PARAMETERS - N_GLOBAL) if self.offsets is None else self.offsets
+        offsets = np.zeros(N_OFFSETS) if self.offsets is None else self.offsets
         return np.append([np.log(self.temperature), self.new_bias], offsets)
 
     @classmethod
@@ -261,14 +240,10 @@ def places_of(antecedents: AntecedentDistribution, kinds: npt.ArrayLike | None) 
     if kinds is None:
         hint = "use apply_document, which finds them"
         raise ParameterError("are required by offsets by kind, got None", parameter="kinds", hint=hint)
-    codes = _checks.integers("kinds", kinds)
-    if codes.shape[0] != antecedents.n_mentions:
-        raise ParameterError(
-            f"must be one per mention ({antecedents.n_mentions}), got {codes.shape[0]}", parameter="kinds"
-        )
-    outside = (codes < 0) | (codes >= N_KINDS)
-    if outside.any():
-        raise ParameterError(f"must be from 0 to {N_KINDS - 1}, got {codes[outside][0]}", parameter="kinds")
+    codes, n = _checks.integers("kinds", kinds), antecedents.n_mentions
+    if codes.shape != (n,) or not ((codes >= 0) & (codes < N_KINDS)).all():
+        rule = f"must be from 0 to {N_KINDS - 1} for each of {n} mentions"
+        raise ParameterError(f"{rule}, got {shown(codes.tolist())}", parameter="kinds")
     places: Ints = np.repeat(codes * N_KINDS, np.diff(antecedents.indptr)) + codes[antecedents.antecedents]
     return places
 

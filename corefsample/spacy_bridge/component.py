@@ -136,7 +136,7 @@ class Settings:
     @property
     def named_recalibration(self) -> str | None:
         """Name or path of the recalibration, by default that of a model of the package; None for none."""
-        from corefsample.recalibration._shipped import chosen_recalibration
+        from corefsample.recalibration._uncertain import chosen_recalibration
 
         if self.recalibration is None and self.configured_recalibration is not None:
             return None

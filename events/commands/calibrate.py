@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from corefsample.links._calibration import GroupCalibration, LinkCalibration
 
-_MEASURING = ("bin_size", "norm", "level", "n_resamples", "seed")
-
 
 @declared
 class CalibrateOptions(shared.Unannotated, shared.Seed, shared.Overwrite, shared.OnError):
@@ -105,7 +103,8 @@ def run_calibrate(
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"
             raise InputError(rule, place=paths)
         try:
-            calibration = links.calibrate_links(tables, **options.subset(*_MEASURING))
+            measuring = options.subset("bin_size", "norm", "level", "n_resamples", "seed")
+            calibration = links.calibrate_links(tables, **measuring)
         except InputError as error:
             raise error.at(paths) from None
         values = {

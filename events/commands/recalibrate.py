@@ -51,11 +51,6 @@ class RecalibrateOptions(shared.Overwrite, shared.Unannotated, shared.Seed, shar
         Number of folds of the cross-validation, at least 2.
     n_resamples
         Number of refits on resampled documents, from which standard errors are computed.
-    missing
-        Mentions without a gold antecedent among their candidates: skip them, or use the lowest candidate
-        instead.
-    shrink
-        Shrink the fit towards no change according to its uncertainty, for use with few documents with gold.
     seed
         Seed of the random draws: the same seed gives the same folds and refits.
     """
@@ -66,16 +61,11 @@ class RecalibrateOptions(shared.Overwrite, shared.Unannotated, shared.Seed, shar
     domains: str | None = option(default=None, metavar="FIELD")
     n_folds: int = option(default=5, at_least=2)
     n_resamples: int = option(default=200, at_least=2)
-    missing: Literal["skip", "floor"] = "skip"
-    shrink: bool = False
 
     def _check(self) -> None:
         super()._check()
         if self.domains is not None and self.form != "kinds":
             raise ParameterError(f"are for the form 'kinds', got {self.form!r}", parameter="domains")
-        if self.form == "kinds" and self.shrink:
-            rule = "is for the form 'global', because offsets by kind have a prior already"
-            raise ParameterError(f"{rule}, got 'kinds'", parameter="shrink")
 
 
 def run_recalibrate(
@@ -125,11 +115,11 @@ def run_recalibrate(
         stream = DocumentStream(gold, on_rejected=on_rejected)
         documents = list(streamed(stream, on_progress))
         with_gold = [document for document in documents if document.gold is not None]
-        settings = options.subset("objective", "form", "missing", "unannotated", "n_folds", "n_resamples", "shrink")
+        settings = options.subset("objective", "form", "unannotated", "n_folds", "n_resamples", "seed")
         paths = ", ".join(stream.paths)
         if not with_gold:
             raise InputError(f"gold is required for the fit, got none in {len(documents)} documents", place=paths)
-        fitted = fit_corpus(with_gold, paths, domain_field=options.domains, seed=options.seed, **settings)
+        fitted = fit_corpus(with_gold, paths, domain_field=options.domains, **settings)
         files = {"gold": stream.paths, "apply": apply_paths}
         inputs = [{"part": part, **row} for part, names in files.items() for row in checksums(names)]
         uncertain, fitted_ids, n_also_fitted = fitted.uncertain, set(fitted.cross_fit.doc_ids), 0
@@ -170,7 +160,7 @@ def run_recalibrate(
 
 def _shown(values: dict[str, Any], fitted: CorpusFit) -> Iterator[str]:
     """Yield the fit, and its scores on held-out documents."""
-    applied, effect = fitted.uncertain.recalibration, fitted.uncertain.domain_effect
+    effect = fitted.uncertain.domain_effect
     yield (
         f"Fitted to {values['objective']}: temperature {values['temperature']:.4f} (se "
         f"{values['temperature_se']:.4f}), NEW bias {values['new_bias']:.4f} (se {values['new_bias_se']:.4f})."
@@ -182,8 +172,6 @@ def _shown(values: dict[str, Any], fitted: CorpusFit) -> Iterator[str]:
             f"Between {effect.n_domains} domains the NEW bias has a standard deviation of {effect.new_bias:.2f}, "
             f"offsets of links one of {effect.link_offsets:.2f}."
         )
-    if applied != fitted.fit.recalibration:
-        yield f"Shrunk: temperature {applied.temperature:.4f} and NEW bias {applied.new_bias:.4f} were applied."
     yield (
         f"Held out, {values['n_folds']} folds: {values['score_before']:.5f} before, {values['score_after']:.5f} "
         f"after (se of the change {values['score_change_se']:.5f}); lower is better."
@@ -200,5 +188,5 @@ command = Command(
     "gold",
     "apply",
     task="recalibrating",
-    sections={"Fitting": "form domains n_folds n_resamples missing unannotated seed"},
+    sections={"Fitting": "form domains n_folds n_resamples unannotated seed"},
 )

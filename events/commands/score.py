@@ -89,7 +89,7 @@ def _summary(run: ScoreResult) -> Summary:
 
 
 def _shown(run: ScoreResult) -> Iterator[str]:
-    from corefsample.recalibration._shipped import SHIPPED
+    from corefsample.recalibration._uncertain import SHIPPED
     from corefsample.scorers._scoring import few_known_words
 
     tally = run.tally

@@ -153,12 +153,13 @@ def test_coverage_is_the_share_of_queries_covered_by_number_of_documents() -> No
 def test_documents_have_the_recalibration_that_was_fitted_without_them() -> None:
     documents = corpus(24, temperature=4.0)
     queries = study.QueryTable(map(study.match_queries, documents))
-    options = study.parsed_options(["x", "--out", "x", "--folds", "3", "--resamples", "4", "--seed", "5"])
+    options = study.parsed_options(["x", "--out", "x", "--folds", "3", "--seed", "5"])
     fitter = RecalibrationFitter(documents)
-    changes, draws = study.changes_by_folds(queries, fitter, None, options)
-    expected = fitter.cross_fit(3, seed=5, n_resamples=4)
-    assert changes == [expected.recalibration_of(doc_id) for doc_id in queries.doc_ids]
-    assert np.shape(draws) == (4, len(queries.documents))
+    changes, draws = study.changes_by_folds(queries, fitter, options)
+    expected = fitter.cross_fit(3, seed=5)
+    fold_of = dict(zip(expected.doc_ids, expected.folds.tolist(), strict=True))
+    assert changes == [expected.recalibrations[fold_of[doc_id]] for doc_id in queries.doc_ids]
+    assert draws is None
     assert len({change.temperature for change in changes}) == 3
 
 

@@ -45,13 +45,11 @@ def gold_antecedents(lists: Lists, gold: Gold) -> list[set[int | str] | None]:
     return answers
 
 
-def mention_losses(lists: Lists, gold: Gold, missing: str = "skip") -> list[float | None]:
+def mention_losses(lists: Lists, gold: Gold) -> list[float | None]:
     """-log P(a gold antecedent) of each mention, without candidates of unknown entity; None without a term."""
     losses: list[float | None] = []
     for i, answers in enumerate(gold_antecedents(lists, gold)):
         known = [(k, s) for k, s in zip(lists.antecedents[i], lists.scores[i], strict=True) if gold[k] is not None]
-        if answers is not None and not answers and missing == "floor" and known:
-            answers = {min(known, key=lambda each: each[1])[0]}
         if not answers:
             losses.append(None)
             continue
@@ -63,9 +61,9 @@ def mention_losses(lists: Lists, gold: Gold, missing: str = "skip") -> list[floa
     return losses
 
 
-def likelihood_loss(lists: Lists, gold: Gold, missing: str = "skip") -> float:
+def likelihood_loss(lists: Lists, gold: Gold) -> float:
     """Sum over the mentions that have a term."""
-    return math.fsum(loss for loss in mention_losses(lists, gold, missing) if loss is not None)
+    return math.fsum(loss for loss in mention_losses(lists, gold) if loss is not None)
 
 
 def link_loss(lists: Lists, gold: Gold) -> float:

@@ -98,7 +98,7 @@ class CountOptions(
     @property
     def records(self) -> tuple[str, ...]:
         """Names or paths of the recalibrations on which the counts depend, or may depend."""
-        from corefsample.recalibration._shipped import SHIPPED, named_recalibration
+        from corefsample.recalibration._uncertain import SHIPPED, named_recalibration
 
         if self.recalibration is None:  # scores may have been recalibrated with a model of the package
             return () if self.uncertainty == "none" else tuple(SHIPPED)

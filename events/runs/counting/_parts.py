@@ -22,8 +22,12 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._shipped import NO_RECALIBRATION, named_recalibration, recalibration_file
-from corefsample.recalibration._uncertain import UncertainRecalibration
+from corefsample.recalibration._uncertain import (
+    NO_RECALIBRATION,
+    UncertainRecalibration,
+    named_recalibration,
+    recalibration_file,
+)
 from events._options import fields_of
 from events._selection import Selection
 from events.counts._counter import EventCounter

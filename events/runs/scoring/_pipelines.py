@@ -23,7 +23,7 @@ from corefsample.languages._language import require_same
 from corefsample.parses._sampling import ParseSampler
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import Recalibration
-from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.recalibration._uncertain import chosen_recalibration
 from corefsample.scorers.protocol import MentionSource
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._schemes import pipeline_scheme, schemes_of
@@ -207,7 +207,7 @@ def load_recalibration(
     ----------
     path, model, mentions
         Path or name of the recalibration, path of the model, and kind of the mentions that are scored: see
-        `corefsample.recalibration._shipped.chosen_recalibration`.
+        `corefsample.recalibration._uncertain.chosen_recalibration`.
     language
         Code of the model's language, which must be that of the recalibration; by default, languages are not compared.
 

@@ -34,7 +34,7 @@ from corefsample.files._reading import read_json
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
-from corefsample.recalibration._shipped import chosen_recalibration
+from corefsample.recalibration._uncertain import chosen_recalibration
 from corefsample.scorers._scoring import ScoringTally, few_known_words
 from events._options import Progress, fields_of
 from events._selection import Selection

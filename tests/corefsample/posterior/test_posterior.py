@@ -27,7 +27,7 @@ from corefsample import (
 from corefsample.documents._batch import DocumentBatch
 from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration, samples_of_share
 from corefsample.recalibration._model import N_PARAMETERS
-from corefsample.recalibration._uncertain import RecalibrationDraws, UncertainRecalibration
+from corefsample.recalibration._uncertain import UncertainRecalibration
 
 LISTS = [
     AntecedentDistribution.from_lists([[], [0]], [[], [0.5]]),
@@ -133,7 +133,7 @@ def test_summaries_ask_the_posterior_so_that_draws_of_a_recalibration_count() ->
     """Half of the draws link the two mentions for sure, half never do: whatever the scores, they corefer in half."""
     antecedents = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
     document = ScoredDocument("d", [[0, 1, 0], [1, 2, 1]], antecedents)
-    uncertain = UncertainRecalibration(Recalibration(), RecalibrationDraws(np.ones(2), np.array([-50.0, 50.0])))
+    uncertain = UncertainRecalibration(Recalibration(), (Recalibration(1.0, -50.0), Recalibration(1.0, 50.0)))
     of_document = DocumentPosterior.of(document, uncertain)
     samples = of_document.clusterings(n_samples=400, seed=3)
     assert (samples.n_samples, samples.seed, samples.doc_id) == (400, 3, "d")

@@ -35,7 +35,7 @@ from corefsample import AntecedentDistribution, InputError, ParameterError, Toke
 from corefsample.posterior._posterior import DocumentPosterior
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._model import N_KINDS, Recalibration
-from corefsample.recalibration._uncertain import RecalibrationDraws, UncertainRecalibration
+from corefsample.recalibration._uncertain import UncertainRecalibration
 from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES
@@ -635,7 +635,7 @@ def test_distributions_are_recalibrated_by_a_record_with_kinds(pipeline: Any, tm
 
 def test_samples_have_the_draws_of_an_uncertain_recalibration(pipeline: Any, tmp_path: Path, reloaded: Any) -> None:
     """Of two draws one makes every mention NEW, and the other keeps the scores."""
-    draws = RecalibrationDraws(np.ones(2), np.array([50.0, 0.0]))
+    draws = (Recalibration(1.0, 50.0), Recalibration())
     path = tmp_path / "r.json"
     path.write_text(json.dumps(UncertainRecalibration(Recalibration(1.5), draws).to_json()), encoding="utf-8")
     nlp = pipeline(recalibration=str(path), n_samples=100)

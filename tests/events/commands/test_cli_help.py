@@ -15,7 +15,7 @@ from command_line import LEAVES, Calls
 from corefsample.calibration._validation import NORMS
 from corefsample.documents._scored import UNANNOTATED
 from corefsample.recalibration._fitter import FORMS
-from corefsample.recalibration._losses import MISSING, OBJECTIVES
+from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from corefsample.summaries._expected_losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
@@ -86,7 +86,6 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("calibrate", "norm"): NORMS,
     ("calibrate", "unannotated"): UNANNOTATED,
     ("recalibrate", "form"): FORMS,
-    ("recalibrate", "missing"): MISSING,
     ("recalibrate", "objective"): OBJECTIVES,
     ("convert", "clustering"): ("gold", *CLUSTERS),
     ("audit estimate", "method"): METHODS,

@@ -17,7 +17,7 @@ from expected_errors import error
 from references import events as er
 from references import recalibration as rr
 
-from corefsample import InputError, OutputError, Recalibration, ScoredDocument, read_documents
+from corefsample import InputError, OutputError, ScoredDocument, read_documents
 from corefsample.recalibration import RecalibrationFitter
 from events._summary import Summary
 from events.commands.recalibrate import RECORD_SUFFIX, RecalibrateOptions, run_recalibrate
@@ -66,9 +66,8 @@ def test_only_the_scores_of_the_documents_change(run: Run, target: Path, tmp_pat
     before, after = list(read_documents(target)), list(read_documents(tmp_path / f"out{ending}"))
     assert [document.doc_id for document in after] == [document.doc_id for document in before]
     for old, new in zip(before, after, strict=True):
-        np.testing.assert_array_equal(
-            new.antecedents.scores, done.result.fit.recalibration.scores(old.antecedents.scores)
-        )
+        changed = done.result.fit.recalibration.apply(old.antecedents)
+        np.testing.assert_array_equal(new.antecedents.scores, changed.scores)
         np.testing.assert_array_equal(new.antecedents.antecedents, old.antecedents.antecedents)
         marked = {**old.metadata, "recalibration": done.result.uncertain.recalibration.fingerprint()}
         assert (new.gold, new.date, new.metadata) == (old.gold, old.date, marked)
@@ -90,25 +89,12 @@ def test_reported_scores_are_held_out(run: Run) -> None:
     assert done["temperature"] == pytest.approx(2.0, rel=0.3)
 
 
-def test_a_fit_is_shrunk_on_request(run: Run, gold: Path, target: Path, tmp_path: Path) -> None:
-    plain, shrunk = run().result, run(shrink=True, out=str(tmp_path / "shrunk.jsonl")).result
-    assert plain.uncertain.recalibration == plain.fit.recalibration == shrunk.fit.recalibration
-    applied = shrunk.uncertain.recalibration
-    assert applied == shrunk.uncertain.draws.shrunk(shrunk.fit.recalibration) != shrunk.fit.recalibration
-    record = json.loads((tmp_path / f"shrunk.jsonl{RECORD_SUFFIX}").read_text())
-    assert Recalibration.from_json(record["recalibration"]) == applied
-    written = list(read_documents(tmp_path / "shrunk.jsonl"))
-    expected = [applied.apply_document(each) for each in read_documents(target)]
-    for mine, theirs in zip(written, expected, strict=True):
-        np.testing.assert_array_equal(mine.antecedents.scores, theirs.antecedents.scores)
-
-
 def test_a_file_can_be_recalibrated_in_place(run: Run, target: Path) -> None:
-    before = [document.antecedents.scores for document in read_documents(target)]
+    before = [document.antecedents for document in read_documents(target)]
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     done = run(out=target, overwrite=True)
     for old, document in zip(before, read_documents(target), strict=True):
-        np.testing.assert_array_equal(document.antecedents.scores, done.result.fit.recalibration.scores(old))
+        np.testing.assert_array_equal(document.antecedents.scores, done.result.fit.recalibration.apply(old).scores)
     record = json.loads(Path(f"{target}{RECORD_SUFFIX}").read_text())
     assert record["inputs"][1]["sha256"] == digest  # of what it was
 

@@ -10,7 +10,7 @@ import pytest
 
 from corefsample import InputError, ParameterError, Recalibration
 from corefsample.recalibration._model import N_PARAMETERS
-from corefsample.recalibration._uncertain import DomainEffect, RecalibrationDraws, UncertainRecalibration
+from corefsample.recalibration._uncertain import DomainEffect, UncertainRecalibration
 from events import EventCounter, load_rules, simulate_documents
 
 
@@ -41,7 +41,7 @@ def test_no_uncertainty_counts_recalibrated_documents() -> None:
 
 
 def test_a_shared_shift_widens_counts() -> None:
-    draws = RecalibrationDraws(np.ones(2), np.zeros(2))
+    draws = (Recalibration(), Recalibration())
     effect = DomainEffect(0.0, 3.0, 0.0, 0.0, n_domains=4)
     uncertain = UncertainRecalibration(Recalibration(), draws, effect)
     wide, narrow = counted(uncertain).counts(), counted(uncertain, "fit").counts()
@@ -83,7 +83,7 @@ def by_kind() -> UncertainRecalibration:
     """A recalibration by kind with three refits and a domain effect, of random numbers."""
     rng = np.random.default_rng(3)
     fit = Recalibration.from_vector(rng.normal(0.0, 0.3, N_PARAMETERS))
-    draws = RecalibrationDraws.from_vectors(fit.vector() + rng.normal(0.0, 0.3, (3, N_PARAMETERS)))
+    draws = tuple(map(Recalibration.from_vector, fit.vector() + rng.normal(0.0, 0.3, (3, N_PARAMETERS))))
     return UncertainRecalibration(fit, draws, DomainEffect(0.1, 0.3, 0.1, 0.1, n_domains=4))
 
 
@@ -91,7 +91,7 @@ def by_kind() -> UncertainRecalibration:
 def test_scores_that_had_the_recalibration_get_its_uncertainty_alone(uncertainty: str, is_by_kind: bool) -> None:
     uncertain = by_kind()
     if not is_by_kind:
-        draws = RecalibrationDraws(np.array([1.2, 1.9, 1.4]), np.array([0.1, 0.9, -0.2]))
+        draws = tuple(map(Recalibration, [1.2, 1.9, 1.4], [0.1, 0.9, -0.2]))
         uncertain = UncertainRecalibration(Recalibration(1.6, 0.3), draws, uncertain.domain_effect)
     options: dict[str, Any] = {"rule": load_rules("attack", "paper"), "period": "year", "n_samples": 400}
     counters = [EventCounter(recalibration=uncertain, uncertainty=uncertainty, **options) for _ in range(2)]  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ from report_pages import (
 from run_cases import CountOptions, count_events
 
 from corefsample import read_documents, write_documents
-from corefsample.recalibration._shipped import read_recalibration
+from corefsample.recalibration._uncertain import read_recalibration
 from events import simulate_documents
 from events.counts import read_count_samples
 from events.pages._report import write_report

@@ -12,7 +12,7 @@ import pytest
 from run_cases import CountOptions, count_events
 
 from corefsample import CorefsampleError, InputError, write_documents
-from corefsample.recalibration._shipped import read_recalibration
+from corefsample.recalibration._uncertain import read_recalibration
 from events import simulate_documents
 from events.audit._audit_frame import read_run_documents
 from events.audit._features import RunFeatures

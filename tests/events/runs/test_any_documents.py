@@ -14,7 +14,7 @@ from references import parses as pr
 from run_cases import TABLES, CountOptions, count_events
 
 from corefsample import ScoredDocument, read_documents, write_documents
-from corefsample.recalibration._shipped import read_recalibration
+from corefsample.recalibration._uncertain import read_recalibration
 from events import simulate_documents
 
 # Two names that are often of one entity, and triggers that conditions exclude.

@@ -26,7 +26,7 @@ from corefsample import (
     sample_clusterings,
     write_documents,
 )
-from corefsample.recalibration._shipped import chosen_recalibration, read_recalibration
+from corefsample.recalibration._uncertain import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from corefsample.syntax._words import WordTable

@@ -31,17 +31,13 @@ def gum(gum_path: Path) -> list[ScoredDocument]:
 
 def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[ScoredDocument]) -> None:
     gold = RecalibrationFitter(gum).gold.counts
-    assert (gold.n_documents, gold.n_mentions, gold.n_missing, gold.n_floored) == (237, 65_473, 115, 0)
+    assert (gold.n_documents, gold.n_mentions, gold.n_missing) == (237, 65_473, 115)
     assert gold.n_new + gold.n_linked + gold.n_missing == gold.n_mentions
-    assert RecalibrationFitter(gum, missing="floor").gold.counts.n_floored == 115
 
 
-def test_a_real_fit_improves_on_none_and_floored_mentions_reduce_confidence(gum: list[ScoredDocument]) -> None:
-    some = gum[:40]
-    fit, floored = RecalibrationFitter(some).fit(), RecalibrationFitter(some, missing="floor").fit()
+def test_a_real_fit_improves_on_none(gum: list[ScoredDocument]) -> None:
+    fit = RecalibrationFitter(gum[:40]).fit()
     assert fit.score_after < fit.score_before
-    assert floored.n_terms - fit.n_terms == floored.gold.n_floored > 0
-    assert floored.recalibration.temperature > fit.recalibration.temperature
 
 
 def link_error(documents: list[ScoredDocument]) -> float:

@@ -34,7 +34,7 @@ from corefsample import (
 from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
-from corefsample.recalibration._shipped import read_recalibration
+from corefsample.recalibration._uncertain import read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._model import AntecedentModel
