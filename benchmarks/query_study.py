@@ -7,9 +7,9 @@ a mention of that type and such a pronoun; whether the two belong to one entity 
 Mentions without a gold entity are excluded from the queries, for P as for truth.
 
 Writes query_coverage.csv: how often intervals of the counts contain the true count, as scored, and with a
-recalibration fitted by each objective to other folds of the documents. --recalibration FILE measures one that was fitted
-elsewhere instead (`english` for that of the model of the package), with rows "uncertain" that include its uncertainty.
-docs/recalibration.md shows the results.
+recalibration fitted by each objective to other folds of the documents. --recalibration FILE measures one that was
+fitted elsewhere instead (`english` for that of the model of the package), with rows "uncertain" that include its
+uncertainty. docs/recalibration.md shows the results.
 """
 
 from __future__ import annotations
