@@ -32,19 +32,15 @@ STEP = """
 import json, sys
 from events.commands import EventsOptions, run_events
 from events.commands.calibrate import CalibrateOptions, run_calibrate
-from events.runs import CountOptions, missing_parts
 step, path, out = sys.argv[1:]
-if step == "parts":
-    for part in missing_parts(path, out, CountOptions(n_samples=100)):
-        part.compute()
-elif step == "calibrate":
+if step == "calibrate":
     run_calibrate(path, CalibrateOptions(out=out, n_resamples=500))
 else:
     run_events(path, EventsOptions(out=out, n_samples=100, pictures=False))
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(1024 * int(status["VmHWM"].split()[0]))
 """
-STEPS = ("parts", "merging")
+STEPS = ("events", "events again")  # the second run finds all parts, and only merges them
 GUM = Path(__file__).parents[1] / ".." / "shared" / "data" / "gum" / "gum-scored.jsonl.gz"
 
 

@@ -16,9 +16,9 @@ from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
 from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._pipelines import _UNUSED
-from events.runs.scoring._score_options import ScoringOptions
-from events.runs.scoring._workers import Scorer
+from events.runs._pipelines import _UNUSED
+from events.runs._run_options import ScoringOptions
+from events.runs._scorer import Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")
@@ -69,17 +69,17 @@ def _scored_parses(runs: int) -> Iterator[Row]:
     import spacy
 
     article = Article("news", datetime.date(2000, 1, 1), "\n\n".join([PARAGRAPH] * PARAGRAPHS), "", {})
-    items = [ReadDocument("news", "article 1", article)]
+    item = ReadDocument("news", "article 1", article)
     for name in PIPELINES:
         if not (MODELS / name).exists():
             continue
         options = {"pipeline": str(MODELS / name)}
         one, ten = Scorer(ScoringOptions(**options)), Scorer(ScoringOptions(**options, parses=10))
-        sides = _processor_times(lambda ten=ten: ten.score(items), lambda one=one: one.score(items), 3 * runs)  # type: ignore[misc]
+        sides = _processor_times(lambda ten=ten: ten.score(item), lambda one=one: one.score(item), 3 * runs)  # type: ignore[misc]
         yield within(f"score --parses 10, {PARAGRAPHS} paragraphs, processor time", f"one parse ({name})", sides, 4)
         nlp = spacy.load(MODELS / name, exclude=list(_UNUSED))
         own = _processor_times(
-            lambda one=one: one.score(items), lambda nlp=nlp: list(nlp.pipe([article.text])), 3 * runs
+            lambda one=one: one.score(item), lambda nlp=nlp: list(nlp.pipe([article.text])), 3 * runs
         )  # type: ignore[misc]
         yield within(
             f"score, {PARAGRAPHS} paragraphs, processor time", f"spaCy's parse, same components ({name})", own, 1.35

@@ -13,12 +13,14 @@ import statistics
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import distributed
 
-from events.runs import CountOptions, missing_parts
-from events.runs.counting._parts import CountPart
+from events.runs._count_parts import CountPart, checked_contents, file_parts
+from events.runs._run_options import CountOptions
+from events.runs._store import opened_store
 
 
 def confined(processor: int) -> None:
@@ -32,10 +34,12 @@ def confined(processor: int) -> None:
 
 def parts(client: Any, files: list[str], addresses: list[str]) -> float:
     """Seconds of all parts of a new run on some of the workers, one part at a time on each."""
-    with tempfile.TemporaryDirectory() as folder:
-        missing = missing_parts(files, f"{folder}/run", CountOptions())
+    options = CountOptions(threads=1)
+    contents = checked_contents(options)
+    with tempfile.TemporaryDirectory() as folder, opened_store(Path(folder) / "parts", folder) as store:
+        missing = [part for source in store.sources(files) for part in file_parts(options, contents, source, store)]
         started = time.perf_counter()
-        futures = [client.submit(CountPart.compute, part, threads=1, workers=addresses, pure=False) for part in missing]
+        futures = [client.submit(CountPart.compute, part, workers=addresses, pure=False) for part in missing]
         client.gather(futures)
         return time.perf_counter() - started
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,10 +23,7 @@ from references import scoring as sr
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
-from events.runs import CountOptions
-from events.runs.counting._count_options import EventsResult
-from events.runs.scoring._score_options import ScoringOptions
-from events.runs.scoring._score_run import ScoreResult
+from events.runs._run_options import CountOptions, ScoringOptions
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
@@ -38,7 +36,7 @@ PART = 16  # documents of a part of `score`
 # Loaded by every process of a job: it waits before each record, and before it scores the documents of a part.
 SLOW = """
 import os, time
-import events.runs.scoring._workers as workers
+import events.runs._score_run as score_run
 import events.runs._store as store
 def slower(function):
     def slow(*arguments, **keywords):
@@ -46,26 +44,24 @@ def slower(function):
         return function(*arguments, **keywords)
     return slow
 store.write_sealed = slower(store.write_sealed)
-workers.Scorer.score = slower(workers.Scorer.score)
+score_run.ScorePart.compute = slower(score_run.ScorePart.compute)
 """
 
 
 def count_events(
     inputs: Any, out: Any, options: CountOptions | None = None, *, on_progress: Any = None, **more: Any
-) -> EventsResult:
+) -> SimpleNamespace:
     """Run `events` with options of counting and others; without pictures, whose drawing takes most of a small run."""
     chosen = EventsOptions(out=out, **vars(options or CountOptions()), **{"pictures": False, **more})
-    result: EventsResult = run_events(inputs, chosen, on_progress=on_progress).result
-    return result
+    return SimpleNamespace(**run_events(inputs, chosen, on_progress=on_progress).result)
 
 
 def score_corpus(
     inputs: Any, out: Any, options: ScoringOptions | None = None, *, on_progress: Any = None, **more: Any
-) -> ScoreResult:
+) -> SimpleNamespace:
     """Run `score` with options of scoring and others."""
     chosen = ScoreOptions(out=out, **vars(options or ScoringOptions()), **{"part_size": PART, **more})
-    result: ScoreResult = run_score(inputs, chosen, on_progress=on_progress).result
-    return result
+    return SimpleNamespace(**run_score(inputs, chosen, on_progress=on_progress).values)
 
 
 @dataclass(frozen=True)

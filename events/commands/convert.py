@@ -93,8 +93,8 @@ def run_convert(
     from corefsample.files._atomic import require_free
     from corefsample.files._paths import path_list
     from corefsample.formats.scored._writing import convert, quarantine_file
-    from events.runs._annotated_output import write_annotated
     from events.runs._document_inputs import output_kind
+    from events.runs._one_clustering import write_annotated
 
     options = options or ConvertOptions()
     path, names = os.fspath(output), path_list(inputs)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from corefsample import _checks
-from events._summary import Summary, Table, counted, existing_files, json_values, listed
+from events._summary import Summary, Table, counted, existing_files, listed
 from events.commands._parser import Command
-from events.runs.counting._count_options import CountAgainOptions
+from events.runs._run_options import CountAgainOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
@@ -27,17 +27,18 @@ _N_SHOWN, _N_GROUPS = 8, 10
 
 def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
     """Count a finished run again: see `count_again`."""
-    from events.runs.counting._recount import count_again
+    from events.runs._count_run import count_again
 
     _checks.instance("options", options, CountAgainOptions)
     result = count_again(run, options)
+    values = {name: value for name, value in result.items() if name not in ("counts", "totals")}
     names = {"Counts": "counts.csv", "Totals": "totals.csv", "Comparisons": "comparisons.csv"}
-    shown: list[str | Table] = [f"{counted(result.n_documents, 'document')} of {', '.join(result.events)}."]
+    shown: list[str | Table] = [f"{counted(result['n_documents'], 'document')} of {', '.join(result['events'])}."]
     if options.by:
         shown.append(
-            f"Groups by {', '.join(options.by)}: {listed([each or '(none)' for each in result.groups], _N_GROUPS)}."
+            f"Groups by {', '.join(options.by)}: {listed([each or '(none)' for each in result['groups']], _N_GROUPS)}."
         )
-    totals = result.totals
+    totals = result["totals"]
     if totals.empty:
         shown.append("No document contains an event: the tables have headers and no rows.")
     else:
@@ -45,8 +46,8 @@ def run_count(run: PathLike, options: CountAgainOptions) -> Summary:
         head = head.drop(columns=["sd", "level"])
         cells = head.map(lambda value: f"{value:.4g}" if isinstance(value, float) else str(value))
         shown.append(Table([str(name) for name in head.columns], cells.values.tolist(), "Highest totals:"))
-    files = existing_files(result.out, names)
-    return Summary(values=json_values(result), shown=shown, files=files, result=result)
+    files = existing_files(result["out"], names)
+    return Summary(values=values, shown=shown, files=files, result=result)
 
 
 command = Command(CountAgainOptions, run_count, "run")

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from events._options import Progress
     from events._summary import Summary
     from events.evidence._true_events import TrueEvents
-    from events.runs.counting._count_options import EventsResult
 
 _NEWS = "news.parquet"
 _RUN = "run"
@@ -79,7 +78,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.evidence._true_events import TrueEvents
     from events.pages._report import page_of_run
     from events.runs._outputs import RunFolder, save_pictures
-    from events.runs.counting._count_options import EventsOptions
+    from events.runs._run_options import EventsOptions
     from events.simulation._documents import simulate_documents
 
     options = options or DemoOptions()
@@ -114,7 +113,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
                 on_progress(n_done, options.n_documents, n_done)
 
     write_documents(documents(), news, overwrite=overwrite)
-    events: EventsResult = run_events(news, counting, on_progress=on_progress).result
+    events = run_events(news, counting, on_progress=on_progress).result
     record = read_json(run / _RECORD)
     write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")

@@ -99,7 +99,7 @@ def run_evaluate(
         score_differences,
     )
     from events.runs._document_inputs import DocumentInputs
-    from events.runs._system_scores import gold_mentions, system_scores
+    from events.runs._one_clustering import gold_mentions, system_scores
 
     options = options or EvaluateOptions()
     # Mentions that cross the end of a sentence count, as in the reference scorer.

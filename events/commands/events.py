@@ -18,7 +18,6 @@ Examples
 from __future__ import annotations
 
 import shlex
-import time
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
@@ -30,11 +29,10 @@ from events._summary import (
     counts_above_zero,
     covered_uncertainty,
     existing_files,
-    json_values,
     set_aside,
 )
 from events.commands._parser import Command
-from events.runs.counting._count_options import EventsOptions, EventsResult
+from events.runs._run_options import EventsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,81 +69,79 @@ def run_events(inputs: Inputs, options: EventsOptions, *, on_progress: Progress 
         is using it. The folder is then unchanged, except for complete parts.
     """
     _checks.instance("options", options, EventsOptions)
-    from events.runs._engines import Engine
-    from events.runs.counting._count_run import merged_counts, opened_run, write_run
+    from events.runs._count_run import count_corpus
 
-    started = time.time()
-    engine = Engine(options.workers, options.scheduler)
-    with opened_run(inputs, options.out, options, overwrite=options.overwrite) as run:
-        result = write_run(run, merged_counts(run, engine, on_progress), options, started)
-    return summary_of_run(result)
+    return summary_of_run(count_corpus(inputs, options, on_progress=on_progress))
 
 
-def summary_of_run(run: EventsResult) -> Summary:
-    """Highest counts of a run, warnings about it, and its files."""
+def summary_of_run(run: Mapping[str, Any]) -> Summary:
+    """Highest counts of a run, warnings about it, and its files; `run` is what `count_corpus` returned."""
     from corefsample._lazy import can_report, install_hint
     from corefsample.files._paths import joined
     from corefsample.files._reading import read_json
 
-    record = read_json(joined(run.out, "run.json"))
+    record = read_json(joined(run["out"], "run.json"))
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
-    files = existing_files(run.out, {**names, "Report": "report.html"})
+    files = existing_files(run["out"], {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
-        files["Explore"] = f"corefsample report {shlex.quote(run.out)}{missing}"
+        files["Explore"] = f"corefsample report {shlex.quote(run['out'])}{missing}"
     shown, notices = [*_shown(run, record)], [*_notices(run, record)]
-    return Summary(values=json_values(run), shown=shown, notices=notices, files=files, result=run)
+    values = {name: value for name, value in run.items() if name not in ("counts", "totals")}
+    return Summary(values=values, shown=shown, notices=notices, files=files, result=run)
 
 
-def _shown(run: EventsResult, record: Mapping[str, Any]) -> Iterator[str | Table]:
+def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
     from events.counts._notes import CountNotes
     from events.news._quality import tally_of_run
 
-    if not run.n_computed:
+    if not run["n_computed"]:
         yield "Every part was complete; nothing was computed again."
-    elif run.n_computed < run.n_parts:
-        yield f"{run.n_parts - run.n_computed:,} of {counted(run.n_parts, 'part')} had been computed before."
+    elif run["n_computed"] < run["n_parts"]:
+        yield f"{run['n_parts'] - run['n_computed']:,} of {counted(run['n_parts'], 'part')} had been computed before."
     yield (
-        f"{counted(run.n_documents, 'document')}, {run.periods[0]} to {run.periods[1]}: "
-        f"{run.n_sampled:,} could contain an event and were sampled, {run.n_with_events:,} do with P > 0."
+        f"{counted(run['n_documents'], 'document')}, {run['periods'][0]} to {run['periods'][1]}: "
+        f"{run['n_sampled']:,} could contain an event and were sampled, {run['n_with_events']:,} do with P > 0."
     )
     yield from counts_above_zero(
-        (run.n_undated, "document", 'without a date, counted in rows "undated"'),
-        (run.n_not_selected, "document", "left out by --where"),
+        (run["n_undated"], "document", 'without a date, counted in rows "undated"'),
+        (run["n_not_selected"], "document", "left out by --where"),
     )
     yield from tally_of_run(record).notices()
-    if run.counts.empty:
+    if run["counts"].empty:
         yield "No document contains an event: the tables have headers and no rows."
     else:
-        yield from _highest(run.counts)
-    covered = covered_uncertainty(parses=run.n_several_parses > 0, recalibration=run.uncertainty not in (None, "none"))
-    uncovered = "rule, lexicon" if run.n_several_parses else "rule, lexicon, parse"
-    plan = f"`corefsample audit plan {shlex.quote(run.out)} --out audit` measures"
-    if run.rule_error is None:
+        yield from _highest(run["counts"])
+    covered = covered_uncertainty(
+        parses=run["n_several_parses"] > 0, recalibration=run["uncertainty"] not in (None, "none")
+    )
+    uncovered = "rule, lexicon" if run["n_several_parses"] else "rule, lexicon, parse"
+    plan = f"`corefsample audit plan {shlex.quote(run['out'])} --out audit` measures"
+    if run["rule_error"] is None:
         yield f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: {plan} the rest."
     else:
         yield (
             f"lower and upper cover {covered}; lower_rule and upper_rule also cover errors of {uncovered}, as far as "
             f"other rules tell, not choice of articles: {plan} them."
         )
-    notes = CountNotes(run.merged_actors, run.triggers, run.rule_error)
+    notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
 
 
-def _notices(run: EventsResult, record: Mapping[str, Any]) -> Iterator[str]:
+def _notices(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._paths import joined
     from events.counts._notes import CountNotes
     from events.news._dates import outlying_notice
     from events.news._quality import set_aside_before
 
-    yield from set_aside(run.n_quarantined, joined(run.out, "quarantine.jsonl"))
+    yield from set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl"))
     yield from set_aside_before(record)
-    periods = run.counts.dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
+    periods = run["counts"].dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
     days = periods["period_start"].to_numpy().astype("datetime64[D]")
     outliers = outlying_notice(days, periods["n_docs"].to_numpy("int64"), periods["period"].tolist())
-    yield from filter(None, [outliers, CountNotes(run.merged_actors).unsettled()])
+    yield from filter(None, [outliers, CountNotes(run["merged_actors"]).unsettled()])
 
 
 def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:

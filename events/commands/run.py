@@ -19,14 +19,12 @@ from events import _shared_options as shared
 from events._options import declared, fields_of, option
 from events.commands._parser import Command
 from events.commands.events import summary_of_run
-from events.runs.counting._count_options import CountOptions, EventsOptions
-from events.runs.scoring._score_options import ReadingOptions, ScoreOptions, ScoringOptions
+from events.runs._run_options import CountOptions, EventsOptions, ReadingOptions, ScoreOptions, ScoringOptions
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
     from events._options import Progress
     from events._summary import Summary
-    from events.runs.counting._count_options import EventsResult
 
 
 @declared
@@ -67,23 +65,23 @@ def run_run(inputs: Inputs, options: RunOptions, *, on_progress: Progress | None
     from events.commands.events import run_events
     from events.commands.score import run_score
     from events.pages._report import page_of_run
+    from events.runs._count_parts import checked_contents
     from events.runs._outputs import RunFolder
-    from events.runs.counting._parts import LoadedCountOptions
-    from events.runs.scoring._score_run import is_scored
+    from events.runs._score_run import is_scored
 
     scored = f"{os.fspath(options.out).rstrip('/')}-scored.parquet"
     # Folder, rules and lexicon are checked first, so that errors are raised before hours of work.
     RunFolder(options.out, overwrite=options.overwrite or not is_url(options.out))
     counting = EventsOptions(**options.subset(*fields_of(EventsOptions)))
-    LoadedCountOptions.of(counting)
+    checked_contents(counting)
     shared_names = fields_of(ScoringOptions).keys() & fields_of(RunOptions).keys() - {"recalibration"}
     scoring = ScoringOptions(**options.subset(*shared_names))
     if not is_scored(inputs, scored, scoring):
         names = ("overwrite", "workers", "scheduler", *shared_names)
         run_score(inputs, ScoreOptions(out=scored, **options.subset(*names)), on_progress=on_progress)
-    events: EventsResult = run_events(scored, counting, on_progress=on_progress).result
+    run = run_events(scored, counting, on_progress=on_progress).result
     report = page_of_run(options.out, overwrite=True)  # None if the libraries of the extra "report" are missing
-    summary = summary_of_run(events)
+    summary = summary_of_run(run)
     values = {"scored": scored, "report": report, **summary.values}
     return dataclasses.replace(summary, values=values, files={**summary.files, "Scored": scored})
 

@@ -12,26 +12,24 @@ Examples
   corefsample score corpus.conllu --model model.npz --out scored.jsonl.gz
   corefsample score texts --pipeline NAME --fix-text --out scored.parquet
   corefsample score news.csv --pipeline NAME --workers 8 --out scored.parquet
-  corefsample score corpus.conllu --clusters conll --out scored.jsonl.gz
   corefsample score corpus.conllu --folds 5 --out held-out.jsonl.gz
   corefsample score news.csv --pipeline NAME --parses 10 --out scored.parquet
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from events._summary import Summary, counted, counts_above_zero, mentions_by_reason, set_aside
 from events.commands._parser import Command
-from events.runs.scoring._score_options import ScoreOptions
+from events.runs._run_options import ScoreOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from corefsample.files._paths import Inputs
     from events._options import Progress
-    from events.runs.scoring._score_run import ScoreResult
 
 __all__ = ["ScoreOptions", "run_score"]
 
@@ -51,8 +49,7 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
         Annotated entities, dates and metadata are kept.
     options
         Options of scoring, and the new file (.jsonl, .jsonl.gz or .parquet). The record is written to its name with
-        .scoring.json added, and invalid documents to its name with .quarantine.jsonl added. A clustering of
-        `ScoreOptions.clusters`, such as binder, is written to its name with the ending replaced by .binder.conllu.
+        .scoring.json added, and invalid documents to its name with .quarantine.jsonl added.
     on_progress
         Function that is called after some documents with the bytes read, the bytes of all files, and the number of
         documents.
@@ -68,31 +65,29 @@ def run_score(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | 
         If a file cannot be written.
     """
     _checks.instance("options", options, ScoreOptions)
-    if options.folds is not None:
-        from events.runs.scoring._fold_scores import score_folds
+    if options.folds is None:
+        from events.runs._score_run import score_corpus
 
-        return _summary(score_folds(inputs, options, on_progress=on_progress))
-    from events.runs.scoring._score_run import score_corpus
+        values = score_corpus(inputs, options, on_progress=on_progress)
+    else:
+        from events.runs._training_corpora import score_folds
 
-    return _summary(score_corpus(inputs, options, on_progress=on_progress))
-
-
-def _summary(run: ScoreResult) -> Summary:
-    """Numbers of scored documents and mentions, faults of texts, and files."""
-    rate = run.tally.n_documents / run.seconds if run.seconds else 0.0
-    files = {"Scored": f"{run.out} ({run.seconds:,.1f} s, {rate:,.1f} documents per second)", "Record": run.record}
-    if run.clusters is not None:
-        files["Clusters"] = run.clusters
-    reasons = [f"  {reason}" for reason in run.reasons]
-    notices = [*set_aside(run.n_quarantined, f"{run.out}.quarantine.jsonl"), *reasons]
-    return Summary(values=run.to_json(), shown=[*_shown(run)], notices=notices, files=files, result=run)
+        values = score_folds(inputs, options, on_progress=on_progress)
+    out, n_documents, seconds = values["out"], values["n_documents"], values["seconds"]
+    rate = n_documents / seconds if seconds else 0.0
+    files = {"Scored": f"{out} ({seconds:,.1f} s, {rate:,.1f} documents per second)", "Record": values["record"]}
+    reasons = [f"  {reason}" for reason in values["reasons"]]
+    notices = [*set_aside(values["n_quarantined"], f"{out}.quarantine.jsonl"), *reasons]
+    return Summary(values=values, shown=[*_shown(values)], notices=notices, files=files)
 
 
-def _shown(run: ScoreResult) -> Iterator[str]:
+def _shown(run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield numbers of scored documents and mentions, and faults of texts."""
     from corefsample.recalibration._uncertain import SHIPPED
-    from corefsample.scorers._scoring import few_known_words
+    from corefsample.scorers._scoring import ScoringTally, few_known_words
+    from events.news._quality import TextTally
 
-    tally = run.tally
+    tally = ScoringTally(**{name: run[name] for name in ScoringTally.__dataclass_fields__})
     yield (
         f"{counted(tally.n_documents, 'document')}, {counted(tally.n_mentions, 'mention')}, "
         f"{counted(tally.n_candidates, 'candidate')}."
@@ -101,12 +96,12 @@ def _shown(run: ScoreResult) -> Iterator[str]:
         f"{tally.n_dropped:,} unlikely candidates left out: {tally.mean_dropped_mass:.2g} of a mention's probability "
         "on average."
     )
-    if run.recalibration is not None:
-        name = SHIPPED.get(run.recalibration, run.recalibration)
+    if run["recalibration"] is not None:
+        name = SHIPPED.get(run["recalibration"], run["recalibration"])
         yield f"Recalibrated ({name}); --recalibration none leaves the scores as they are."
     if tally.n_without_gold:
         yield f"{tally.n_without_gold:,} mentions of annotated documents have no annotated entity."
-    yield from mentions_by_reason("skipped", run.skipped)
+    yield from mentions_by_reason("skipped", run["skipped"])
     if few_known := few_known_words(tally):
         yield f"Words: {few_known}."
     if tally.n_seen:
@@ -114,13 +109,12 @@ def _shown(run: ScoreResult) -> Iterator[str]:
             f"{counted(tally.n_seen, 'document')} were in the training of the model, so their scores must not be used "
             "for fits or tests: --folds 5 scores documents with gold by models that were trained without them."
         )
-    yield from run.texts.notices()
-    if run.n_resumed:
-        yield f"{run.n_resumed:,} documents were scored by the earlier run."
-    if run.duplicates is not None:
-        yield f"Texts of earlier articles: {run.n_repeated:,}, listed in {run.duplicates}"
-    yield from counts_above_zero((run.n_not_selected, "document", "left out by --where"))
-    yield from mentions_by_reason("that the file of clusters lacks", run.left_out)
+    yield from TextTally(**run["texts"]).notices()
+    if run["n_resumed"]:
+        yield f"{run['n_resumed']:,} documents were scored by the earlier run."
+    if run["duplicates"] is not None:
+        yield f"Texts of earlier articles: {run['n_repeated']:,}, listed in {run['duplicates']}"
+    yield from counts_above_zero((run["n_not_selected"], "document", "left out by --where"))
 
 
 command = Command(
@@ -132,7 +126,7 @@ command = Command(
         "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
         "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
-        "Scoring": "model folds recalibration mentions min_prob scheme entity_fields clusters",
+        "Scoring": "model folds recalibration mentions min_prob scheme entity_fields",
         "Parts and processes": "workers scheduler part_size",
     },
 )

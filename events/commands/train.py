@@ -141,7 +141,7 @@ def run_train(
     from corefsample.formats.scored._writing import quarantine_file
     from corefsample.scorers._loading import train_scorer
     from events.runs._outputs import free_outputs, run_record
-    from events.runs.scoring._training_corpora import chosen_language, read_training_corpora
+    from events.runs._training_corpora import chosen_language, read_training_corpora
 
     started, path = time.time(), options.out
     if not path:
@@ -172,7 +172,8 @@ def run_train(
             "held_out": json_values(best.held_out),
             "passes": [report.to_json() for report in reports],
         }
-        entries = {"summary": values, **corpus.doc_ids()}
+        doc_ids = {name: [each.doc_id for each in getattr(corpus, name)] for name in ("documents", "held_out")}
+        entries = {"summary": values, **doc_ids}
         write_json(record, run_record(options.recorded(), corpus.inputs, started, **entries))
     files = {"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record}
     return Summary(

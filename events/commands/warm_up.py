@@ -38,9 +38,8 @@ def run_warm_up(options: WarmUpOptions | None = None) -> Summary:
     from corefsample._jit import cache_folders, compiled_kernels, kernels_of
     from corefsample.formats.scored._writing import write_documents
     from events.commands.events import run_events
-    from events.runs.counting._count_options import EventsOptions
-    from events.runs.scoring._score_options import ScoreOptions
-    from events.runs.scoring._score_run import score_corpus
+    from events.runs._run_options import EventsOptions, ScoreOptions
+    from events.runs._score_run import score_corpus
     from events.simulation._documents import simulate_documents
 
     if not cache_folders(kernels_of("events.evidence")):

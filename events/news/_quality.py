@@ -33,7 +33,7 @@ _MOJIBAKE = re.compile(
 )
 _HEADS = {"n_dateline": "a dateline", "n_credit": "a credit", "n_agency": "the tag of an agency", "n_note": "a note"}
 _LOST = "\N{REPLACEMENT CHARACTER}"
-Duplicates = Literal["keep", "drop", "group"]  # treatment of articles with the text of an earlier article
+Duplicates = Literal["keep", "drop"]  # treatment of articles with the text of an earlier article
 
 
 @dataclass(frozen=True, slots=True)

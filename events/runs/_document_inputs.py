@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import hashlib
 import os
@@ -11,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files import _paths
@@ -156,50 +155,7 @@ class ReadDocument:
         return msgspec.json.encode(fields).decode()
 
 
-GROUP, IS_COPY = "text_group", "is_copy"  # metadata of grouped articles
 _FEWEST_WORDS = 20  # texts with fewer words are not compared, because they may be equal by chance
-
-
-class RepeatedTexts:
-    """Finds articles whose words are those of an earlier one, whatever their case, punctuation and headline.
-
-    Some 150 bytes of memory are used for each text.
-
-    Parameters
-    ----------
-    duplicates
-        Treatment of copies: "keep" keeps them; "drop" leaves them out; "group" keeps them and gives all articles the
-        metadata `text_group`, the doc_id of the first article with the same text, and `is_copy`, yes or no.
-
-    Attributes
-    ----------
-    duplicates
-        Treatment of copies.
-    rows
-        For each copy its doc_id and date, and the doc_id of the first article with the same text.
-    """
-
-    def __init__(self, duplicates: Duplicates = "keep") -> None:
-        self.duplicates = duplicates
-        self._first: dict[bytes, str] = {}
-        self.rows: list[tuple[str, datetime.date | None, str]] = []
-
-    def keep_or_drop(self, article: Article) -> Article | None:
-        """Return the article, with metadata on copies for "group"; None if it is a copy that is left out."""
-        words = re.findall(r"\w+", article.text.casefold())
-        first_id = article.doc_id
-        if len(words) >= _FEWEST_WORDS:
-            digest = hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=12).digest()
-            first_id = self._first.setdefault(digest, article.doc_id)
-        is_copy = first_id != article.doc_id
-        if is_copy:
-            self.rows.append((article.doc_id, article.date, first_id))
-        if self.duplicates == "drop" and is_copy:
-            return None
-        if self.duplicates == "group":
-            group_metadata = {GROUP: first_id, IS_COPY: "yes" if is_copy else "no"}
-            return dataclasses.replace(article, metadata={**article.metadata, **group_metadata})
-        return article
 
 
 @dataclass(repr=False)
@@ -225,9 +181,10 @@ class DocumentInputs(FileSeries):
     selected
         Function that is called with the doc_id and the metadata of each document; documents for which it returns false
         are left out. By default, all documents are read.
-    repeated
-        Object that finds articles with the text of an earlier one, and leaves them out or marks them; by default, texts
-        are not compared.
+    duplicates
+        Treatment of articles whose words are those of an earlier one, whatever their case, punctuation and headline:
+        "keep" or "drop". They are then listed in `repeated`; some 150 bytes of memory are used for each text. By
+        default, texts are not compared.
     batch_size
         Number of documents of a file of scored mentions that are read ahead.
 
@@ -239,6 +196,8 @@ class DocumentInputs(FileSeries):
         Size of all files in bytes, and number of bytes read so far; standard input counts 0.
     skipped
         Number of annotated mentions so far that could not be read, by reason.
+    repeated
+        For each article so far with the text of an earlier one its doc_id and date, and the doc_id of the earlier one.
 
     Raises
     ------
@@ -252,10 +211,11 @@ class DocumentInputs(FileSeries):
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
     selected: Callable[[str, Mapping[str, Any]], bool] | None = None
-    repeated: RepeatedTexts | None = None
+    duplicates: Duplicates | None = None
     batch_size: int = 32
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
+    repeated: list[tuple[str, datetime.date | None, str]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         if self.entity_fields is not None:
@@ -286,7 +246,7 @@ class DocumentInputs(FileSeries):
                 reject(item, on_rejected)
 
     def __iter__(self) -> Iterator[ReadDocument | Rejected]:
-        doc_ids = SeenIds()
+        doc_ids, texts = SeenIds(), dict[bytes, str]()
         rejected: list[Rejected] = []
         for path, stream in self._readers(partial(self._opened, on_rejected=rejected.append)):
             for location, document in self._with_positions(path, stream):
@@ -295,11 +255,16 @@ class DocumentInputs(FileSeries):
                 if self.selected is not None and not self.selected(document.doc_id, document.metadata):
                     continue
                 is_new = doc_ids.add(document.doc_id)
-                if is_new and self.repeated is not None and self.kind_of[path] == "news":
-                    article = self.repeated.keep_or_drop(cast("Article", document))
-                    if article is None:
-                        continue
-                    document = article
+                if is_new and self.duplicates is not None and self.kind_of[path] == "news":
+                    words = re.findall(r"\w+", document.text.casefold())
+                    digest = hashlib.blake2b(" ".join(words).encode("utf-8", "replace"), digest_size=12).digest()
+                    first_id = (
+                        document.doc_id if len(words) < _FEWEST_WORDS else texts.setdefault(digest, document.doc_id)
+                    )
+                    if first_id != document.doc_id:
+                        self.repeated.append((document.doc_id, document.date, first_id))
+                        if self.duplicates == "drop":
+                            continue
                 item = ReadDocument(path, location, document)
                 yield item if is_new else item.rejected(InputError("doc_id must be unique in the corpus, got it again"))
             yield from rejected

@@ -11,13 +11,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from corefsample._lazy import install_hint
-from corefsample._machine import begin_worker, processors
+from corefsample._machine import begin_worker, one_processor_left, processors
 from corefsample.errors import InputError, OutputError, ParameterError
 from events._options import Progress
 from events.runs._store import CONTINUES, PartStore, StoredPart
@@ -242,69 +242,67 @@ class Part(Protocol):
     def n_bytes(self) -> float:
         """Size of the part's share of the inputs in bytes."""
 
+    def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
+        """Compute the part, and add it to the store; call `on_progress` with bytes read and documents done."""
+
 
 P = TypeVar("P", bound=Part)
 
 
-@dataclass
-class Job(Generic[P]):
-    """Work that is done in parts.
+def completed_parts(
+    parts: Iterable[P],
+    store: PartStore,
+    engine: Engine,
+    *,
+    raise_first_fault: bool,
+    total_bytes: int,
+    on_progress: Progress | None = None,
+) -> Iterator[tuple[P, StoredPart]]:
+    """Yield each part with its result in the store; parts that the store does not have are computed.
 
-    Attributes
+    Parameters
     ----------
+    parts
+        Parts of a job, which are requested one by one; the results come in their order.
     store, engine
-        Store of the results of complete parts, and engine that computes the missing ones.
+        Store of the results, and engine that computes the missing ones.
     raise_first_fault
         True if the first invalid document is an error, so that a part with rejected documents cannot be used.
-    compute, here
-        Functions that compute a part: in any process, which must be able to import the first, and in this process.
-    keep
-        Function that is called with a part and its result, and adds it to the store; not needed where `compute` and
-        `here` add it, and return the part in the store.
     total_bytes, on_progress
         Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size, and
         the number of their documents.
-    n_bytes, n_documents
-        Size of the complete parts so far, and number of their documents.
+
+    Raises
+    ------
+    InputError
+        If a worker added its result to another folder of the same name.
+    OutputError
+        If a worker dies, or the scheduler cannot be reached.
     """
+    n_bytes, n_documents = 0.0, 0
 
-    store: PartStore
-    engine: Engine
-    raise_first_fault: bool
-    compute: Callable[[P], Any]
-    here: Callable[[P], Any]
-    total_bytes: int
-    keep: Callable[[P, Any], StoredPart] | None = None
-    on_progress: Progress | None = None
-    n_bytes: float = field(init=False, default=0.0)
-    n_documents: int = field(init=False, default=0)
+    def report(n_read: float = 0.0, n_counted: int = 0) -> None:
+        if on_progress is not None:
+            on_progress(min(int(n_bytes + n_read), total_bytes), total_bytes, n_documents + n_counted)
 
-    def complete(self, parts: Iterable[P]) -> Iterator[tuple[P, StoredPart]]:
-        """Yield each part with its result in the store, in the order of the parts, which are requested one by one.
+    def here(part: P) -> StoredPart:
+        with one_processor_left():
+            return part.compute(lambda n_read, n_counted: report(min(n_read, part.n_bytes), n_counted))
 
-        Raises
-        ------
-        InputError
-            If a worker added its result to another folder of the same name.
-        OutputError
-            If a worker dies, or the scheduler cannot be reached.
-        """
-        with closing(self.engine.results(self.compute, parts, here=self.here, stored=self._in_store)) as results:
-            for part, result in results:
-                stored = result if self.keep is None or isinstance(result, StoredPart) else self.keep(part, result)
-                if not stored.folder.is_dir():
-                    rule = "folder must be the same for all workers"
-                    raise InputError(f"{rule}, got no result of {part}", place=str(self.store.path))
-                yield part, stored
-                self.n_bytes += part.n_bytes
-                self.n_documents += stored.record["documents"]
-                self.report()
+    def stored(part: P) -> StoredPart | None:
+        return store.find(part.key, raise_first_fault=raise_first_fault)
 
-    def _in_store(self, part: P) -> StoredPart | None:
-        return self.store.find(part.key, raise_first_fault=self.raise_first_fault)
+    with closing(engine.results(_compute, parts, here=here, stored=stored)) as results:
+        for part, result in results:
+            if not result.folder.is_dir():
+                rule = "folder must be the same for all workers"
+                raise InputError(f"{rule}, got no result of {part}", place=str(store.path))
+            yield part, result
+            n_bytes += part.n_bytes
+            n_documents += result.record["documents"]
+            report()
 
-    def report(self, n_bytes: float = 0.0, n_documents: int = 0) -> None:
-        """Report the complete parts, and what was read and counted of the part that this process computes."""
-        if self.on_progress is not None:
-            n_done = min(int(self.n_bytes + n_bytes), self.total_bytes)
-            self.on_progress(n_done, self.total_bytes, self.n_documents + n_documents)
+
+def _compute(part: Part) -> StoredPart:
+    """Compute a part in a worker."""
+    return part.compute()

@@ -24,7 +24,7 @@ from corefsample.files._paths import absolute, file_version
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts
-_FORMAT = 7
+_FORMAT = 8
 LOCK_NAME = ".lock"
 _RECORD, _SOURCES = "record.json", "sources.json"
 _PART_NAME = re.compile(r"[0-9a-f]{64}-[0-9a-f]{16}")
@@ -135,15 +135,13 @@ class PartStore:
         text = json.dumps([_FORMAT, corefsample.__version__, *values], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def find(self, key: str, *, verify: bool = True, raise_first_fault: bool = False) -> StoredPart | None:
-        """Find the complete part with a key; None if it has no record, or a file differs from the record.
+    def find(self, key: str, *, raise_first_fault: bool = False) -> StoredPart | None:
+        """Find the complete part with a key; a part with a file that differs from its record is removed.
 
         Parameters
         ----------
         key
             Content key of the part, which the method `key` returned.
-        verify
-            True (default) to compare checksums of the files and to remove damaged parts; False to compare sizes only.
         raise_first_fault
             True if the first invalid document is an error, so that a part with rejected documents cannot be used.
         """
@@ -151,10 +149,9 @@ class PartStore:
             record = read_sealed(folder / _RECORD)
             if record is None or record["key"] != key:
                 continue
-            if _is_intact(folder, record["files"], verify):
+            if _is_intact(folder, record["files"]):
                 return None if raise_first_fault and record["rejected"] else StoredPart(folder, record)
-            if verify:
-                shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
         return None
 
     @contextmanager
@@ -164,7 +161,7 @@ class PartStore:
         stored.folder.mkdir()
         try:
             yield stored
-            files = {each.name: [each.stat().st_size, sha256(each)] for each in sorted(stored.folder.iterdir())}
+            files = {each.name: sha256(each) for each in sorted(stored.folder.iterdir())}
             write_sealed(stored.folder / _RECORD, {"key": key, "files": files, **stored.record})
         except BaseException:
             shutil.rmtree(stored.folder, ignore_errors=True)
@@ -201,14 +198,11 @@ class PartStore:
         return sources
 
 
-def _is_intact(folder: Path, files: Mapping[str, Any], verify: bool) -> bool:
+def _is_intact(folder: Path, files: Mapping[str, str]) -> bool:
     try:
         if {each.name for each in folder.iterdir()} != {*files, _RECORD}:
             return False
-        return all(
-            (folder / name).stat().st_size == n_bytes and (not verify or sha256(folder / name) == checksum)
-            for name, (n_bytes, checksum) in files.items()
-        )
+        return all(sha256(folder / name) == checksum for name, checksum in files.items())
     except OSError:
         return False
 

@@ -107,7 +107,6 @@ LEVELS: list[list[str]] = [
     ["events.pages"],
     ["events"],
     ["events.runs"],
-    ["events.runs.counting", "events.runs.scoring"],
     ["events.inspection"],
     ["events.commands"],
 ]

@@ -18,9 +18,9 @@ from places import EN_GUM_UD, PROJECT
 from references import events as er
 
 import events.evidence._evaluation
+import events.runs._count_parts
 import events.runs._outputs
-import events.runs.counting._parts
-import events.runs.counting._written_tables
+import events.runs._written_tables
 from corefsample import read_documents
 from events.commands import EventsOptions
 

@@ -33,7 +33,7 @@ from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._parser import Failure
 from events.news._articles import ArticleStream
-from events.runs.scoring._pipelines import load_pipeline
+from events.runs._pipelines import load_pipeline
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}
@@ -53,7 +53,7 @@ LEXICON = "version: 1\nentries:\n  - {code: AAA, name: Aland, aliases: [Aland]}\
 
 TAKEN = (
     *("taken.jsonl", "taken.conllu", "a.jsonl.scoring.json", "b.jsonl.quarantine.jsonl", "c.jsonl.recalibration.json"),
-    *("d.npz", "e.npz.training.json", "f.npz.quarantine.jsonl", "g.map.conllu", "file"),
+    *("d.npz", "e.npz.training.json", "f.npz.quarantine.jsonl", "file"),
 )
 
 

@@ -81,7 +81,6 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("events", "scheme"): scheme_names(),
     ("events", "uncertainty"): UNCERTAINTIES,
     ("score", "mentions"): ("annotated", "parse"),
-    ("score", "clusters"): CLUSTERS,
     ("score", "paragraphs"): ("blank-line", "line"),
     ("calibrate", "norm"): NORMS,
     ("calibrate", "unannotated"): UNANNOTATED,

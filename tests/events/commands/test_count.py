@@ -14,7 +14,7 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
 from events.commands.count import run_count
-from events.runs.counting._count_options import CountAgainOptions
+from events.runs._run_options import CountAgainOptions
 
 OUTCOMES = ("either=attack|arrest:USA|POLICE", "noone=arrest:-", "any=attack|arrest")
 TABLES = ("counts.csv", "totals.csv", "counts.parquet", "count_samples.parquet")
@@ -50,8 +50,8 @@ def run(news: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def again(run: Path, out: Path, **options: Any) -> pd.DataFrame:
     result = run_count(run, CountAgainOptions(out=str(out), **options)).result
-    pd.testing.assert_frame_equal(result.counts, pd.read_parquet(out / "counts.parquet"))
-    return result.counts  # type: ignore[no-any-return]
+    pd.testing.assert_frame_equal(result["counts"], pd.read_parquet(out / "counts.parquet"))
+    return result["counts"]  # type: ignore[no-any-return]
 
 
 def test_the_tables_of_the_same_options_are_those_of_the_run(run: Path, tmp_path: Path) -> None:

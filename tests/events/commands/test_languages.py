@@ -30,7 +30,7 @@ from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
 from events import EventCounter, load_lexicon, load_rules
 from events.commands import ScoreOptions, run_score
 from events.evidence._rule_set import RuleSet
-from events.runs.scoring._fold_scores import folds_of
+from events.runs._training_corpora import folds_of
 
 QUICK: dict[str, Any] = {"epochs": 1, "bits": 8, "orders": 1, "l2": 0.02}
 
@@ -154,7 +154,7 @@ def test_the_spanish_model_of_the_package_is_that_of_the_mentions(
     assert (record["provenance"], record["sha256"]) == (model.provenance, hashlib.sha256(both).hexdigest())
 
 
-@pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}, {"folds": 3, "clusters": "map"}])
+@pytest.mark.parametrize("options", [{"folds": 8}, {"folds": 3, "pipeline": "x"}])
 def test_folds_that_cannot_be(options: dict[str, Any], tmp_path: Path, corpus: Path, spanish: Path) -> None:
     name = "folds" if len(options) == 1 else next(name for name in options if name != "folds")
     with error(ParameterError, name):

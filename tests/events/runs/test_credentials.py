@@ -16,7 +16,7 @@ from run_cases import Case, documents, stop_after
 
 from corefsample import InputError
 from corefsample.files._remote import without_credentials
-from events.runs import missing_parts
+from events.runs._store import Source
 
 pytest.importorskip("aiohttp", reason="extra `remote`")
 BASIC = base64.b64encode(b"reader:hunter2").decode()
@@ -94,11 +94,11 @@ def test_a_missing_input_is_not_called_changed(counting: Case, tmp_path: Path, m
     system.put_file(counting.corpus, "/b/in/news.parquet")
     local = Path(shutil.copy(counting.corpus, tmp_path / "news.parquet"))
     inputs = ("memory://b/in/news.parquet", str(local))
-    parts = [missing_parts(each, f"run-{n}", counting.options())[0] for n, each in enumerate(inputs)]
+    sources = [Source.of(path) for path in inputs]
     system.store.clear()
     local.unlink()
-    for part in parts:
-        with error(InputError, place=part.source.path) as caught:
-            part.compute()
+    for source in sources:
+        with error(InputError, place=source.path) as caught:
+            source.require_unchanged()
         assert caught.value.message == "file must still exist, but it was removed after the run began"
     memory()

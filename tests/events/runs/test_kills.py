@@ -24,8 +24,8 @@ from run_cases import Case, complete, left, slowly, started, stop_after, wait_fo
 from worker_processes import is_alive, workers_of
 
 from corefsample import ParameterError
+from events.runs._score_run import is_scored
 from events.runs._store import LOCK_NAME, PartStore
-from events.runs.scoring._score_run import is_scored
 
 pytestmark = [
     pytest.mark.skipif(not Path("/proc").exists(), reason="processes are found in /proc"),
@@ -151,7 +151,7 @@ def test_a_lost_scheduler_ends_the_job_in_one_line_and_loses_nothing(
 
 LIMITED = """
 import resource, sys
-import events.runs.counting._count_run, events.runs.scoring._score_run, corefsample.coreference
+import events.runs._count_run, events.runs._score_run, corefsample.coreference
 from events.commands._program import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 main(sys.argv[2:])

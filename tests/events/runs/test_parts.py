@@ -22,7 +22,6 @@ from references import scoring as sr
 from run_cases import PART, Case, complete, documents, engine_options, failing, half_sent, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError
-from events.runs import missing_parts
 from events.runs._engines import Engine
 from events.runs._store import PartStore, opened_store
 
@@ -73,17 +72,6 @@ def test_the_bytes_do_not_depend_on_the_engine(
         assert (seen[-1][0], seen[-1][2]) == (pytest.approx(seen[-1][1], abs=1), 60)
 
 
-def test_any_engine_may_compute_the_parts(counting: Case, counted: dict[str, bytes], tmp_path: Path) -> None:
-    parts = missing_parts(counting.corpus, tmp_path / "run", counting.options())
-    assert len(parts) == 7
-    for part in (*reversed(parts[2:]), parts[4]):  # in any order, and twice
-        part.compute()
-    assert len(missing_parts(counting.corpus, tmp_path / "run", counting.options())) == 2
-    assert counting.run(tmp_path / "run").n_computed == 2
-    assert counting.content(tmp_path / "run") == counted
-    assert len([*(tmp_path / "run" / "parts").glob("*-*")]) == 7
-
-
 @pytest.mark.parametrize("kind", [ZeroDivisionError, SystemExit])
 def test_any_error_leaves_nothing_but_complete_parts(case: Case, tmp_path: Path, kind: type[BaseException]) -> None:
     out = case.out(tmp_path / "new")
@@ -115,7 +103,7 @@ def test_parts_do_not_depend_on_what_changes_no_result(case: Case, reference: di
     corpus = Path(shutil.copy(case.corpus, tmp_path / case.corpus.name))
     out = stopped(case, case.out(tmp_path), inputs=corpus)
     os.utime(corpus, (1, 1))
-    free = {"threads": 3} if case.name == "events" else {"clusters": "map"}
+    free = {"threads": 3} if case.name == "events" else {"max_quarantined": 3.0}
     options = case.options(on_error="quarantine", **free)
     assert case.n_left(case.run(out, inputs=corpus, options=options, workers=1)) > 0
     assert case.content(out) == reference
@@ -189,7 +177,9 @@ def test_a_damaged_part_is_not_found_again(tmp_path: Path) -> None:
     assert store.find(store.key("a")) is None
     with store.adding(store.key("a")) as part:
         (part.folder / "result").write_text("right")
-    assert store.find(store.key("a"), verify=False) == store.find(store.key("a"))
+    again = store.find(store.key("a"))
+    assert again is not None
+    assert again.folder == part.folder
     assert store.find(store.key("b")) is None
 
 
@@ -246,7 +236,9 @@ def test_a_finished_run_computes_nothing_again_and_repairs_its_tables(
     (out / ".partial-0123456789abcdef").mkdir()  # a killed run left it
     again = counting.run(out)
     assert again.n_computed == 0
-    assert dataclasses.replace(again, n_computed=7, seconds=first.seconds) == first
+    differing = ("n_computed", "seconds", "counts", "totals")
+    same = {name: value for name, value in vars(first).items() if name not in differing}
+    assert same.items() <= vars(again).items()
     assert counting.content(out) == counted
     assert not [*out.glob(".partial-*")]
 
@@ -296,7 +288,7 @@ def test_scores_killed_after_their_last_part_are_completed(
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(place if is_finished else f"events.runs.scoring._score_run.{place}", killed)
+        patch.setattr(place if is_finished else f"events.runs._score_run.{place}", killed)
         with pytest.raises(SystemExit):
             scoring.run(out)
     if is_finished:

@@ -19,7 +19,7 @@ from places import PACKAGES
 from references import events as er
 from run_cases import CountOptions, count_events
 
-import events.runs.counting._count_run as counting_run
+import events.runs._count_run as counting_run
 from corefsample import InputError, read_documents
 from events.runs._store import opened_store
 

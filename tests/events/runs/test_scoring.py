@@ -8,6 +8,7 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from corefsample import (
     read_documents,
     write_documents,
 )
-from corefsample.coreference._clusterings import canonical_labels, map_clustering
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.parses import parse_samples
 from corefsample.recalibration._uncertain import read_recalibration
@@ -41,18 +41,18 @@ from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
-from corefsample.summaries import point_estimate
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import WordTable
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
-from events.runs.scoring._pipelines import joined, load_pipeline, load_recalibration, parsed_words
-from events.runs.scoring._score_options import ScoringOptions
-from events.runs.scoring._score_run import ScoreResult
-from events.runs.scoring._workers import Scorer, ScoringTask, article_metadata, score_task
+from events.runs._pipelines import joined, load_pipeline, load_recalibration, parsed_words
+from events.runs._run_options import ScoringOptions
+from events.runs._score_run import ScorePart
+from events.runs._scorer import Scorer, article_metadata
+from events.runs._store import PartStore
 
-Score = Callable[..., ScoreResult]
+Score = Callable[..., SimpleNamespace]
 UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 
@@ -70,7 +70,7 @@ def documents() -> list[AnnotatedDocument]:
 def score(tmp_path: Path, model_path: Path) -> Score:
     """Scoring with the small model, into s.jsonl unless told otherwise."""
 
-    def started(inputs: Any, out: str = "s.jsonl", workers: int | None = None, **options: Any) -> ScoreResult:
+    def started(inputs: Any, out: str = "s.jsonl", workers: int | None = None, **options: Any) -> SimpleNamespace:
         chosen = ScoringOptions(**{"model": str(model_path), **options})
         return score_corpus(inputs, tmp_path / out, chosen, workers=workers)
 
@@ -112,11 +112,11 @@ def test_an_annotated_corpus_keeps_its_content(
     assert found == expected
     assert all(a.gold == list(b.entities) for a, b in zip(found, read_corefud(corpus), strict=True))
     assert all(each.date is not None and "genre" in each.metadata for each in found)
-    assert run.tally.n_mentions == sum(each.n_mentions for each in expected)
-    assert run.tally.n_candidates == sum(each.antecedents.n_candidates for each in expected)
+    assert run.n_mentions == sum(each.n_mentions for each in expected)
+    assert run.n_candidates == sum(each.antecedents.n_candidates for each in expected)
     pruned = [score_mentions(model, [d.tokens], [d.mentions], 0.01, None)[0] for d in read_corefud(corpus)]
-    assert run.tally.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
-    assert run.tally.n_dropped == sum(each.n_dropped for each in pruned) > 0
+    assert run.dropped_mass == pytest.approx(sum(float(each.dropped_mass.sum()) for each in pruned), rel=1e-12)
+    assert run.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
 
 def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus: Path, score: Score) -> None:
@@ -131,7 +131,7 @@ def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus
         ]
         assert list(found.gold or ()) == gold
         n_without_gold += gold.count(None)
-    assert run.tally.n_without_gold == n_without_gold > 0
+    assert run.n_without_gold == n_without_gold > 0
 
 
 def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
@@ -148,20 +148,6 @@ def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: Antecedent
         assert found.antecedents.scores.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("name", ["map", "binder"])
-def test_clusters_are_written_beside_the_scores(tmp_path: Path, corpus: Path, name: str, score: Score) -> None:
-    run = score(corpus, "s.jsonl.gz", clusters=name)
-    assert run.clusters == str(tmp_path / f"s.{name}.conllu")
-    assert run.left_out == {}
-    for scored, written in zip(read_documents(run.out), read_corefud(run.clusters), strict=True):
-        wanted = map_clustering(scored.antecedents)
-        if name == "binder":
-            wanted = point_estimate(scored.antecedents, loss="binder").labels
-        assert written.mentions[:, :2].tolist() == scored.mentions[:, :2].tolist()
-        codes = np.unique(np.array(written.entities, str), return_inverse=True)[1]
-        assert canonical_labels(codes).tolist() == wanted.tolist()
-
-
 def test_a_document_whose_scores_overflow_is_set_aside(
     tmp_path: Path, documents: list[AnnotatedDocument], score: Score
 ) -> None:
@@ -170,7 +156,7 @@ def test_a_document_whose_scores_overflow_is_set_aside(
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"recalibration": {"temperature": 1e-308, "new_bias": 0.0}}))
     run = score(corpus, recalibration=str(record), on_error="quarantine")
-    assert (run.tally.n_documents, run.tally.n_mentions, run.n_quarantined) == (1, 1, 2)
+    assert (run.n_documents, run.n_mentions, run.n_quarantined) == (1, 1, 2)
     assert "temperature must leave every score finite" in run.reasons[0]
 
 
@@ -410,12 +396,12 @@ def test_an_unexpected_error_names_its_document(corpus: Path, monkeypatch: pytes
     assert note.startswith(f"while scoring {corpus}: document 1: doc_id ")
 
 
-def test_a_worker_with_another_model_is_an_error(model_path: Path) -> None:
+def test_a_worker_with_another_model_is_an_error(model_path: Path, tmp_path: Path) -> None:
     options = ScoringOptions(model=str(model_path))
-    identity = Scorer(options).identity()
-    assert score_task(options, identity, ScoringTask(1, [])).documents == []
+    part = ScorePart(1, [], "key", 0.0, PartStore(tmp_path), options, Scorer(options).identity)
+    assert part.compute().record["documents"] == 0
     with error(InputError) as caught:
-        score_task(options, {**identity, "model": "another"}, ScoringTask(1, []))
+        dataclasses.replace(part, identity={**part.identity, "model": "another"}).compute()
     assert caught.value.message.startswith("a worker must have the same model as the process that began the run")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from run_cases import score_corpus, stop_after
 
 from corefsample import read_documents
 from events.news._quality import TextTally
-from events.runs.scoring._score_options import ScoringOptions
+from events.runs._run_options import ScoringOptions
 
 pytest.importorskip("ftfy", reason="extra `text`")
 
@@ -50,7 +51,7 @@ def test_a_long_run_warns_early_and_counts_all_texts(
     with pytest.raises(KeyboardInterrupt):
         score_corpus(news, out, options, workers=1, on_progress=stop_after(1, out))
     run = score_corpus(news, out, options)
-    assert (run.n_resumed, run.texts) == (16, TextTally(n_texts=20, n_lower_case=15))
+    assert (run.n_resumed, run.texts) == (16, dataclasses.asdict(TextTally(n_texts=20, n_lower_case=15)))
     # Of the words the small model knows two fifths.
     assert "of the first texts, the model knows 40% of the words" in caplog.text
 
@@ -74,8 +75,8 @@ def copied(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("duplicates", ["keep", "drop", "group"])
-def test_texts_that_come_again_are_listed_and_kept_dropped_or_grouped(
+@pytest.mark.parametrize("duplicates", ["keep", "drop"])
+def test_texts_that_come_again_are_listed_and_kept_or_dropped(
     copied: Path, model_path: Path, tiny: str, duplicates: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     out = copied.with_name("s.jsonl")
@@ -88,9 +89,6 @@ def test_texts_that_come_again_are_listed_and_kept_dropped_or_grouped(
     documents = {document.doc_id: document for document in read_documents(out)}
     kept = [name for name in COPIED if duplicates != "drop" or name not in ("wire", "last")]
     assert [*documents] == kept
-    groups = {name: (each.metadata.get("text_group"), each.metadata.get("is_copy")) for name, each in documents.items()}
-    grouped = {name: ("first", "yes") if name in ("wire", "last") else (name, "no") for name in COPIED}
-    assert groups == (grouped if duplicates == "group" else dict.fromkeys(kept, (None, None)))
     assert all(each.metadata["desk"] == "Foreign" for each in documents.values())
     warned = [each.getMessage() for each in caplog.records if "are counted too" in each.getMessage()]
     assert len(warned) == (duplicates == "keep")

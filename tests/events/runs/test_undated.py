@@ -23,7 +23,7 @@ from events.commands.report import ReportOptions, run_report
 from events.counts._count_posterior import read_count_posterior
 from events.counts._count_samples import read_count_samples
 from events.news._articles import ArticleStream
-from events.runs.scoring._score_options import ScoringOptions
+from events.runs._run_options import ScoringOptions
 
 UNDATED = ("doc 3", "doc 5", "doc 6")  # two of them with events, one without
 

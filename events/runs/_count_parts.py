@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
@@ -22,12 +22,7 @@ from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes
 from corefsample.posterior._posterior import CorpusRecalibration
 from corefsample.recalibration import read_recalibration
-from corefsample.recalibration._uncertain import (
-    NO_RECALIBRATION,
-    UncertainRecalibration,
-    named_recalibration,
-    recalibration_file,
-)
+from corefsample.recalibration._uncertain import NO_RECALIBRATION, named_recalibration, recalibration_file
 from events._options import fields_of
 from events._selection import Selection
 from events.counts._counter import EventCounter
@@ -36,72 +31,67 @@ from events.evidence._periods import Calendar
 from events.evidence._rule_set import RuleSet
 from events.lexicon._lexicon import Lexicon
 from events.rules._rules import Rule, sources_of
+from events.runs._run_options import CountOptions
 from events.runs._store import PartStore, Source, StoredPart
-from events.runs.counting._count_options import CountOptions
-
-OnProgress = Callable[[int, int], None]  # bytes read, documents
 
 _NOT_IN_KEY = ("threads", "part_size", "on_error", "max_quarantined")  # options on which no result depends
 _OF_TABLES = ("level", "interval", "rule_error", "reference")  # options on which only the tables depend, but no part
 _BATCH = 256  # documents in a batch; some 20 MB of columns at 130 mentions per document
 
 
-@dataclass(frozen=True)
-class LoadedCountOptions:
-    """What is counted and how, with checksums of the definitions.
+def checked_contents(options: CountOptions) -> str:
+    """Load and check what the options name; return checksums of the rules, the lexicon and the recalibration as JSON.
 
-    Attributes
-    ----------
-    options
-        Options of the run: what is counted, and how.
-    contents
-        Checksums of the rules, the lexicon and the recalibration that the options name, as JSON.
+    Raises
+    ------
+    ParameterError, InputError
+        If an option, a rule, a lexicon or a recalibration is invalid.
     """
-
-    options: CountOptions
-    contents: str
-
-    @classmethod
-    def of(cls, options: CountOptions) -> LoadedCountOptions:
-        """Load and check the rules, the lexicon and the recalibration that the options name.
-
-        Raises
-        ------
-        ParameterError, InputError
-            If an option, a rule, a lexicon or a recalibration is invalid.
-        """
-        Calendar(options.period)
-        records = [path for path in map(recalibration_file, options.records) if is_file(path)]
-        contents = {
+    Calendar(options.period)
+    records = [path for path in map(recalibration_file, options.records) if is_file(path)]
+    contents = json.dumps(
+        {
             "content of the rule": [_checksum(*sources_of(rule)) for rule in options.rules],
             "content of the recalibration": [*map(sha256, records)],
             "content of the lexicon": _checksum(options.lexicon),
         }
-        counting = cls(options, json.dumps(contents))
-        counting.recalibration()
-        definitions = counting.definitions()
-        is_outcome = any({*(options.compare or ())} <= {*each} for each in definitions.actors_of_outcomes.values())
-        for rule in definitions.rules if not is_outcome else ():
-            for name in options.compare or ():
-                _require_compared(name, rule, definitions.lexicon)
-        return counting
+    )
+    corpus_recalibration(options, contents)
+    rules = loaded_rules(options, contents)
+    is_outcome = any({*(options.compare or ())} <= {*each} for each in rules.actors_of_outcomes.values())
+    for rule in rules.rules if not is_outcome else ():
+        for name in options.compare or ():
+            _require_compared(name, rule, rules.lexicon)
+    return contents
 
-    def settings(self, *without: str) -> dict[str, Any]:
-        """Everything on which results depend, except the documents, as JSON values by name."""
-        options = self.options.subset(*(fields_of(CountOptions).keys() - {*_NOT_IN_KEY, *without}))
-        return {**json.loads(json.dumps(options)), **json.loads(self.contents)}
 
-    def definitions(self) -> RuleSet:
-        """The rules and the lexicon, loaded and checked once in each process."""
-        return _definitions(self.options, self.contents)
+def settings_of(options: CountOptions, contents: str, *without: str) -> dict[str, Any]:
+    """Everything on which results depend, except the documents, as JSON values by name.
 
-    def recalibration(self) -> CorpusRecalibration:
-        """Recalibration that all documents share; its file is read once in each process."""
-        options = self.options
-        name = named_recalibration(options.recalibration)
-        record = None if name is None else _recalibration(name, self.contents)
-        as_scored = options.recalibration == NO_RECALIBRATION
-        return CorpusRecalibration(record, options.uncertainty, options.seed, as_scored=as_scored)
+    Parameters
+    ----------
+    options, contents
+        Options of counting, and what `checked_contents` returned for them.
+    without
+        Names of options that are left out, because the results in question do not depend on them.
+    """
+    values = options.subset(*(fields_of(CountOptions).keys() - {*_NOT_IN_KEY, *without}))
+    return {**json.loads(json.dumps(values)), **json.loads(contents)}
+
+
+@lru_cache(maxsize=2)
+def loaded_rules(options: CountOptions, contents: str) -> RuleSet:
+    """Rules and lexicon of options, loaded once in each process, and again if `contents` have changed."""
+    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome)
+
+
+@lru_cache(maxsize=2)
+def corpus_recalibration(options: CountOptions, contents: str) -> CorpusRecalibration:
+    """Recalibration that all documents share, read once in each process, and again if `contents` have changed."""
+    name = named_recalibration(options.recalibration)
+    record = None if name is None else read_recalibration(name)
+    as_scored = options.recalibration == NO_RECALIBRATION
+    return CorpusRecalibration(record, options.uncertainty, options.seed, as_scored=as_scored)
 
 
 @dataclass(frozen=True)
@@ -110,8 +100,8 @@ class CountPart:
 
     Attributes
     ----------
-    counting
-        What is counted, and how.
+    options, contents
+        What is counted and how, and what `checked_contents` returned for these options.
     source
         Input file with the documents of the part.
     store
@@ -126,7 +116,8 @@ class CountPart:
         URLs with credentials, for other processes, by the URLs without credentials.
     """
 
-    counting: LoadedCountOptions
+    options: CountOptions
+    contents: str
     source: Source
     store: PartStore
     groups: tuple[int, int] | None = None
@@ -141,7 +132,7 @@ class CountPart:
     @property
     def key(self) -> str:
         """Content key of the part: a checksum of everything on which its result depends."""
-        settings = self.counting.settings(*_OF_TABLES)
+        settings = settings_of(self.options, self.contents, *_OF_TABLES)
         return self.store.key(settings, self.source.absolute, self.source.fingerprint, self.groups, self.excluded)
 
     @property
@@ -149,13 +140,11 @@ class CountPart:
         """Approximate size of the part's documents in bytes."""
         return self.share * self.source.n_bytes
 
-    def compute(self, *, threads: int | None = None, on_progress: OnProgress | None = None) -> StoredPart:
+    def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
         """Count the documents, and store the counts; parts can be computed in any order and in any process.
 
         Parameters
         ----------
-        threads
-            Number of threads that sample; by default, the number in the options, otherwise one for each processor.
         on_progress
             Function that is called after each batch with the bytes read and the number of documents of the part.
 
@@ -167,18 +156,18 @@ class CountPart:
             If the result cannot be written.
         """
         credentials.update(self.urls)
-        options = self.counting.options
+        options = self.options
         self.source.require_unchanged()
         with self.store.adding(self.key) as stored:
             rejected: list[Rejected] = []
             selection = Selection(options.where)
             counter = EventCounter(
-                self.counting.definitions(),
+                loaded_rules(options, self.contents),
                 scheme=options.scheme,
                 period=options.period,
                 n_samples=options.n_samples,
                 seed=options.seed,
-                recalibration=self.counting.recalibration(),
+                recalibration=corpus_recalibration(options, self.contents),
                 filled=options.filled,
                 undated=options.undated,
                 coreference=options.coreference,
@@ -199,8 +188,8 @@ class CountPart:
                 if on_progress is not None:
                     on_progress(documents.bytes_read, counter.n_documents)
 
-            n_threads = threads or options.threads or processors()
-            counter.update(documents, threads=n_threads, repeated=self.excluded, on_batch=on_batch)
+            threads = options.threads or processors()
+            counter.update(documents, threads=threads, repeated=self.excluded, on_batch=on_batch)
             counter.flush()
             self.source.require_unchanged()
             stored.record.update(
@@ -219,30 +208,27 @@ class CountPart:
                 return f"{batch.source}: {batch.unit} {batch.places[batch.doc_ids.index(doc_id)]}"
         return self.source.path
 
-    def without(self, doc_ids: Sequence[str]) -> CountPart:
-        """Return the part without further documents."""
-        return dataclasses.replace(self, excluded=tuple(sorted({*self.excluded, *doc_ids})))
 
-
-def file_parts(counting: LoadedCountOptions, source: Source, store: PartStore) -> Iterator[CountPart]:
+def file_parts(options: CountOptions, contents: str, source: Source, store: PartStore) -> list[CountPart]:
     """Divide a file into parts: JSON Lines are one part; Parquet is divided at row groups by the option `part_size`."""
+    whole = CountPart(options, contents, source, store)
     if not source.path.endswith(".parquet"):
-        yield CountPart(counting, source, store)
-        return
+        return [whole]
     try:
         rows = row_group_sizes(source.current_path)
     except DamagedFileError:  # it is raised, or the file set aside, when the documents are counted
-        rows = []
+        return [whole]
     total = sum(rows)
-    n_parts = max(1, round(total / counting.options.part_size))
-    start = n_done = n_before = n_yielded = 0
+    n_parts = max(1, round(total / options.part_size))
+    parts: list[CountPart] = []
+    start = n_done = n_before = 0
     for group, n_rows in enumerate(rows, start=1):
         n_done += n_rows
-        if group == len(rows) or n_done * n_parts >= total * (n_yielded + 1):
-            yield CountPart(counting, source, store, (start, group), (n_done - n_before) / max(total, 1))
-            start, n_before, n_yielded = group, n_done, n_yielded + 1
-    if not rows:
-        yield CountPart(counting, source, store)
+        if group == len(rows) or n_done * n_parts >= total * (len(parts) + 1):
+            share = (n_done - n_before) / max(total, 1)
+            parts.append(dataclasses.replace(whole, groups=(start, group), share=share))
+            start, n_before = group, n_done
+    return parts or [whole]
 
 
 def _checksum(*sources: str | None) -> str:
@@ -257,18 +243,6 @@ def _checksum(*sources: str | None) -> str:
             for path in sorted(folder.rglob("*.yaml")):
                 texts += path.read_bytes()
     return hashlib.sha256(texts).hexdigest()
-
-
-@lru_cache(maxsize=2)
-def _definitions(options: CountOptions, contents: str) -> RuleSet:
-    """Rules and lexicon of options, loaded again if the contents of their files have changed."""
-    return RuleSet.named(options.rules, options.preset, options.lexicon, options.outcome)
-
-
-@lru_cache(maxsize=2)
-def _recalibration(name: str, contents: str) -> UncertainRecalibration:
-    """A recalibration, read again if the content of its file has changed."""
-    return read_recalibration(name)
 
 
 def _require_compared(name: str, rule: Rule, lexicon: Lexicon) -> None:

@@ -1,28 +1,38 @@
-"""Corpora to train on: documents with annotated entities, held-out documents, and language."""
+"""Corpora to train on, and scores of documents by models that were trained without them, fold by fold."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import corefsample
+from corefsample._random import document_key
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._paths import Inputs, PathLike
-from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.files._atomic import write_json
+from corefsample.files._paths import Inputs, PathLike, require_suffix
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.formats.scored._writing import QuarantineFile, quarantine_file, write_documents
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
-from corefsample.scorers import load_scorer
-from corefsample.scorers._loading import held_out_ids
-from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, gold_entities, known_words
+from corefsample.scorers import load_scorer, score_documents
+from corefsample.scorers._loading import held_out_ids, retrain
+from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, ScoringTally, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
 from corefsample.syntax._roles import NeutralParse
 from events._options import Progress
 from events._selection import Selection
+from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, reject
-from events.runs._outputs import checksums
+from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record
+from events.runs._pipelines import load_recalibration
+from events.runs._run_options import ScoreOptions
+from events.runs._score_run import tally_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +191,6 @@ class TrainingCorpora:
             "skipped": dict(sum((corpus.skipped for corpus in self.corpora), Counter[str]())),
         }
 
-    def doc_ids(self) -> dict[str, list[str]]:
-        """doc_ids of the documents to train on, and of the held-out ones."""
-        parts = {"documents": self.documents, "held_out": self.held_out}
-        return {name: [document.doc_id for document in part] for name, part in parts.items()}
-
     def provenance(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Describe the origin of a model without folders and times, so that the same command gives the same bytes.
 
@@ -247,3 +252,59 @@ def read_training_corpora(
         location = f"{', '.join(read[1].paths)}: doc_id {repeated.doc_id!r}"
         raise InputError("a document must be trained on or held out, got it in both", place=location)
     return TrainingCorpora(documents, read[1].documents, read, rows)
+
+
+def folds_of(doc_ids: Iterable[str], n_folds: int) -> dict[str, int]:
+    """Fold of each document, from 0, by doc_id; the folds depend on the set of doc_ids alone."""
+    ranked = sorted((document_key(0, doc_id), doc_id) for doc_id in doc_ids)
+    return {doc_id: rank % n_folds for rank, (_, doc_id) in enumerate(ranked)}
+
+
+def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> dict[str, Any]:
+    """Score documents with gold by models that were trained without them, as `events.commands.run_score` with `folds`.
+
+    The models are trained with the options and the language of `options.model`; by default, with the options of the
+    English model of the package, in the language of the documents.
+    """
+    started, n_folds = time.time(), options.folds or 0
+    require_suffix(options.out, SUFFIXES, ParameterError)
+    record_path = free_outputs(options.out, RECORD_SUFFIX, overwrite=options.overwrite)
+    mentions = options.mentions or "annotated"
+    template = load_scorer(options.model, mentions)
+    with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
+        documents = annotated_inputs(inputs, options.entity_fields)
+        corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
+        language = chosen_language(None if options.model is None else template.language, [corpus])
+        change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)
+        folds = folds_of((item.doc_id for item in corpus.documents), n_folds)
+        if len(folds) < n_folds:
+            rule = f"must be at most the number of documents with gold ({len(folds)})"
+            raise ParameterError(f"{rule}, got {n_folds}", parameter="folds")
+        tally, scored = ScoringTally(), dict[str, ScoredDocument]()
+        scoring: dict[str, Any] = {**options.subset("min_prob", "scheme"), "mentions": mentions, "tally": tally}
+        for fold in range(n_folds):
+            unseen = [item for item in corpus.documents if folds[item.doc_id] == fold]
+            others = [item for item in corpus.documents if folds[item.doc_id] != fold]
+            for document in score_documents(retrain(template, others, language, options.scheme), unseen, **scoring):
+                scored[document.doc_id] = document if change is None else change.apply_document(document)
+            logging.getLogger("corefsample.score").info("fold %d of %d: %d documents", fold + 1, n_folds, len(unseen))
+        write_documents((scored[item.doc_id] for item in corpus.documents), options.out, overwrite=options.overwrite)
+    values = {
+        "out": options.out,
+        "record": record_path,
+        **tally_values(tally, TextTally()),
+        "n_resumed": 0,
+        "n_quarantined": 0 if on_rejected is None else on_rejected.count,
+        "reasons": [],
+        "skipped": dict(corpus.skipped),
+        "recalibration": None if change is None else options.recalibration,
+        "workers": 1,
+        "seconds": round(time.time() - started, 3),
+        "n_not_selected": corpus.n_not_selected,
+        "n_repeated": 0,
+        "duplicates": None,
+    }
+    model = {"folds": n_folds, "language": language.code, "recipe": template.recipe}
+    record = run_record(options.recorded(), checksums(corpus.paths), started, model=model, summary=values)
+    write_json(record_path, record)
+    return values

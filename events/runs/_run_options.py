@@ -1,13 +1,15 @@
-"""Options and result of a run that counts events."""
+"""Options of the runs that score documents, count events, and count again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from corefsample._arrays import pd
+from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import Options, declared, option
+from events.news._quality import Duplicates, require_repair
+
+ARTICLE_OPTIONS = ("text_column", "date_column", "id_column", "title_column", "date_format")
 
 
 @declared
@@ -82,8 +84,6 @@ class CountOptions(
     part_size: int = option(default=5000, at_least=1)
 
     def _check(self) -> None:
-        from corefsample.errors import ParameterError
-
         super()._check()
         if len(self.rules) == 1:
             object.__setattr__(self, "rule", self.rules[0])
@@ -124,75 +124,6 @@ class EventsOptions(shared.Pictures, shared.Overwrite, CountOptions, shared.Engi
     out: str = option(metavar="FOLDER")
 
 
-@dataclass(frozen=True, slots=True)
-class EventsResult:
-    """Result of a run that counted events.
-
-    Attributes
-    ----------
-    out
-        Path of the folder of the run.
-    n_documents
-        Number of documents counted.
-    n_sampled
-        Number of documents in which an event is possible; only these are sampled.
-    n_with_events
-        Number of documents with P(event) > 0 for some event and actor.
-    n_quarantined
-        Number of invalid documents that were set aside.
-    n_undated
-        Number of documents without a date, which are counted in no period.
-    n_not_selected
-        Number of documents that the conditions `CountOptions.where` left out.
-    n_ambiguous
-        Number of names in the sampled documents that the lexicon declares ambiguous, and that therefore match no actor.
-    actors
-        Actors with any evidence, preceded by the name of their event if there are several rules.
-    periods
-        Labels of the first and the last period; "undated" if no document has a date.
-    seconds
-        Wall time of the run in seconds.
-    n_parts, n_computed
-        Number of parts of the run, and number of the parts that this call computed; earlier calls computed the others.
-    n_several_parses
-        Number of documents with several parses.
-    uncertainty
-        Uncertainty of the recalibration that the intervals include, "none", "fit" or "domain"; None without a
-        recalibration.
-    merged_actors
-        How often coreference alone merges distinct actors into one entity: see docs/file-formats.md. None if the preset
-        does not keep distinct actors apart.
-    triggers
-        Number of triggers that the conditions of the preset exclude, by rule: see docs/file-formats.md.
-    rule_error
-        Summary of the reference class of rules (`RuleErrorModel.summary`), and the expected width of the largest
-        total after an audit; None without the error of rules.
-    counts, totals
-        Tables that were written to counts.csv and totals.csv.
-    """
-
-    out: str
-    n_documents: int
-    n_sampled: int
-    n_with_events: int
-    n_quarantined: int
-    n_ambiguous: int
-    actors: tuple[str, ...]
-    periods: tuple[str, str]
-    seconds: float
-    n_parts: int = 1
-    n_computed: int = 1
-    n_several_parses: int = 0
-    uncertainty: str | None = None
-    merged_actors: dict[str, Any] | None = None
-    n_not_selected: int = 0
-    n_undated: int = 0
-    triggers: dict[str, dict[str, Any]] = field(default_factory=dict)
-    rule_error: dict[str, Any] | None = None
-    counts: pd.DataFrame = field(kw_only=True, compare=False, repr=False)
-    totals: pd.DataFrame = field(kw_only=True, compare=False, repr=False)
-
-
 @declared
 class CountAgainOptions(shared.Overwrite):
     """Options of other counts of a run.
@@ -228,3 +159,122 @@ class CountAgainOptions(shared.Overwrite):
     level: float | None = option(default=None, above=0.0, below=1.0)
     interval: Literal["quantile", "hdi", "normal"] | None = None
     compare: tuple[str, str] | None = option(default=None, metavar="A B")
+
+
+@declared
+class ReadingOptions(Options):
+    """Options of reading and parsing texts.
+
+    Attributes
+    ----------
+    pipeline
+        Name or folder of the spaCy pipeline that parses the texts, such as en_core_web_sm. Required for news, and for
+        annotated corpora without a parse.
+    date_format
+        Format of the dates in tables, such as %m/%d/%Y. [default: ISO dates, 1999-05-31]
+    date_column
+        Column with the date of each article.
+    text_column
+        Column with the text of each article.
+    id_column
+        Column with the identifier of each article, unique in the corpus.
+    title_column
+        Column with the headline of each article, if there is one.
+    headline
+        Parse the headline as the first paragraph of the text.
+    paragraphs
+        Separator of the paragraphs of a text: a blank line, or the end of each line.
+    as_written
+        Parse texts unchanged, with datelines and credits, HTML, capitals and title case.
+    fix_text
+        Repair characters of a wrong encoding with ftfy (extra `text`).
+    duplicates
+        Articles that repeat the text (at least 20 words) of an earlier one: keep them with a warning, or drop them.
+    parses
+        Number of parses to draw of each text, so that intervals cover errors of the parse. [default: the pipeline's
+        single parse]
+    parse_temperature
+        Temperature of the drawn parses: above 1 they vary more. [default: the one fitted for the pipeline]
+    """
+
+    pipeline: str | None = option(default=None, metavar="SPACY")
+    date_format: str | None = option(default=None, metavar="FORMAT")
+    date_column: str = option(default="date", metavar="NAME")
+    text_column: str = option(default="text", metavar="NAME")
+    id_column: str | None = option(default="doc_id", metavar="NAME")
+    title_column: str = option(default="title", metavar="NAME")
+    headline: bool = True
+    paragraphs: Literal["blank-line", "line"] = "blank-line"
+    as_written: bool = False
+    fix_text: bool = False
+    duplicates: Duplicates = "keep"
+    parses: int | None = option(default=None, at_least=1, at_most=10_000)
+    parse_temperature: float | None = option(default=None, above=0.0)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.fix_text:
+            require_repair()
+        for name in ("fix_text", "parses"):
+            if getattr(self, name) and self.pipeline is None:
+                raise ParameterError("is for text that a pipeline parses, got no pipeline", parameter=name)
+        if self.parse_temperature is not None and self.parses is None:
+            raise ParameterError("can only be used with a number of parses", parameter="parse_temperature")
+
+
+@declared
+class ScoringOptions(
+    ReadingOptions,
+    shared.SchemeOption,
+    shared.EntityFields,
+    shared.CorpusOptions,
+    shared.Recalibrated,
+):
+    """How documents are scored.
+
+    Attributes
+    ----------
+    model
+        File of a trained model, or es for the Spanish model in the package. [default: the English model in the package]
+    mentions
+        Mentions to score: those annotated in the file, or those found in the parse. [default: annotated; for news,
+        parse]
+    min_prob
+        Least probability of a candidate antecedent that is written to the file.
+    """
+
+    model: str | None = option(default=None, metavar="FILE")
+    mentions: Literal["annotated", "parse"] | None = None
+    min_prob: float = option(default=1e-4, at_least=0.0, below=1.0)
+
+
+@declared
+class ScoreOptions(shared.Overwrite, ScoringOptions, shared.EngineOptions):
+    """Options of scoring documents, and of the file in which the scores are written.
+
+    Attributes
+    ----------
+    out
+        File for the scored mentions; its name ends in .jsonl, .jsonl.gz or .parquet.
+    number_articles
+        Identify articles by file and number, news.csv#1, instead of by a column.
+    part_size
+        Number of documents in a part of the work; the results do not depend on it.
+    folds
+        Number of folds into which annotated documents are divided: each fold is scored by a model that is trained on
+        the others, as `corefsample recalibrate` needs. [default: --model scores all documents]
+    """
+
+    out: str = option(metavar="FILE")
+    number_articles: bool = option(default=False, is_recorded=False)
+    part_size: int = option(default=64, at_least=1, is_recorded=False)
+    folds: int | None = option(default=None, at_least=2)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.folds is not None:
+            for name in ("pipeline", "scheduler"):
+                if getattr(self, name) is not None:
+                    raise ParameterError("cannot be combined with folds", parameter=name)
+        if self.number_articles:
+            object.__setattr__(self, "id_column", None)

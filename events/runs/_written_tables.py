@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from corefsample._arrays import pd
 from corefsample.documents._batch import DocumentBatch
 from corefsample.files._csv_cells import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
@@ -25,6 +24,7 @@ from events.evidence._sorted_rows import SortedRows, parquet_writer
 from events.plots import actor_comparison, event_bands
 from events.plots.bands import bands_by_event
 from events.plots.comparisons import comparisons_by_event
+from events.rule_error._counts import CountTables
 from events.runs._outputs import save_pictures
 
 File = Callable[[str], Path]
@@ -65,25 +65,19 @@ def written_rows(file: File, evidence: Evidence, complete: Callable[[pa.Table], 
         documents.result()
 
 
-def write_counts(
-    file: File,
-    counts: pd.DataFrame,
-    schema: pa.Schema,
-    totals: pd.DataFrame,
-    samples: pa.Table,
-    compared: pd.DataFrame | None,
-) -> None:
+def write_counts(file: File, tables: CountTables) -> None:
     """Write the tables of counts (CSV and Parquet), of totals, of counts by sample, and of comparisons."""
-    pq.write_table(samples, file("count_samples.parquet"))
-    escaped_frame(counts).to_csv(file("counts.csv"), index=False)
-    escaped_frame(totals).to_csv(file("totals.csv"), index=False)
-    pq.write_table(pa.Table.from_pandas(counts, schema, preserve_index=False), file("counts.parquet"))
-    if compared is not None:
-        escaped_frame(compared).to_csv(file("comparisons.csv"), index=False)
+    pq.write_table(tables.samples, file("count_samples.parquet"))
+    escaped_frame(tables.table).to_csv(file("counts.csv"), index=False)
+    escaped_frame(tables.totals).to_csv(file("totals.csv"), index=False)
+    pq.write_table(pa.Table.from_pandas(tables.table, tables.schema, preserve_index=False), file("counts.parquet"))
+    if tables.compared is not None:
+        escaped_frame(tables.compared).to_csv(file("comparisons.csv"), index=False)
 
 
-def draw_counts(file: File, counts: pd.DataFrame, compared: pd.DataFrame | None, names: Mapping[str, str]) -> None:
+def draw_counts(file: File, tables: CountTables, names: Mapping[str, str]) -> None:
     """Draw the bands and the comparison; `names` has the names of actors by their codes."""
+    counts, compared = tables.table, tables.compared
     draw = bands_by_event if len(counts["event"].unique()) > 1 else event_bands
     pictures = {"bands": partial(draw, counts, names=names)}
     if compared is not None:

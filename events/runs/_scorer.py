@@ -1,21 +1,19 @@
-"""Scoring of the documents of one part, in any process."""
+"""Scoring of documents of every kind, one by one, in any process."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import corefsample
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import FIELDS, ScoredDocument
 from corefsample.documents._tokens import span_head
-from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.errors import ParameterError, ParameterHint
 from corefsample.languages._language import code_of, require_same
 from corefsample.parses._sampling import parse_temperature
 from corefsample.scorers import score_documents
@@ -28,7 +26,7 @@ from events.news._fields import Article
 from events.news._preparation import LEFT_OUT, prepared
 from events.news._quality import TextTally, repair_version, repaired
 from events.runs._document_inputs import ReadDocument
-from events.runs.scoring._pipelines import (
+from events.runs._pipelines import (
     joined,
     load_pipeline,
     load_recalibration,
@@ -39,44 +37,10 @@ from events.runs.scoring._pipelines import (
     sampled_parses,
     scheme_of_pipeline,
 )
-from events.runs.scoring._score_options import PREPARING, ScoringOptions
+from events.runs._run_options import ScoringOptions
 
-_NOT_IN_KEY = ("clusters", "on_error", "max_quarantined")  # options on which no score depends
-
-
-@dataclass(frozen=True, slots=True)
-class ScoringTask:
-    """The documents of one part of a run, which are scored together.
-
-    Attributes
-    ----------
-    number
-        Number of the part, from 1.
-    items
-        Valid and invalid documents, in the order of the inputs.
-    key
-        Content key of the part.
-    n_bytes
-        Number of bytes of the inputs that were read for the part.
-    """
-
-    number: int
-    items: Sequence[ReadDocument | Rejected]
-    key: str = ""
-    n_bytes: float = 0.0
-
-    def __str__(self) -> str:
-        return f"part {self.number}, {len(self.items)} documents from {place_of(self.items[0])},"
-
-
-@dataclass(slots=True)
-class Scored:
-    """Result of scoring a part: its scored and its rejected documents, each in order, and counts of the scored ones."""
-
-    documents: list[ScoredDocument] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    tally: ScoringTally = field(default_factory=ScoringTally)
-    texts: TextTally = field(default_factory=TextTally)
+_PREPARING = ("headline", "paragraphs", "as_written")  # keywords of `prepared`
+_NOT_IN_KEY = ("on_error", "max_quarantined")  # options on which no score depends
 
 
 class Scorer:
@@ -111,9 +75,12 @@ class Scorer:
         change = self.recalibrations[mentions]
         return None if change is None else {"fingerprint": change.fingerprint(), **change.to_json()}
 
-    def settings(self) -> dict[str, Any]:
-        """Everything on which scores depend, except the documents, as JSON values by name."""
-        options = self.options
+    def settings(self, options: ScoringOptions | None = None) -> dict[str, Any]:
+        """Everything on which scores depend, except the documents, as JSON values by name.
+
+        `options` are those of this scorer with the paths of files as the user wrote them.
+        """
+        options = options or self.options
         sampling = {}
         if options.parses is not None:
             temperature = options.parse_temperature or parse_temperature(self.pipeline)
@@ -129,6 +96,7 @@ class Scorer:
         }
         return json.loads(json.dumps(settings))  # type: ignore[no-any-return]
 
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """Values that must be the same in all processes: `settings` without options and paths of files."""
         settings = self.settings()
@@ -136,39 +104,27 @@ class Scorer:
         pipeline = {name: value for name, value in (settings["pipeline"] or {}).items() if name != "name"}
         return {**settings, "model": settings["model"]["sha256"], "pipeline": pipeline}
 
-    def score(self, items: Sequence[ReadDocument | Rejected]) -> Scored:
-        """Score documents one by one, and reject those that cannot be scored.
+    def score(self, item: ReadDocument) -> tuple[list[ScoredDocument], ScoringTally, TextTally]:
+        """Score a document: its rows, one for each parse, with counts of what was scored and of faults of the text.
 
-        Any other error gets a note that names the document.
+        Raises
+        ------
+        ParameterError
+            If the document cannot be scored.
         """
-        result = Scored()
-        for item in items:
-            if isinstance(item, Rejected):
-                result.rejected.append(item)
-                continue
-            tally, texts = ScoringTally(), TextTally()
-            source, mentions = item.document, self.options.mentions or "annotated"
-            try:
-                require_language(self.models["parse"], source.metadata, item.source)
-                if isinstance(source, Article):
-                    mentions = "parse"
-                    documents, texts = self._scored_article(source, tally)
-                else:
-                    scoring: dict[str, Any] = {**self.options.subset("min_prob"), "scheme": self.scheme, "tally": tally}
-                    parsed = [self._with_parse(source)]
-                    documents = [*score_documents(self.models[mentions], parsed, mentions=mentions, **scoring)]
-                if (change := self.recalibrations[mentions]) is not None:
-                    documents = [*map(change.apply_document, documents)]
-            except ParameterError as error:
-                result.rejected.append(item.rejected(error))
-            except Exception as error:
-                error.add_note(f"while scoring {place_of(item)}")
-                raise
-            else:
-                result.documents += documents
-                result.tally += tally
-                result.texts += texts
-        return result
+        document, tally, texts = item.document, ScoringTally(), TextTally()
+        require_language(self.models["parse"], document.metadata, item.source)
+        mentions: MentionSource = self.options.mentions or "annotated"
+        if isinstance(document, Article):
+            mentions = "parse"
+            scored, texts = self._scored_article(document, tally)
+        else:
+            scoring: dict[str, Any] = {**self.options.subset("min_prob"), "scheme": self.scheme, "tally": tally}
+            parsed = [self._with_parse(document)]
+            scored = [*score_documents(self.models[mentions], parsed, mentions=mentions, **scoring)]
+        if (change := self.recalibrations[mentions]) is not None:
+            scored = [*map(change.apply_document, scored)]
+        return scored, tally, texts
 
     def _with_parse(self, document: AnnotatedDocument | ScoredDocument) -> AnnotatedDocument | ScoredDocument:
         """The document, parsed if a pipeline is set; the heads of its mentions are then taken from this parse."""
@@ -192,7 +148,7 @@ class Scorer:
         """Score the mentions of every parse of an article; the tally counts those of the pipeline's usual parse."""
         options, model = self.options, self.models["parse"]
         source = repaired(article) if options.fix_text else article
-        text = prepared(source, model.knows, is_repaired=source is not article, **options.subset(*PREPARING))
+        text = prepared(source, model.knows, is_repaired=source is not article, **options.subset(*_PREPARING))
         article, texts = source, text.parsed
         with parsing("text"):
             if options.parses is None:
@@ -239,36 +195,24 @@ def article_metadata(article: Article) -> Mapping[str, Any]:
     return metadata
 
 
-# --- in any process ----------------------------------------------------------------------------------------
+_scorers: dict[ScoringOptions, Scorer] = {}  # the last scorer of this process
 
-_lock = threading.Lock()  # a worker may have several threads, but a spaCy pipeline can serve only one at a time
 
-_scorer_of: dict[ScoringOptions, tuple[Scorer, dict[str, Any]]] = {}  # the last scorer of this worker
+def scorer_of(options: ScoringOptions) -> Scorer:
+    """Scorer with these options, loaded once in each process."""
+    if options not in _scorers:
+        _scorers.clear()
+        _scorers[options] = Scorer(options)
+    return _scorers[options]
+
+
+def forget_scorer() -> None:
+    """Free the memory of the scorer that `scorer_of` keeps."""
+    _scorers.clear()
 
 
 def with_absolute_paths(options: ScoringOptions) -> ScoringOptions:
     """The same options with absolute paths, for processes that work in another folder."""
-    named = {name: getattr(options, name) for name in ("model", "pipeline", "recalibration")}
+    named = options.subset("model", "pipeline", "recalibration")
     files = {name: os.path.abspath(path) for name, path in named.items() if path is not None and os.path.exists(path)}
     return dataclasses.replace(options, **files)
-
-
-def score_task(options: ScoringOptions, identity: dict[str, Any], task: ScoringTask) -> Scored:
-    """Score the documents of a part in a worker; raise InputError if its scorer has another identity than the run's."""
-    with _lock:
-        if options not in _scorer_of:
-            _scorer_of.clear()
-            scorer = Scorer(options)
-            _scorer_of[options] = scorer, scorer.identity()
-        scorer, identity_here = _scorer_of[options]
-        for name, expected in identity.items():
-            if identity_here[name] != expected:
-                rule = f"a worker must have the same {name} as the process that began the run"
-                raise InputError(f"{rule}, got {identity_here[name]!r}")
-        return scorer.score(task.items)
-
-
-def place_of(item: ReadDocument | Rejected) -> str:
-    """Text that names a document by its file, its position in the file and its doc_id."""
-    doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
-    return f"{item.source}: {item.place}: doc_id {doc_id!r}"

@@ -1,0 +1,298 @@
+"""Counting events: missing parts are counted, their evidence is merged, and the tables are written to a folder.
+
+All sums are sums of integers and all rows are in the order of date, document and event, so the files do not depend on
+the parts, on the processes that computed them, or on the order of the documents.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import corefsample
+from corefsample import _checks
+from corefsample.errors import InputError, ParameterError, ParameterHint
+from corefsample.files._digests import sealed, sha256
+from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
+from corefsample.files._remote import is_url
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.posterior._posterior import unlike_scores
+from events._options import Progress, fields_of
+from events._summary import json_values
+from events.counts._event_counts import CountsOfRules
+from events.counts._evidence import Evidence, read_evidence
+from events.counts._run_tables import verified_record
+from events.counts._unions import with_outcomes
+from events.evidence._acceptance import DUPLICATE
+from events.evidence._periods import UNDATED
+from events.evidence._rule_set import RuleSet
+from events.rule_error._counts import CountTables, tables_with_error
+from events.rule_error._model import reference_model
+from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
+from events.rules._format import Outcome
+from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, settings_of
+from events.runs._engines import Engine, completed_parts
+from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
+from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
+from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
+from events.runs._written_tables import draw_counts, write_counts, written_rows
+
+QUARANTINE = "quarantine.jsonl"
+
+
+def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progress | None = None) -> dict[str, Any]:
+    """Count events in files of scored mentions, and write the folder of the run: see `events.commands.run_events`.
+
+    Returns
+    -------
+    dict
+        Numbers of the run, which docs/json-output.md describes, and the tables `counts` and `totals`.
+    """
+    started, out, is_remote = time.time(), options.out, is_url(options.out)
+    engine = Engine(options.workers, options.scheduler)
+    counting = CountOptions(**options.subset(*fields_of(CountOptions)))
+    contents = checked_contents(counting)
+    if options.rule_error != NO_RULE_ERROR:
+        read_reference(options.rule_error, options.reference)  # raises before the work begins
+    paths = input_paths(inputs, suffixes=SUFFIXES)
+    if STANDARD_INPUT in paths and not engine.is_here:
+        parameter = "workers" if engine.scheduler is None else "scheduler"
+        rule = "cannot be combined with standard input, which only one process can read"
+        raise ParameterError(rule, parameter=parameter)
+    RunFolder(out, overwrite=options.overwrite or not is_remote)  # raises for a folder with other files
+    with opened_store(Path(f"{local_name(out)}.parts") if is_remote else Path(out) / "parts", out) as store:
+        sources = store.sources(paths)
+        settings = {
+            "version of corefsample": corefsample.__version__,
+            **settings_of(counting, contents),
+            **{f"content of {source.absolute}": source.fingerprint for source in sources},
+            **{f"content of audit {n}": sha256(reference_file(path)) for n, path in enumerate(options.reference, 1)},
+        }
+        if options.rule_error not in (None, NO_RULE_ERROR):
+            settings["content of the table of rule errors"] = sha256(options.rule_error)
+        if not options.overwrite and not is_remote:
+            _require_same(out, settings)
+        of_worker = dataclasses.replace(counting, threads=options.threads or engine.threads)
+        parts = [part for source in sources for part in file_parts(of_worker, contents, source, store)]
+        raise_first_fault = options.on_error == "stop"
+        results = completed_parts(
+            parts,
+            store,
+            engine,
+            raise_first_fault=raise_first_fault,
+            total_bytes=sum(source.n_bytes for source in sources),
+            on_progress=on_progress,
+        )
+        complete = [stored for _, stored in results]
+        stored = _without_repeated(parts, complete, store, raise_first_fault)
+        evidence = _merged(parts, stored)
+        rejected = [document for each in stored for document in each.rejected()]
+        require_documents(evidence.n_documents, rejected, options.where, options.max_quarantined, paths)
+        pa.default_memory_pool().release_unused()  # memory of the parts; the tables need as much
+        with RunFolder(out, overwrite=True) as folder:  # checked above: it may be replaced
+            if rejected:
+                folder.file(QUARANTINE).write_bytes(quarantine_lines(rejected))
+            rules = loaded_rules(counting, contents)
+            counts = evidence.counts_of_all(level=options.level, interval=options.interval)
+            tables = CountTables.of(counts, options.compare or ())
+            if options.rule_error != NO_RULE_ERROR:
+                model = reference_model(options.rule_error, options.reference)
+                tables = tables_with_error(tables, model, rules.lexicon.kinds, seed=options.seed)
+            with written_rows(folder.file, evidence, tables.with_readers) as documents:
+                write_counts(folder.file, tables)
+            if options.pictures:
+                draw_counts(folder.file, tables, rules.names)
+            periods = [period.label for period in counts.of_rules[0].periods()] or [UNDATED]
+            events = [(each.event, key) for each in counts.of_rules for key in each.events()]
+            is_one_rule = len(counts.of_rules) == 1
+            values = {
+                "out": out,
+                **evidence.document_counts(),
+                "n_quarantined": len(rejected),
+                "n_not_selected": sum(each.record["not_selected"] for each in stored),
+                "actors": [key.name if is_one_rule else f"{event}: {key.name}" for event, key in events],
+                "periods": [periods[0], periods[-1]],
+                "seconds": round(time.time() - started, 3),
+                "n_parts": len(parts),
+                "n_computed": sum(each.is_new for each in stored),
+                "uncertainty": evidence.settings.uncertainty,
+                "merged_actors": evidence.merging_summary(),
+                "triggers": evidence.excluded_triggers({rule.name: rule.preset for rule in rules.rules}),
+                "rule_error": tables.reference,
+            }
+            values = json_values(values)
+            codes = [code for _, key in events for code in key if code]
+            codes += [outcome.name for outcome in rules.outcomes if outcome.title]
+            record = run_record(
+                {**dataclasses.asdict(counting), "out": out},
+                [source.to_record() for source in sources],
+                started,
+                rule={
+                    "name": ", ".join(rule.name for rule in rules.rules),
+                    "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules.rules)),
+                    "source": ", ".join(rule.source for rule in rules.rules),
+                    **({"outcomes": list(map(str, rules.outcomes))} if rules.outcomes else {}),
+                    "extends": list(dict.fromkeys(base for rule in rules.rules for base in rule.bases)),
+                },
+                lexicon=rules.lexicon.source,
+                names={code: rules.names.get(code, code) for code in codes},
+                summary=values,
+                settings=settings,
+                files=folder.checksums(),
+            )
+            folder.finish_record(sealed(record))
+        if is_remote:
+            store.remove()
+        else:
+            store.keep([*stored, *complete])
+    for note in rules.notes(documents):
+        logging.getLogger("corefsample.events").warning("%s", note)
+    return {**values, "counts": tables.table, "totals": tables.totals}
+
+
+def _require_same(out: str, settings: dict[str, Any]) -> None:
+    """Raise ParameterError if the folder has a run with other settings; additional inputs are allowed."""
+    path = Path(out) / RunFolder.RECORD
+    if not path.exists():
+        return
+    earlier = json.loads(path.read_text(encoding="utf-8")).get("settings", {"version": "another"})
+    different = [name for name, value in earlier.items() if name not in settings or settings[name] != value]
+    if different:
+        difference = f"another {different[0]}"
+        if different[0] in fields_of(CountOptions):
+            difference = f"{different[0]} {earlier[different[0]]}, not {settings[different[0]]}"
+        rule = "must be a new or empty folder, or the folder of a run with the same settings"
+        hint = ParameterHint("overwrite", "replaces that run")
+        raise ParameterError(f"{rule}, got {out} of a run with {difference}", parameter="out", hint=hint)
+
+
+def _without_repeated(
+    parts: Sequence[CountPart], complete: Sequence[StoredPart], store: PartStore, raise_first_fault: bool
+) -> list[StoredPart]:
+    """Results of parts in which no doc_id is repeated: a part with doc_ids of earlier ones is counted without these.
+
+    Raises
+    ------
+    InputError
+        If two documents have the same doc_id and `raise_first_fault` is true.
+    """
+    documents = [Evidence.load(each.folder).documents for each in complete]
+    columns = [each.read("doc_id")["doc_id"] for each in documents]
+    doc_ids = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    stored = [*complete]
+    if pc.count_distinct(doc_ids).as_py() == len(doc_ids):
+        return stored
+    code = doc_ids.combine_chunks().dictionary_encode().indices.to_numpy()
+    is_repeated = np.ones(len(code), np.bool_)
+    is_repeated[np.unique(code, return_index=True)[1]] = False
+    first_row = 0
+    for number, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        repeated = column.filter(pa.array(is_repeated[first_row : first_row + len(column)])).to_pylist()
+        first_row += len(column)
+        if repeated and raise_first_fault:
+            doc_id = repeated[0]
+            first = next(n for n, each in enumerate(columns) if doc_id in each.to_pylist())
+            message = f"{DUPLICATE}, first at {parts[first].location(doc_id)}"
+            raise InputError(message, place=f"{part.location(doc_id)}: doc_id {doc_id!r}")
+        if repeated:
+            without = dataclasses.replace(part, excluded=tuple(sorted(repeated)))
+            again = store.find(without.key) or without.compute()
+            stored[number] = again._replace(is_new=again.is_new or complete[number].is_new)
+    return stored
+
+
+def _merged(parts: Sequence[CountPart], stored: Sequence[StoredPart]) -> Evidence:
+    """The evidence of all parts; raise InputError if only some of the scores had a recorded recalibration."""
+    evidence = [Evidence.load(each.folder) for each in stored]
+    first = next((each for each in evidence if each.n_documents), evidence[0])
+    merged = Evidence(first.settings)
+    for part, added in zip(parts, evidence, strict=True):
+        if added.n_documents and added.settings.uncertainty != first.settings.uncertainty:
+            raise unlike_scores(added.settings.scores, first.settings.scores).as_input_error(part.source.path)
+        for rows, added_rows in zip(merged.tables, added.tables, strict=True):
+            rows.extend(added_rows)
+    return merged
+
+
+def count_again(run: PathLike, options: CountAgainOptions) -> dict[str, Any]:
+    """Count a finished run in other periods, groups or levels from its evidence, and write the tables to a folder.
+
+    With the error of rules in the run, the tables have the interval of what readers would count too.
+
+    Parameters
+    ----------
+    run
+        Path of the folder that `corefsample events` wrote.
+    options
+        Options of the counts, and the folder of the tables.
+
+    Returns
+    -------
+    dict
+        `out`, `n_documents`, `groups` (empty without groups), `events`, `seconds`, and the tables `counts` and
+        `totals`.
+
+    Raises
+    ------
+    InputError
+        If a file of the run is missing or is not as the run wrote it, or its rules have changed.
+    ParameterError
+        If an option is not valid for the evidence of the run, or the folder cannot be used.
+    """
+    started, record = time.time(), verified_record(run)
+    arguments = record["arguments"]
+    if Path(options.out).resolve() == Path(run).resolve():
+        raise ParameterError("must be another folder than that of the run, got the same", parameter="out")
+    RunFolder(options.out, overwrite=options.overwrite)  # raises for a folder with other files
+    evidence = read_evidence(run)
+    if options.outcome:
+        evidence = with_outcomes(evidence, _outcomes(arguments, evidence, options.outcome))
+    events = options.event or tuple(evidence.settings.columns)
+    for event in events:
+        _checks.choice("event", event, tuple(evidence.settings.columns))
+    counts = evidence.counts_of_all(
+        period=options.period,
+        by=options.by,
+        level=options.level or arguments["level"],
+        interval=options.interval or arguments["interval"],
+    )
+    selected = CountsOfRules(tuple(each for each in counts.of_rules if each.event in events), counts.roles)
+    tables = CountTables.of(selected, options.compare or ())
+    if record["summary"].get("rule_error") is not None:
+        model, settings = reference_model(arguments["rule_error"], tuple(arguments["reference"])), evidence.settings
+        tables = tables_with_error(tables, model, settings.kinds, seed=settings.seed)
+    with RunFolder(options.out, overwrite=options.overwrite) as folder:
+        write_counts(folder.file, tables)
+        values = {
+            "out": options.out,
+            "n_documents": evidence.n_documents,
+            "groups": [*map(", ".join, selected.of_rules[0].occurrences.groups)] if options.by else [],
+            "events": list(events),
+            "seconds": round(time.time() - started, 3),
+        }
+        arguments_of_count = {**dataclasses.asdict(options), "run": str(run)}
+        more = {"summary": values, "files": folder.checksums()}
+        folder.finish_record(sealed(run_record(arguments_of_count, [], started, **more)))
+    return {**values, "counts": tables.table, "totals": tables.totals}
+
+
+def _outcomes(arguments: dict[str, Any], evidence: Evidence, outcomes: Sequence[str]) -> tuple[Outcome, ...]:
+    """Outcomes that are valid for the rules of a run, which must be as they were."""
+    rules = arguments["rule"] if isinstance(arguments["rule"], list) else [arguments["rule"]]
+    definitions = rules, arguments["preset"], arguments["lexicon"]
+    of_run = RuleSet.named(*definitions, arguments["outcome"], examples=False)
+    texts = of_run.only(arguments["filled"]).texts
+    if any(evidence.settings.definitions[name] != text for name, text in texts.items()):
+        raise InputError("rules and lexicon must be as they were in the run, got others", place=", ".join(rules))
+    of_run_texts = {*map(str, of_run.outcomes)}
+    extended = RuleSet.named(*definitions, [*arguments["outcome"], *outcomes], examples=False)
+    return tuple(outcome for outcome in extended.outcomes if str(outcome) not in of_run_texts)

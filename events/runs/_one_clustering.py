@@ -1,0 +1,296 @@
+"""Documents with the entities of one clustering: writing them to annotated formats, and scoring them against gold."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from corefsample._arrays import Ints32
+from corefsample.coreference._clusterings import ClusteringSamples, map_clustering, sample_clusterings
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
+from corefsample.errors import InputError, ParameterError, ParameterHint, shown
+from corefsample.files._paths import PathLike
+from corefsample.formats.annotated._annotated_stream import OnUnwritable, kept_mentions
+from corefsample.formats.annotated._conll2012 import write_conll2012
+from corefsample.formats.annotated._corefud import write_corefud
+from corefsample.formats.scored._writing import QuarantineFile
+from corefsample.metrics._mention_alignment import n_repeated_spans, reading_order, spans_paired_by_head
+from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
+from corefsample.summaries import point_estimate
+from corefsample.summaries._expected_losses import LOSSES, MARGINAL
+from events._options import Progress
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
+from events.runs._engines import Engine
+
+Match = Literal["span", "head"]
+GoldMentions = tuple[Any, Sequence[int | str | None], Tokens | None]  # mentions, entities, tokens
+
+
+def write_annotated(
+    inputs: PathLike | Iterable[PathLike],
+    path: str,
+    *,
+    clustering: str | None = None,
+    seed: int = 0,
+    singletons: bool = True,
+    entity_fields: str | None = None,
+    on_unwritable: OnUnwritable = "refuse",
+    workers: int | None = None,
+    on_rejected: QuarantineFile | None = None,
+    on_progress: Progress | None = None,
+) -> tuple[int, Counter[str], Counter[str]]:
+    """Write documents to a file in CorefUD or CoNLL-2012, by its ending; an existing file is replaced.
+
+    Parameters
+    ----------
+    inputs
+        Paths or globs of files of scored mentions, CoNLL-U (CorefUD) or CoNLL-2012, or "-" for standard input.
+    path
+        Path of the file to write; its ending determines the format.
+    clustering
+        Entities of scored documents: "gold" or None for the annotated entities; "map" for those of each mention's
+        likeliest antecedent; "sample" for one sampled clustering; or a loss of
+        `corefsample.summaries.point_estimate`, for the clustering with the smallest expected loss.
+    seed
+        Seed of the sampled clustering or of the samples behind an estimate.
+    singletons, entity_fields, on_unwritable
+        Whether entities of one mention are written, fields of ``Entity=``, and treatment of mentions that brackets
+        cannot represent: see `corefsample.write_corefud`.
+    workers
+        Number of processes that compute the entities; by default, this process does.
+    on_rejected, on_progress
+        Function that is called with each invalid document, which is then left out (by default, it raises an error);
+        and function that is called as documents are written.
+
+    Returns
+    -------
+    int
+        Number of documents written.
+    Counter, Counter
+        Numbers of mentions that were lost when the inputs were read, and when the output was written, by reason.
+
+    Raises
+    ------
+    InputError, ParameterError
+        If a document is invalid and `on_rejected` is None, if the inputs have no document, or if they lack the scores
+        that `clustering` needs.
+    """
+    documents = DocumentInputs(inputs, entity_fields)
+    text, annotated = documents.first_of("news"), documents.first_of(*ANNOTATED)
+    if text is not None:
+        rule = "text must be parsed and scored first"
+        raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
+    if annotated is not None and clustering not in (None, "gold"):
+        rule = f"must be gold for annotated documents, which have no scores ({annotated})"
+        raise ParameterError(f"{rule}, got {clustering!r}", parameter="clustering")
+    skipped: Counter[str] = Counter()
+
+    def with_entities() -> Iterator[AnnotatedDocument]:
+        n_documents = 0
+        read = documents.accepted(on_rejected)
+        for item, labels in Engine(workers).results(partial(_entities, clustering, seed), read):
+            document: Any = item.document
+            try:
+                if isinstance(document, ScoredDocument):
+                    document = _annotated(document, labels)
+                    skipped.update(document.skipped)
+                # The writer checks this again, but here the document can still be set aside.
+                kept_mentions(document, singletons=True, on_unwritable=on_unwritable, left_out=Counter())
+            except ParameterError as error:
+                reject(item.rejected(error), on_rejected)
+                continue
+            n_documents += 1
+            yield document
+            if on_progress is not None:
+                on_progress(documents.bytes_read, documents.total_bytes, n_documents)
+        if not n_documents:
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(documents.paths))
+
+    is_conll = output_kind(path) == "conll2012"
+    write = write_conll2012 if is_conll else partial(write_corefud, entity_fields=entity_fields)
+    try:
+        written = write(with_entities(), path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
+    except ParameterError as error:  # the options are valid, so the fault is in a document
+        raise error.as_input_error(", ".join(documents.paths)) from None
+    return written.n_documents, skipped + documents.skipped, written.left_out
+
+
+def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
+    """Labels of one clustering of a scored document: "map", "sample", or the smallest expected loss of this name."""
+    if clustering == "map":
+        return map_clustering(document.antecedents)
+    if clustering in LOSSES:
+        loss: Any = clustering
+        needed = loss not in MARGINAL
+        samples = sample_clusterings(document.antecedents, seed=seed, doc_id=document.doc_id) if needed else None
+        return point_estimate(document.antecedents, loss=loss, samples=samples).labels
+    labels: Ints32 = sample_clusterings(document.antecedents, n_samples=1, seed=seed, doc_id=document.doc_id).labels[0]
+    return labels
+
+
+def _annotated(document: ScoredDocument, labels: Ints32 | None) -> AnnotatedDocument:
+    """Annotate a scored document with the entities of labels, or with its gold entities if `labels` is None."""
+    if labels is not None:
+        # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
+        return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
+    if document.gold is None:
+        hint = ParameterHint("clustering", "can be map or sample")
+        raise ParameterError("gold is required to write gold entities", hint=hint)
+    return AnnotatedDocument.from_scored(document)
+
+
+def _entities(clustering: str | None, seed: int, item: ReadDocument) -> Ints32 | None:
+    """Labels of a document's clustering; None if its gold entities are written, or if it has no scores."""
+    is_gold = clustering in (None, "gold") or not isinstance(item.document, ScoredDocument)
+    return None if is_gold else labels_of(cast("ScoredDocument", item.document), str(clustering), seed)
+
+
+@dataclass(slots=True)
+class SystemScores:
+    """Scores of a system's documents.
+
+    Attributes
+    ----------
+    by_document
+        Scores of every gold document by its doc_id, in the order of the gold file.
+    posteriors
+        Posterior of the CoNLL average of each gold document; empty if the system has no antecedent scores.
+    n_missing
+        Number of gold documents that the system lacks; they count as documents without entities.
+    n_other
+        Number of documents of the system that are not in gold; they are left out.
+    n_repeated
+        Number of mentions of the system that repeat a span; they are removed.
+    """
+
+    by_document: dict[str, ClusteringScores]
+    posteriors: list[ScoreSamples] = field(default_factory=list)
+    n_missing: int = 0
+    n_other: int = 0
+    n_repeated: int = 0
+
+
+def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]:
+    """Read gold mentions by doc_id, and count the documents without gold.
+
+    Raises
+    ------
+    InputError
+        If a document is invalid, or no document has gold.
+    """
+    _require_mentions(inputs)
+    mentions, n_without = {}, 0
+    for item in inputs.accepted(None):
+        document: Any = item.document
+        entities = document.entities if isinstance(document, AnnotatedDocument) else document.gold
+        if entities is None:
+            n_without += 1
+        else:
+            mentions[document.doc_id] = (document.mentions, entities, document.tokens)
+    if not mentions:
+        raise InputError("at least one document must have gold entities, got none", place=", ".join(inputs.paths))
+    return mentions, n_without
+
+
+def system_scores(
+    inputs: DocumentInputs,
+    gold: dict[str, GoldMentions],
+    *,
+    match: Match,
+    clustering: str,
+    singletons: bool,
+    n_samples: int,
+    level: float,
+    seed: int,
+    on_progress: Progress | None = None,
+) -> SystemScores:
+    """Score the documents of a system; documents with antecedent scores also get a posterior if `n_samples` is not 0.
+
+    Raises
+    ------
+    InputError
+        If a document is invalid, its words differ from those of its gold document, or no document is a gold document.
+    """
+    _require_mentions(inputs)
+    by_document: dict[str, ClusteringScores] = {}
+    scores = SystemScores({})
+
+    def add(doc_id: str, labels: Any, gold_spans: Any, response_spans: Any, drawn: ClusteringSamples | None) -> None:
+        entities = gold[doc_id][1]
+        scored: dict[str, Any] = {"response_spans": response_spans, "singletons": singletons}
+        by_document[doc_id] = clustering_scores(entities, labels, key_spans=gold_spans, **scored)
+        if drawn is not None:
+            scores.posteriors.append(metric_posterior(entities, drawn, level=level, gold_spans=gold_spans, **scored))
+
+    for number, item in enumerate(inputs.accepted(None), start=1):
+        document: Any = item.document
+        if on_progress is not None:
+            on_progress(inputs.bytes_read, inputs.total_bytes, number)
+        if document.doc_id not in gold:
+            scores.n_other += 1
+            continue
+        gold_mentions, _, gold_tokens = gold[document.doc_id]
+        _require_same_words(document, gold_tokens, item.source)
+        drawn = None
+        if isinstance(document, ScoredDocument):
+            labels: Any = labels_of(document, clustering, seed)
+            order = np.arange(document.n_mentions)
+            if n_samples:
+                drawn = sample_clusterings(document.antecedents, n_samples=n_samples, seed=seed, doc_id=document.doc_id)
+        else:
+            labels = document.labels
+            order = reading_order(document.mentions, document.entities)
+        spans = gold_mentions[:, :2], document.mentions[order, :2]
+        if match == "head":
+            spans = spans_paired_by_head(gold_mentions, _with_gold_heads(document.mentions[order], gold_tokens))
+        scores.n_repeated += n_repeated_spans(*spans)
+        add(document.doc_id, labels[order], *spans, drawn)
+    if not by_document:
+        rule = f"a document must have the doc_id of a gold document, as {next(iter(gold))!r}"
+        raise InputError(f"{rule}, got none of {scores.n_other} documents", place=", ".join(inputs.paths))
+    for doc_id in [each for each in gold if each not in by_document]:
+        nothing = ClusteringSamples(np.zeros((n_samples, 0), np.int32), seed, doc_id) if scores.posteriors else None
+        add(doc_id, [], gold[doc_id][0][:, :2], np.zeros((0, 2), np.int64), nothing)
+        scores.n_missing += 1
+    scores.by_document = {doc_id: by_document[doc_id] for doc_id in gold}
+    return scores
+
+
+def _with_gold_heads(mentions: Any, tokens: Tokens | None) -> Any:
+    """Mentions of a system with the heads that their spans have in the gold parse, if there is one."""
+    heads: list[int] = [] if tokens is None else tokens.head.tolist()
+    if max(heads, default=-1) < 0:
+        return mentions
+    rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def _require_mentions(inputs: DocumentInputs) -> None:
+    text = inputs.first_of("news")
+    if text is not None:
+        hint = "`corefsample score` finds and scores mentions"
+        raise InputError("documents must have mentions, got text", place=text, hint=hint)
+
+
+def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Tokens | None, source: str) -> None:
+    if document.tokens is None or gold is None:
+        return
+    location, rule = f"{source}: doc_id {document.doc_id!r}", "must have the words of its gold document"
+    if len(document.tokens) != len(gold):
+        raise InputError(f"{rule} ({len(gold)}), got {len(document.tokens)}", place=location)
+    for t, (word, gold_word) in enumerate(zip(document.tokens.text, gold.text, strict=True)):
+        if _written(word) != _written(gold_word):
+            raise InputError(f"{rule}, tokens.text[{t}] {shown(gold_word)}, got {shown(word)}", place=location)
+
+
+def _written(word: str) -> str:
+    """Form of a word in CoNLL files, without blanks and never empty."""
+    return re.sub(r"\s", "_", word) or "_"

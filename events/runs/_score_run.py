@@ -1,0 +1,316 @@
+"""The job of `corefsample score`, which reads annotated documents or news and writes a file of scored mentions."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+from typing import Any
+
+from corefsample._arrays import pd
+from corefsample._machine import processors
+from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import ScoredDocument
+from corefsample.errors import InputError, ParameterError
+from corefsample.files._atomic import (
+    new_file,
+    put_in_place,
+    remove_file,
+    require_free,
+    require_writable,
+    write_bytes,
+    write_json,
+)
+from corefsample.files._csv_cells import write_csv
+from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
+from corefsample.files._reading import read_json
+from corefsample.formats.scored._stream import SUFFIXES
+from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
+from corefsample.recalibration._uncertain import chosen_recalibration
+from corefsample.scorers._scoring import ScoringTally, few_known_words
+from events._options import Progress, fields_of
+from events._selection import Selection
+from events.news._fields import Article
+from events.news._quality import TextTally
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
+from events.runs._engines import Engine, completed_parts
+from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
+from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
+from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
+from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
+
+DUPLICATES_SUFFIX = ".duplicates.csv"
+_DOCUMENTS = "documents.parquet"
+_lock = threading.Lock()  # a worker may have several threads, but a spaCy pipeline can serve only one at a time
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """The documents of one part of a run, which are scored together.
+
+    Attributes
+    ----------
+    number
+        Number of the part, from 1.
+    items
+        Valid and invalid documents, in the order of the inputs.
+    key
+        Content key of the part.
+    n_bytes
+        Number of bytes of the inputs that were read for the part.
+    store
+        Store to which the scored documents are written.
+    options, identity
+        Options of scoring, with absolute paths; and identity of the scorer of the process that began the run.
+    """
+
+    number: int
+    items: Sequence[ReadDocument | Rejected]
+    key: str
+    n_bytes: float
+    store: PartStore
+    options: ScoringOptions
+    identity: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"part {self.number}, {len(self.items)} documents from {_location(self.items[0])},"
+
+    def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
+        """Score the documents, and store them with counts and with the documents that cannot be scored.
+
+        Raises
+        ------
+        InputError
+            If the scorer of this process has another identity, or if a document is invalid and `on_error` is "stop".
+        """
+        documents, rejected = list[ScoredDocument](), list[Rejected]()
+        tally, texts = ScoringTally(), TextTally()
+        with _lock:
+            scorer = scorer_of(self.options)
+            for name, expected in self.identity.items():
+                if scorer.identity[name] != expected:
+                    rule = f"a worker must have the same {name} as the process that began the run"
+                    raise InputError(f"{rule}, got {scorer.identity[name]!r}")
+            for item in self.items:
+                if isinstance(item, Rejected):
+                    rejected.append(item)
+                else:
+                    try:
+                        scored, counts, faults = scorer.score(item)
+                    except ParameterError as error:
+                        rejected.append(item.rejected(error))
+                    except Exception as error:
+                        error.add_note(f"while scoring {_location(item)}")
+                        raise
+                    else:
+                        documents += scored
+                        tally, texts = tally + counts, texts + faults
+                if rejected and self.options.on_error == "stop":
+                    raise rejected[0].error()
+        with self.store.adding(self.key) as stored:
+            if documents:
+                write_documents(documents, stored.folder / _DOCUMENTS, batch_size=len(self.items))
+            stored.record.update(
+                documents=tally.n_documents,
+                tally=dataclasses.asdict(tally),
+                texts=dataclasses.asdict(texts),
+                rejected=[each.to_json() for each in rejected],
+            )
+        return stored
+
+
+def _location(item: ReadDocument | Rejected) -> str:
+    """Text that names a document by its file, its position in the file and its doc_id."""
+    doc_id = item.document.doc_id if isinstance(item, ReadDocument) else item.doc_id
+    return f"{item.source}: {item.place}: doc_id {doc_id!r}"
+
+
+def _parts(
+    documents: DocumentInputs, settings: Mapping[str, Any], size: int, store: PartStore, *scoring: Any
+) -> Iterator[ScorePart]:
+    """Read the corpus, and divide it into parts; each has the next documents that are read, valid or invalid."""
+    items_of_corpus = iter(documents)
+    n_bytes = 0
+    for number in count(1):
+        items = list(islice(items_of_corpus, size))
+        if not items:
+            return
+        digest = hashlib.sha256()
+        for item in items:
+            position = [item.source, item.place] if isinstance(item, ReadDocument) else []
+            digest.update(json.dumps([*position, item.to_json()]).encode())
+        key = store.key(settings, digest.hexdigest())
+        yield ScorePart(number, items, key, documents.bytes_read - n_bytes, store, *scoring)
+        n_bytes = documents.bytes_read
+
+
+def _parts_folder(path: str) -> Path:
+    """Folder for the parts of an unfinished run: beside its output, or in the current folder if that is a URL."""
+    return Path(f"{local_name(path)}.parts")
+
+
+def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress | None = None) -> dict[str, Any]:
+    """Score documents, as `events.commands.run_score` says; return the numbers that docs/json-output.md describes."""
+    started, path = time.time(), options.out
+    scoring = ScoringOptions(**options.subset(*fields_of(ScoringOptions)))
+    suffix = require_suffix(path, SUFFIXES, ParameterError)
+    uses_all = options.workers is None and options.scheduler is None and options.pipeline is not None
+    engine = Engine(processors() if uses_all else options.workers, options.scheduler)
+    # True after a run that was killed when its output was complete, but not its record.
+    is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
+    overwrite = options.overwrite or is_left
+    record_path = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
+    selection = Selection(options.where)
+    documents = DocumentInputs(
+        inputs,
+        entity_fields=options.entity_fields,
+        article_options={**options.subset(*ARTICLE_OPTIONS), "undated": options.undated},
+        prefer_news=options.pipeline is not None,
+        selected=selection if options.where else None,
+        duplicates=options.duplicates,
+    )
+    _require_pipeline_for_text(documents, scoring)
+    scorer = scorer_of(with_absolute_paths(scoring))
+    quarantine = f"{path}{QUARANTINE}"
+    require_free(quarantine, overwrite=overwrite)
+    require_writable(path)
+    with opened_store(_parts_folder(path), path) as store:
+        sources = store.sources(documents.paths)
+        settings = scorer.settings(scoring)
+        parts = _parts(documents, settings, options.part_size, store, scorer.options, scorer.identity)
+        job: dict[str, Any] = {"raise_first_fault": options.on_error == "stop", "total_bytes": documents.total_bytes}
+        in_order: list[StoredPart] = []
+        for part, stored in completed_parts(parts, store, engine, on_progress=on_progress, **job):
+            in_order.append(stored)
+            is_first_of_several = stored.is_new and part.number == 1 and len(part.items) == options.part_size
+            if is_first_of_several and (few_known := few_known_words(ScoringTally(**stored.record["tally"]))):
+                logging.getLogger("corefsample.score").warning(
+                    "of the first texts, %s", few_known
+                )  # before a long run is done
+        forget_scorer()
+        tally = sum((ScoringTally(**stored.record["tally"]) for stored in in_order), ScoringTally())
+        texts = sum((TextTally(**stored.record["texts"]) for stored in in_order), TextTally())
+        rejected = [document for stored in in_order for document in stored.rejected()]
+        require_documents(tally.n_documents, rejected, options.where, options.max_quarantined, documents.paths)
+        # Joined in the folder of the parts, so that the file of a killed run is removed with them.
+        joined = store.path / f"joined{suffix}"
+        files = [stored.folder / _DOCUMENTS for stored in in_order if stored.record["documents"]]
+        deque(join(files, joined, overwrite=True), maxlen=0)
+        remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
+        if rejected:
+            write_bytes(quarantine, quarantine_lines(rejected), overwrite=True)
+        else:
+            remove_file(quarantine)
+        put_in_place(str(joined), path)
+        source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
+        values = {
+            "out": path,
+            "record": record_path,
+            **tally_values(tally, texts),
+            "n_resumed": sum(each.record["documents"] for each in in_order if not each.is_new),
+            "n_quarantined": len(rejected),
+            "reasons": [each.message() for each in rejected[:3]],
+            "skipped": dict(documents.skipped),
+            "recalibration": chosen_recalibration(options.recalibration, options.model, source),
+            "workers": None if options.scheduler is not None else engine.workers or 1,
+            "seconds": round(time.time() - started, 3),
+            "n_not_selected": selection.n_not_selected,
+            "n_repeated": len(documents.repeated),
+            "duplicates": _written_duplicates(documents, path),
+        }
+        record = run_record(
+            {**dataclasses.asdict(scoring), "out": path},
+            [each.to_record() for each in sources],
+            started,
+            model={**settings["model"], "provenance": dict(scorer.models[source].provenance)},
+            recalibration=scorer.recalibration_of(source),
+            pipeline=settings["pipeline"],
+            settings=settings,
+            summary=values,
+        )
+        write_json(record_path, record)
+        store.remove()
+    return values
+
+
+def tally_values(tally: ScoringTally, texts: TextTally) -> dict[str, Any]:
+    """Counts of scored documents, mentions and candidates by name, and of texts with faults as `texts`."""
+    shares = {name: getattr(tally, name) for name in ("mean_dropped_mass", "known_share")}
+    return {"texts": dataclasses.asdict(texts), **dataclasses.asdict(tally), **shares}
+
+
+def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
+    """Write the list of articles with the text of an earlier one, and warn if they are counted too; return its path."""
+    name = path + DUPLICATES_SUFFIX
+    remove_file(name)
+    if not documents.repeated:
+        return None
+    with new_file(name, overwrite=True) as partial:
+        write_csv(pd.DataFrame(documents.repeated, columns=["doc_id", "date", "first"]), partial)
+    if documents.duplicates == "keep":
+        doc_id, _, first = documents.repeated[0]
+        logging.getLogger("corefsample.score").warning(
+            "%s articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
+            "them. --duplicates drop leaves them out",
+            f"{len(documents.repeated):,}",
+            doc_id,
+            first,
+            name,
+        )
+    return name
+
+
+def is_scored(inputs: Inputs, path: str, options: ScoringOptions) -> bool:
+    """Whether a file has the scores of these inputs with these options and the present model and pipeline."""
+    if not (is_file(path) and is_file(path + RECORD_SUFFIX)):
+        return False
+    documents = DocumentInputs(inputs, article_options=options.subset(*ARTICLE_OPTIONS), prefer_news=True)
+    if STANDARD_INPUT in documents.paths:  # its documents may have changed
+        return False
+    try:
+        record = read_json(path + RECORD_SUFFIX)
+        scorer = scorer_of(with_absolute_paths(options))
+        if record["settings"] != scorer.settings(options) or record["inputs"] != checksums(documents.paths):
+            return False
+    except (InputError, KeyError, TypeError):
+        return False
+    forget_scorer()
+    if _parts_folder(path).is_dir():  # left by a run that was killed while it removed the folder
+        with opened_store(_parts_folder(path), path) as store:
+            store.remove()
+    return True
+
+
+def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOptions) -> None:
+    text, words = documents.first_of("news"), documents.first_of("scored", *ANNOTATED)
+    if text is not None and options.pipeline is None:
+        raise ParameterError(
+            f"is required to parse the text of {text}", parameter="pipeline", hint="en_core_web_sm is one"
+        )
+    if text is not None and options.mentions == "annotated":
+        raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
+    if words is None or options.pipeline is None:
+        return
+    if words != "-" and _is_parsed(words, options):
+        rule = f"must be left out for documents with a parse ({words})"
+        raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
+    for name in ("parses", "fix_text"):
+        if getattr(options, name):
+            raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter=name)
+
+
+def _is_parsed(path: str, options: ScoringOptions) -> bool:
+    """Whether the first good document of a file has a parse."""
+    for item in DocumentInputs([path], entity_fields=options.entity_fields):
+        if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
+            tokens = item.document.tokens
+            return tokens is not None and not tokens.is_unparsed
+    return False

@@ -1,1 +1,0 @@
-"""The job of `score`: dated news or annotated corpora, which become files of scored mentions."""
