@@ -3,5 +3,5 @@ from .clusterings import link_network as link_network
 from .reliability import calibration_error_dots as calibration_error_dots
 from .reliability import reliability_axes as reliability_axes
 from .reliability import reliability_figure as reliability_figure
-from .results import plot as plot
+from .style import plot as plot
 from .style import save_figure as save_figure

@@ -1,12 +1,11 @@
-"""Colours, text, axes and files of all pictures."""
+"""Colours, text, axes and files of all pictures; and `plot`, which draws any result."""
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 # The palette of Okabe & Ito: colour-blind readers can distinguish it; with the markers it also works in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
-_SCRIPT_OF_GLYPH = re.compile(r"Glyph \d+ \(\\N\{([A-Z]+)")
-_CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH")
 LINE_STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)), (0, (3, 1.5, 1, 1.5, 1, 1.5)))
 
 
@@ -104,8 +101,8 @@ def legible(text: str, most: int | None = None) -> str:
 def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format of the file name's suffix; equal figures give equal bytes, and SVG keeps text.
 
-    If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are drawn with a
-    Noto font of their script; where none is installed they are boxes, and a warning is logged that names it.
+    If given a part of a figure, it writes the whole figure. Characters that Matplotlib's font lacks are boxes, except
+    in SVG.
 
     Parameters
     ----------
@@ -121,39 +118,78 @@ def save_figure(figure: Figure | SubFigure, path: str | os.PathLike[str]) -> Non
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure, FigureBase
-    from matplotlib.font_manager import fontManager
 
     _checks.instance("figure", figure, FigureBase)
     root = figure if isinstance(figure, Figure) else figure.figure
-    is_svg = _checks.path("path", path).endswith(".svg")
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(os.path.splitext(path)[1])
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(
+        os.path.splitext(_checks.path("path", path))[1]
+    )
+    settings: Any = {"svg.hashsalt": "corefsample", "svg.fonttype": "none", "pdf.fonttype": 42}  # 42: TrueType
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph |Matplotlib currently does not support")  # a character, a script
+        root.savefig(path, dpi=150, metadata=dates)
 
-    def missing(families: Sequence[str]) -> set[str]:
-        """Save the figure with these fonts; return the fonts of the scripts of which characters are missing."""
-        settings: dict[Any, Any] = {
-            "svg.hashsalt": "corefsample",
-            "svg.fonttype": "none",
-            "pdf.fonttype": 42,  # TrueType, which journals ask for
-            "font.family": list(families),
-        }
-        with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            root.savefig(path, dpi=150, metadata=dates)
-        messages = [str(warning.message) for warning in caught]
-        for text, warning in zip(messages, caught, strict=True):
-            if not text.startswith(("Glyph ", "Matplotlib currently does not support")):  # a character, a script
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        scripts = {match[1] for text in messages if (match := _SCRIPT_OF_GLYPH.match(text))}
-        return {"Noto Sans CJK" if script in _CJK else f"Noto Sans {script.title()}" for script in scripts}
 
-    families = mpl.rcParams["font.family"]
-    fonts = missing(families)
-    if fonts:
-        names = sorted({font.name for font in fontManager.ttflist if font.name.startswith(tuple(fonts))})
-        fonts = missing([*families, *names]) if names else fonts
-    if fonts and not is_svg:  # readers of an SVG have their own fonts
-        logging.getLogger("corefsample.plots").warning(
-            "%s has characters that no installed font has, drawn as boxes: install %s",
-            os.path.basename(path),  # its folder may be that of a run that is not complete
-            " and ".join(sorted(fonts)),
-        )
+# The function that draws a class, and the attribute or method of the result that it takes ("" for the result itself).
+# By name, so that neither computing loads plotting, nor plotting what computes; those of `events` are names only, too.
+_DRAWN_BY = {
+    "CalibrationError": ("corefsample.plots.reliability.calibration_error_dots", ""),
+    "ReliabilityCurve": ("corefsample.plots.reliability.reliability_figure", ""),
+    "LinkCalibration": ("corefsample.plots.reliability.calibration_error_dots", ""),
+    "CorpusScoreSamples": ("corefsample.plots.clusterings.score_bars", "corpus"),
+    "ScoreSamples": ("corefsample.plots.clusterings.score_bars", ""),
+    "CredibleBall": ("corefsample.plots.clusterings.distance_bars", ""),
+    "DocumentLinks": ("corefsample.plots.clusterings.link_heat_map", ""),
+    "EntityCountDistribution": ("corefsample.plots.clusterings.entity_count_bars", ""),
+    "AuditEstimate": ("events.plots.audit.audit_bands", "to_frame"),
+    "CountDistribution": ("events.plots.bands.count_bars", ""),
+    "EventCounts": ("events.plots.bands.event_bands", "to_frame"),
+}
+
+
+def plot(result: object, **options: Any) -> Figure | SubFigure:
+    """Draw a result, whatever it is.
+
+    Parameters
+    ----------
+    result
+        A reliability curve, calibration errors, counts or one count of events, audited counts, the
+        posterior of a score, or a summary of a document (links, number of entities, credible ball). Several
+        reliability curves or calibration errors can be given as a dict by name.
+    **options
+        Options of the function that draws this kind of result, such as ``ax`` or ``fig`` and ``title``. The table of
+        docs/pictures.md lists these functions.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was drawn on.
+
+    Raises
+    ------
+    ParameterError
+        If there is no picture of such a result.
+
+    Examples
+    --------
+    >>> from corefsample import AntecedentDistribution
+    >>> from corefsample.summaries import credible_ball
+    >>> dist = AntecedentDistribution.from_lists([[], [0]], [[], [2.0]])
+    >>> plot(credible_ball(dist), title="Two mentions").get_axes()[0].get_title("left")
+    'Two mentions'
+    """
+    results = list(result.values()) if isinstance(result, dict) else [result]
+    classes = list(dict.fromkeys(map(type, results)))
+    names = [each.__name__ for each in classes[0].__mro__ if each.__name__ in _DRAWN_BY] if len(classes) == 1 else []
+    if not names:
+        is_document = bool(results) and hasattr(results[0], "mentions")
+        hint = "corefsample.summaries.document_links(document) makes one" if is_document else None
+        rule = f"must be one of {', '.join(sorted(_DRAWN_BY))}"
+        shown = " and ".join(each.__name__ for each in classes) or "none"
+        raise ParameterError(f"{rule}, got {shown}", parameter="result", hint=hint)
+    path, attribute = _DRAWN_BY[names[0]]
+    module, _, name = path.rpartition(".")
+    drawn: Any = getattr(result, attribute) if attribute else result
+    drawing = getattr(import_module(module), name)(drawn() if callable(drawn) else drawn, **options)
+    figure: Figure | SubFigure = drawing.figure if hasattr(drawing, "get_xlim") else drawing  # of axes
+    return figure

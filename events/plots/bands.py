@@ -1,15 +1,15 @@
-"""Counts over time: posterior mean, credible interval, and the one-best count."""
+"""Counts over time: posterior mean, credible interval, one-best count, and comparisons of two actors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from corefsample import _checks
 from corefsample._arrays import pd
@@ -20,6 +20,7 @@ from corefsample.plots.style import (
     axes_of,
     bare_spines,
     figure_of,
+    finish_axes,
     legible,
     require_axes,
     require_columns,
@@ -37,19 +38,16 @@ if TYPE_CHECKING:
 NO_EVENT = "No document contains an event."
 Y_LABEL = "documents with an event"
 Panels = Literal["actors", "one"]
-BAND, ONE_BEST = COLOURS[:2]
-RULE_BAND = "0.9"
 _MOST_HEIGHT = 4.0  # of a picture, in heights of its counts
-_MOST_PANELS = 10
-_HEIGHTS = ("upper", "mean", "one_best")
 _COLUMNS = ("period", "period_start", "mean", "lower", "upper", "level", "one_best")
-_PER_EVENT = 4  # panels of each of several events
-ACTOR_NAME = "name of the actor"  # a column that no table has
+_ACTOR = "name of the actor"  # a column that no table has
 _FEW = 6  # periods that have a label each
 _MOST_TICKS = 7
 _TICK_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600)  # between two ticks
-_SHORTEST_SPAN = 3  # months; ticks of shorter ones are at days
-LEGEND_ABOVE: dict[str, Any] = {"frameon": False, "fontsize": 9, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+_SHORTEST_SPAN = 3  # months; ticks of shorter ones are at periods
+_LEGEND_ABOVE: dict[str, Any] = {"frameon": False, "fontsize": 9, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+_NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
+_INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
 
 
 def starts_of(table: pd.DataFrame) -> npt.NDArray[np.datetime64]:
@@ -91,38 +89,29 @@ def stepped(values: Any) -> npt.NDArray[np.float64]:
 
 def date_axis(ax: Axes, table: pd.DataFrame) -> None:
     """Label the x axis: a few periods by name, many at the first days of years, quarters or months."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, MonthLocator, YearLocator, num2date
-
-    if len(table) <= _FEW:
+    months = ends_of(table).astype("datetime64[M]").astype(np.int64) + 12 * 1970
+    span = int(months[-2] - months[0])
+    if len(table) <= _FEW or span < _SHORTEST_SPAN:
         names = table["period"].astype(str).str.partition("/")[0]  # the first day names a week
-        ax.set_xticks(middles_of(table), names)
+        every = -(-len(table) // _FEW)
+        ax.set_xticks(middles_of(table)[::every], names[::every])
         ax.tick_params(axis="x", length=0)
         if len(table) == 1:
             ax.margins(x=0.5)
         return
-    starts = np.sort(starts_of(table).astype("datetime64[M]").astype(np.int64))
-    span, shortest = int(starts[-1] - starts[0]), int(np.diff(starts).min())
-    step = next((step for step in _TICK_MONTHS if max(span / _MOST_TICKS, shortest) <= step), _TICK_MONTHS[-1])
-
-    def label(day: float, _: object = None) -> str:
-        date: Any = num2date(day)  # type: ignore[no-untyped-call]
-        quarter = f"{date.year}Q{(date.month + 2) // 3}"
-        return str(date.year) if step >= 12 else quarter if step > 1 else f"{date:%Y-%m}"
-
-    locator: Any
-    formatter: Any = FuncFormatter(label)
-    if span < _SHORTEST_SPAN:
-        locator = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]
-        formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
-    elif step < 12:
-        locator = MonthLocator(bymonth=range(1, 13, step))  # type: ignore[no-untyped-call]
-    else:
-        locator = YearLocator(step // 12)  # type: ignore[no-untyped-call]
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(formatter)
+    fewest = max(span / _MOST_TICKS, int(np.diff(months).min()))
+    step = next((step for step in _TICK_MONTHS if fewest <= step), _TICK_MONTHS[-1])
+    ticks = range(-(-int(months[0]) // step) * step, int(months[-1]) + 1, step)
+    days = (np.array(ticks) - 12 * 1970).astype("datetime64[M]")
+    labels = days.astype("datetime64[Y]" if step >= 12 else "datetime64[M]").astype(str).tolist()
+    if 1 < step < 12:
+        labels = [f"{month // 12}Q{month % 12 // 3 + 1}" for month in ticks]
+    ax.set_xticks(days, labels)
 
 
-def draw_band(ax: Axes, counts: pd.DataFrame, *, colour: str, style: Any, mean: str, edge: float = 0.0) -> list[Artist]:
+def _draw_band(
+    ax: Axes, counts: pd.DataFrame, *, colour: str, style: Any, mean: str, edge: float = 0.0
+) -> list[Artist]:
     """Draw mean and credible interval as steps, because a count belongs to a whole period.
 
     `mean` is the legend of the line, and `edge` the line width of the band's edge.
@@ -162,57 +151,54 @@ def event_band(ax: Axes, counts: pd.DataFrame, title: str = "") -> Axes:
     if counts.empty:
         return say_instead(ax, NO_EVENT)
     if RULE_ENDS[0] in counts:
-        lower, upper = (stepped(counts[name]) for name in RULE_ENDS)
+        limits = stepped(counts[RULE_ENDS[0]]), stepped(counts[RULE_ENDS[1]])
         label = f"{100.0 * float(counts['level'].iloc[0]):g}% with the error of the rule"
-        ax.fill_between(ends_of(counts), lower, upper, step="post", color=RULE_BAND, linewidth=0.0, label=label)
-    draw_band(ax, counts, colour=BAND, style="-", mean="posterior mean")
-    dashes: dict[str, Any] = {"linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
-    heights = stepped(counts["one_best"])
-    ax.plot(ends_of(counts), heights, color=ONE_BEST, linewidth=0.9, label="one best", **dashes)
-    scale_counts(ax, [counts])
+        ax.fill_between(ends_of(counts), *limits, step="post", color="0.9", linewidth=0.0, label=label)
+    _draw_band(ax, counts, colour=COLOURS[0], style="-", mean="posterior mean")
+    look: dict[str, Any] = {"color": COLOURS[1], "linestyle": (0, (4, 1.5)), "drawstyle": "steps-post"}
+    ax.plot(ends_of(counts), stepped(counts["one_best"]), linewidth=0.9, label="one best", **look)
+    _scale_counts(ax, [counts], ("upper", "mean", "one_best"))
     ax.margins(x=0.01)
     date_axis(ax, counts)
     bare_spines(ax)
     return ax
 
 
-def draw_actors(
-    ax: Axes, counts: pd.DataFrame, actors: Sequence[str], titles: Sequence[str], styles: Sequence[Any] = LINE_STYLES
-) -> None:
-    """Draw several actors on one pair of axes: a band, a colour and a line style for each."""
+def _draw_actors(ax: Axes, counts: pd.DataFrame, titles: Mapping[str, str], styles: Sequence[Any]) -> None:
+    """Draw several actors, titles by name, on one pair of axes: a band, a colour and a line style for each."""
     drawn: list[pd.DataFrame] = []
     handles: list[Artist] = []
-    for c, (actor, title) in enumerate(zip(actors, titles, strict=True)):
+    for c, (actor, title) in enumerate(titles.items()):
         colour, style = COLOURS[c % len(COLOURS)], styles[c % len(styles)]
-        rows = counts[counts[ACTOR_NAME] == actor]
+        rows = counts[counts[_ACTOR] == actor]
         if rows.empty:
             # Two entries, so that each actor has a column of the legend.
             handles += ax.plot([], [], color=colour, linestyle=style, label=f"{title}: no event")
             handles += ax.plot([], [], linestyle="none", label=" ")
             continue
-        handles += draw_band(ax, rows, mean=title, colour=colour, style=style, edge=0.6)
+        handles += _draw_band(ax, rows, mean=title, colour=colour, style=style, edge=0.6)
         drawn.append(rows[["lower", "upper", "mean"]])
     if not drawn:
         say_instead(ax, NO_EVENT)
         return
-    scale_counts(ax, drawn, ("upper", "mean"))
-    if len(actors) > 2:
+    _scale_counts(ax, drawn, ("upper", "mean"))
+    if len(titles) > 2:
         handles = [*handles[::2], Patch(facecolor="0.8", label=handles[1].get_label())]
     ax.set_ylabel(Y_LABEL)
-    ax.legend(handles=handles, ncols=2, handlelength=3, **LEGEND_ABOVE)
+    ax.legend(handles=handles, ncols=2, handlelength=3, **_LEGEND_ABOVE)
     bare_spines(ax)
 
 
-def scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str] = _HEIGHTS) -> None:
+def _scale_counts(ax: Axes, tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> None:
     """Scale the y axis for the counts of several tables, at least from 0 to 1, so that a mean of .01 looks small."""
     highest = max(float(rows[list(columns)].to_numpy().max()) for rows in tables)
-    with_error = [float(rows[RULE_ENDS[1]].max()) for rows in tables if RULE_ENDS[1] in rows and "upper" in columns]
+    with_error = [float(rows[RULE_ENDS[1]].max()) for rows in tables if RULE_ENDS[1] in rows]
     highest = max([highest, *(min(each, _MOST_HEIGHT * max(highest, 1.0)) for each in with_error)])
     ax.set_ylim(min(0.0, *(float(rows["lower"].min()) for rows in tables)), 1.05 * max(1.0, highest))
     ax.yaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
 
 
-def actor_title(actor: str, names: Mapping[str, str] | None) -> str:
+def _title(actor: str, names: Mapping[str, str] | None) -> str:
     """Name and code of an actor or of a pair, or the code."""
     shown = shown_name(actor, names or {})
     is_code = actor not in ("-", shown) and "{" not in actor and "*" not in actor
@@ -224,10 +210,7 @@ def event_bands(
     actors: Sequence[str] | None = None,
     *,
     names: Mapping[str, str] | None = None,
-    most: int = _MOST_PANELS,
-    page: int = 1,
-    columns: int = 2,
-    share_y: bool = False,
+    most: int = 10,
     panels: Panels = "actors",
     labels: Mapping[str, str] | None = None,
     y_label: str = Y_LABEL,
@@ -241,15 +224,11 @@ def event_bands(
     counts
         Table of the counts of one event: the result of `EventCounts.to_frame`, or rows of counts.csv of a run.
     actors
-        Codes of the actors to draw, in this order; by default one page of all, those with most documents first.
+        Codes of the actors to draw, in this order; by default those with most documents.
     names
         Names for the panels' titles, by code.
-    most, page
-        Number of actors per page, and number of the page, from 1; not used with `actors`.
-    columns
-        Number of panels in a row, at least 1.
-    share_y
-        True if all panels have the same scale; by default each has its own.
+    most
+        Largest number of actors, at least 1; not used with `actors`.
     panels
         "actors": a panel for each actor. "one": all actors in one panel, each with its mean and credible interval
         alone.
@@ -275,50 +254,48 @@ def event_bands(
     _checks.choice("panels", panels, get_args(Panels))
     require_columns("counts", counts, _COLUMNS)
     counts = of_shown_periods(counts)
-    counts = counts.assign(**{ACTOR_NAME: row_names(counts)})
-    columns = _checks.whole("columns", columns, 1)
-    shown_actors, left_out = _chosen(counts, actors, most, page)
+    counts = counts.assign(**{_ACTOR: row_names(counts)})
+    totals = counts.groupby(_ACTOR)["mean"].sum().sort_values(ascending=False, kind="stable")
     labels = labels or {}
-    _require_actors("labels", labels, counts)
-    titles = [labels.get(actor, actor_title(actor, names)) for actor in shown_actors]
+    for parameter, codes in {"actors": actors or (), "labels": labels}.items():
+        absent = {*_checks.elements(parameter, codes, str)} - {*totals.index}
+        if absent:
+            raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter=parameter)
+    shown = [str(actor) for actor in totals.index[: _checks.whole("most", most, 1)]] if actors is None else actors
+    titles = {actor: labels.get(actor, _title(actor, names)) for actor in shown}
     size = None if size is None else (_checks.above_zero("size", size[0]), _checks.above_zero("size", size[1]))
-    if panels == "one" and shown_actors:
+    if panels == "one" and titles:
         figure = figure_of(fig, size or (7.2, 3.6))
         ax = figure.subplots()
-        draw_actors(ax, counts, shown_actors, [legible(title) for title in titles])
+        _draw_actors(ax, counts, {actor: legible(title) for actor, title in titles.items()}, LINE_STYLES)
         ax.set_ylabel(legible(y_label))
         ax.margins(x=0.01)
-        date_axis(ax, counts[counts[ACTOR_NAME] == shown_actors[0]])
+        date_axis(ax, counts[counts[_ACTOR] == shown[0]])
         return figure
-    columns = min(columns, max(1, len(shown_actors)))
-    rows = max(1, -(-len(shown_actors) // columns))
+    columns, rows = min(2, max(1, len(titles))), max(1, -(-len(titles) // 2))
     figure = figure_of(fig, size or (5.2 * columns, 1.9 * rows + 0.8))
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=share_y).ravel()
-    if not shown_actors:
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    if not titles:
         say_instead(axes[0], NO_EVENT)
         return figure
-    tables = [counts[counts[ACTOR_NAME] == actor] for actor in shown_actors]
-    for ax, table, title in zip(axes, tables, titles, strict=False):
-        event_band(ax, table, title)
-    if share_y:
-        scale_counts(axes[0], tables)
-    for ax in axes[len(shown_actors) :]:
+    for ax, (actor, title) in zip(axes, titles.items(), strict=False):
+        event_band(ax, counts[counts[_ACTOR] == actor], title)
+    for ax in axes[len(titles) :]:
         ax.set_visible(False)
-    for ax in axes[max(0, len(shown_actors) - columns) : len(shown_actors)]:  # the lowest panel of each column
+    for ax in axes[max(0, len(titles) - columns) : len(titles)]:  # the lowest panel of each column
         ax.xaxis.set_tick_params(labelbottom=True)
-    handles, labels = axes[0].get_legend_handles_labels()
-    n_columns = 2 if len(labels) > 3 else 3
-    figure.legend(handles, labels, loc="outside upper right", ncols=n_columns, frameon=False, fontsize=9)
+    handles, texts = axes[0].get_legend_handles_labels()
+    n_columns = 2 if len(texts) > 3 else 3
+    figure.legend(handles, texts, loc="outside upper right", ncols=n_columns, frameon=False, fontsize=9)
     figure.supylabel(legible(y_label), fontsize=10)
-    if left_out:
-        figure.supxlabel(left_out, fontsize=8, color="0.35")
+    if actors is None and len(totals) > most:
+        note = f"actors 1 to {most} of {len(totals)}, by documents with an event"
+        figure.supxlabel(note, fontsize=8, color="0.35")
     return figure
 
 
-def bands_by_event(
-    counts: pd.DataFrame, *, names: Mapping[str, str] | None = None, most: int = _PER_EVENT
-) -> Figure | SubFigure:
-    """Draw the counts of several events, one below the other, each as `event_bands` does.
+def bands_by_event(counts: pd.DataFrame, *, names: Mapping[str, str] | None = None) -> Figure | SubFigure:
+    """Draw the counts of several events, one below the other, each as `event_bands` does, of at most four actors.
 
     Parameters
     ----------
@@ -326,19 +303,16 @@ def bands_by_event(
         Rows of several events: counts.csv of a run with several rules.
     names
         Names for the panels' titles, by code.
-    most
-        Actors of each event, at least 1.
     """
     tables = {str(event): table for event, table in counts.groupby("event", sort=False)}
-    rows = [max(1, -(-min(most, row_names(table).nunique()) // 2)) for table in tables.values()]
-    heights = [1.9 * n + 1.1 for n in rows]
+    heights = [4.9 if row_names(table).nunique() > 2 else 3.0 for table in tables.values()]  # of two rows, or of one
     figure = figure_of(None, (10.4, sum(heights)))
-    for event, subfigure in titled_subfigures(figure, list(tables), 1, heights):
-        event_bands(tables[event], names=names, most=most, fig=subfigure)
+    for event, subfigure in _titled_subfigures(figure, list(tables), 1, heights):
+        event_bands(tables[event], names=names, most=4, fig=subfigure)
     return figure
 
 
-def titled_subfigures(
+def _titled_subfigures(
     figure: Figure | SubFigure, titles: Sequence[str], columns: int, heights: Sequence[float]
 ) -> Iterator[tuple[str, SubFigure]]:
     """Yield each title with a part of a figure, which has the title at its top left; a height for each row."""
@@ -348,29 +322,99 @@ def titled_subfigures(
         subfigure.suptitle(legible(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
 
 
-def _chosen(counts: pd.DataFrame, actors: Sequence[str] | None, most: int, page: int) -> tuple[list[str], str]:
-    """The actors to draw, and a note on the others."""
-    if actors is not None:
-        _require_actors("actors", actors, counts)
-        return list(actors), ""
-    most, page = _checks.whole("most", most, 1), _checks.whole("page", page, 1)
-    totals = counts.groupby(ACTOR_NAME)["mean"].sum().sort_values(ascending=False, kind="stable")
-    n_pages = max(1, -(-len(totals) // most))
-    _checks.at_most("page", page, n_pages)
-    first = most * (page - 1)
-    actors_of_page = [str(actor) for actor in totals.index[first : first + most]]
-    shown_numbers = f"actors {first + 1} to {first + len(actors_of_page)} of {len(totals)}"
-    return actors_of_page, "" if n_pages == 1 else f"{shown_numbers}, by documents with an event"
+def actor_comparison(
+    counts: pd.DataFrame,
+    comparison: pd.DataFrame,
+    *,
+    names: Mapping[str, str] | None = None,
+    fig: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Draw the counts of two actors, and below for each period the probability that each has more.
+
+    In the lower panel, the first actor's probability is drawn from the bottom and the second's from the top; the gap
+    is the probability that both have the same count.
+
+    Parameters
+    ----------
+    counts
+        Table of counts: the result of `EventCounts.to_frame`, or counts.csv of a run.
+    comparison
+        Table of comparisons: the result of `EventCounts.compare`, or comparisons.csv of a run.
+    names
+        Names for the legend, by code.
+    fig
+        Figure to draw on; by default a new one.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure `fig`, or the new one, with two axes.
+
+    Raises
+    ------
+    ParameterError
+        If the comparison is of several pairs of actors.
+
+    References
+    ----------
+    Nguyen & O'Connor (2015), section 6.2, which compares Yugoslavia and NATO.
+    """
+    from matplotlib.dates import date2num
+
+    require_columns("comparison", comparison, ("first", "second", "period"))
+    require_columns("counts", counts, ("actor", "period", "period_start"))
+    figure = figure_of(fig, (7.2, 5.0))
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    if comparison.empty:
+        below.set_axis_off()
+        say_instead(above, "No period to compare.")
+        return figure
+    pairs = comparison[["first", "second"]].drop_duplicates()
+    if len(pairs) > 1:
+        raise ParameterError(f"must be of one pair of actors, got {len(pairs)}", parameter="comparison")
+    first, second = (str(actor) for actor in pairs.iloc[0])
+    titles = {actor: legible(_title(actor, names)) for actor in (first, second)}
+    if "event" in counts and "event" in comparison:
+        counts = counts[counts["event"] == comparison["event"].iloc[0]]
+    shown = of_shown_periods(counts)
+    comparison = comparison[~comparison["period"].isin({*counts["period"]} - {*shown["period"]})]
+    counts = shown.assign(**{_ACTOR: row_names(shown)})
+    styles = LINE_STYLES[0], LINE_STYLES[3]
+    _draw_actors(above, counts[counts["period"].isin(comparison["period"])], titles, styles)
+    edges = np.asarray(date2num(ends_of(comparison)), np.float64)  # type: ignore[no-untyped-call]
+    ends = (comparison["p_first_greater"].to_numpy(), 0.0), (1.0 - comparison["p_second_greater"].to_numpy(), 1.0)
+    for c, (title, (heights, baseline)) in enumerate(zip(titles.values(), ends, strict=True)):
+        look: dict[str, Any] = {"facecolor": (COLOURS[c], (0.75, 0.35)[c]), "edgecolor": COLOURS[c], "linewidth": 0.0}
+        label = f"{title} has more"
+        below.stairs(heights, edges, baseline=baseline, fill=True, hatch=(None, "////")[c], label=label, **look)
+    below.axhline(0.5, color="0.35", linewidth=0.8, linestyle=(0, (4, 2)))
+    below.set(xlim=(edges[0], edges[-1]), ylim=(0.0, 1.0), ylabel="probability\n(white: as many)")
+    below.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    below.legend(ncols=2, **_LEGEND_ABOVE)
+    bare_spines(below)
+    date_axis(below, comparison)
+    return figure
 
 
-def _require_actors(name: str, actors: Iterable[str], counts: pd.DataFrame) -> None:
-    absent = {*_checks.elements(name, actors, str)} - {*counts[ACTOR_NAME]}
-    if absent:
-        raise ParameterError(f"must be in the table, got {', '.join(sorted(absent))}", parameter=name)
+def comparisons_by_event(
+    counts: pd.DataFrame, comparison: pd.DataFrame, *, names: Mapping[str, str] | None = None
+) -> Figure | SubFigure:
+    """Draw the comparison of two actors for each of several events, each as `actor_comparison` does.
 
-
-_NEGLIGIBLE = 1e-4  # share of the largest probability below which counts are not drawn
-_INTERVALS = {"quantile": "credible interval", "hdi": "shortest credible interval", "normal": "normal interval"}
+    Parameters
+    ----------
+    counts, comparison
+        counts.csv and comparisons.csv of a run with several rules; events without a comparison are not drawn.
+    names
+        Names for the legend, by code.
+    """
+    events = [str(event) for event in comparison["event"].unique()]
+    columns = min(2, len(events))
+    rows = -(-len(events) // columns)
+    figure = figure_of(None, (7.2 * columns, 5.3 * rows))
+    for event, subfigure in _titled_subfigures(figure, events, columns, [1.0] * rows):
+        actor_comparison(counts, comparison[comparison["event"] == event], names=names, fig=subfigure)
+    return figure
 
 
 def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: str | None = None) -> Axes:
@@ -411,9 +455,7 @@ def count_bars(posterior: CountDistribution, *, ax: Axes | None = None, title: s
     ax.set_xlim(min(-0.7, lower - 0.3), max(shown.size - 0.3, upper + 0.3, one_best + 0.7))
     ax.set_ylim(0.0, 1.14 * top)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel(f"documents with an event, of {posterior.n_docs:,} in the period")
-    ax.set_ylabel("probability")
     ax.set_title(legible(f"{posterior.actor}, {posterior.period}" if title is None else title), loc="left", fontsize=10)
-    ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    bare_spines(ax)
-    return ax
+    legend = {"fontsize": 9, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    x_label = f"documents with an event, of {posterior.n_docs:,} in the period"
+    return finish_axes(ax, x_label, "probability", legend=legend)

@@ -22,8 +22,7 @@ from corefsample.formats.scored._parquet import ParquetWriter
 from events.counts._evidence import OF_COUNTS, Evidence, trigger_rows, with_evidence
 from events.evidence._sorted_rows import SortedRows, parquet_writer
 from events.plots import actor_comparison, event_bands
-from events.plots.bands import bands_by_event
-from events.plots.comparisons import comparisons_by_event
+from events.plots.bands import bands_by_event, comparisons_by_event
 from events.rule_error._counts import CountTables
 from events.runs._outputs import save_pictures
 

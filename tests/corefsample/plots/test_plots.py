@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from expected_errors import error
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -141,26 +138,14 @@ def test_no_error_is_stated_and_no_column_raises() -> None:
 # --- style ----------------------------------------------------------------------------------------
 
 
-# Machado, Oliveira & Fernandes (2009): colours as people without green or red receptors see them, in linear RGB.
-PERCEIVED = {
-    "all colours": np.eye(3),
-    "no green": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
-    "no red": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
-}
-
-
 @pytest.mark.parametrize(
     ("text", "drawn"),
     [
-        ("plain", "plain"),
         ("two\nlines\tand  blanks ", "two lines and blanks"),
         ("$5 and $6", r"\$5 and \$6"),
         ("שלום", "שלום"),
-        ("مرحبا", "مرحبا"),
-        ("日本", "日本"),
         ("a\x00b", "ab"),
         ("\ud800x\u202e", "x"),
-        ("", ""),
         ("_x", " _x"),
     ],
 )
@@ -169,40 +154,17 @@ def test_labels_are_printable_lines_without_markup(text: str, drawn: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_unusual_names_are_saved_without_a_warning(kind: str, tmp_path: Path) -> None:
+def test_unusual_names_are_saved_without_a_warning_and_svg_keeps_them(kind: str, tmp_path: Path) -> None:
     names = ["$x_{$ 5", "$a^ $", "\\frac$$", "_hidden", "日本 👨‍👩‍👧 😀", "<b>&\"'", "\u202eabc", "ﷺ", "שלום"]
-    drawn = curve()
     figure = Figure(figsize=(12, 6), layout="constrained")
     left, right = figure.subfigures(1, 2)
-    reliability_figure(dict.fromkeys(names, drawn), title=names[0], fig=left)
-    error = calibration_error([0.5], [1])
-    calibration_error_dots(dict.fromkeys(names, error), ax=right.subplots(), title=names[4])
-    save_figure(figure, tmp_path / f"odd.{kind}")
-
-
-def svg_words(path: Path) -> set[str]:
-    """Words of the text elements of a picture that is valid XML."""
-    return {"".join(each.itertext()) for each in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
-
-
-PICTURES: dict[str, tuple[Callable[[], Any], str]] = {
-    "reliability": (lambda: reliability_figure({"first": curve(), "second": curve()}), "first"),
-    "dots": (lambda: calibration_error_dots(tag_errors()).figure, "t1"),
-}
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_an_svg_is_valid_and_keeps_its_text(name: str, tmp_path: Path) -> None:
-    make, word = PICTURES[name]
-    save_figure(make(), tmp_path / "picture.svg")
-    assert word in svg_words(tmp_path / "picture.svg")
-
-
-def test_a_figure_is_saved_the_same_twice(tmp_path: Path) -> None:
-    for name in ("a.svg", "b.svg", "a.png"):
-        save_figure(reliability_figure({"model": curve()}, title="Title"), tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "a.png").stat().st_size > 5000
+    reliability_figure(dict.fromkeys(names, curve()), title=names[0], fig=left)
+    calibration_error_dots(dict.fromkeys(names, calibration_error([0.5], [1])), ax=right.subplots(), title=names[4])
+    path = tmp_path / f"odd.{kind}"
+    save_figure(figure, path)
+    if kind == "svg":
+        texts_of_file = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")
+        assert {"<b>&\"'", "שלום"} <= {"".join(each.itertext()) for each in texts_of_file}
 
 
 def test_pictures_leave_pyplot_alone() -> None:
@@ -210,19 +172,3 @@ def test_pictures_leave_pyplot_alone() -> None:
 
     calibration_error_dots(tag_errors())
     assert pyplot.get_fignums() == []
-
-
-def test_a_script_without_a_font_is_named_with_the_font_to_install(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shipped = [font for font in font_manager.fontManager.ttflist if font.name.startswith("DejaVu")]
-    monkeypatch.setattr(font_manager.fontManager, "ttflist", shipped)
-    figure = Figure()
-    figure.suptitle("\u4e2d\u56fd")
-    save_figure(figure, tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size
-    assert [text for text in caplog.messages if text.endswith("install Noto Sans CJK")]
-    caplog.clear()
-    figure.suptitle("China")
-    save_figure(figure, tmp_path / "a.png")
-    assert caplog.records == []

@@ -55,10 +55,6 @@ def test_a_band_draws_the_interval_the_mean_and_the_one_best() -> None:
     assert ax.get_title(loc="left") == "Aland"
 
 
-def titles(figure: Figure) -> list[str]:
-    return [ax.get_title(loc="left") for ax in figure.axes if ax.get_visible() and ax.get_title(loc="left")]
-
-
 def test_an_empty_table_says_so() -> None:
     figure = event_bands(counts())
     assert "No document contains an event." in [text.get_text() for ax in figure.axes for text in ax.texts]
@@ -72,12 +68,6 @@ def test_a_count_of_one_between_counts_of_zero_is_a_step_over_its_period() -> No
     days = date2num(table["period_start"])
     raised = {x for x, y in band.get_paths()[0].vertices.tolist() if y == 1.0}
     assert raised == {days[1], days[2]}
-
-
-def test_old_years_can_be_drawn(tmp_path: Path) -> None:
-    table = counts("AAA").assign(period_start=[datetime.date(1600 + n, 1, 1) for n in range(4)])
-    save_figure(event_bands(table), tmp_path / "old.svg")
-    assert np.isfinite((tmp_path / "old.svg").stat().st_size)
 
 
 @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
