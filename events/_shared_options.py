@@ -71,19 +71,6 @@ class Unannotated(Options):
 
 
 @declared
-class EntityFields(Options):
-    """Fields of ``Entity=`` in CoNLL-U files that do not declare them.
-
-    Attributes
-    ----------
-    entity_fields
-        Fields of Entity= in CoNLL-U files that do not declare them, usually eid-etype-head-other.
-    """
-
-    entity_fields: str | None = option(default=None, metavar="FIELDS")
-
-
-@declared
 class Overwrite(Options):
     """Option that allows earlier results to be replaced.
 

@@ -1,22 +1,28 @@
-"""Links of mentions to earlier mentions, with scores relative to NEW: from arrays, or without some mentions."""
+"""Links of a system and its mentions as a scored document, in the order that the format requires.
+
+The links are an `AntecedentDistribution` over the rows of the system's scores until the mentions are sorted.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Bools, Floats, Ints
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._dense import dense_rows, is_masked, relative_to_new
 from corefsample.documents._scored import ScoredDocument
+from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError, shown
+
+METADATA = "adapter"  # key of a document's metadata under which an adapter reports rows and links that it left out
 
 
 def host_array(name: str, value: Any) -> npt.NDArray[Any]:
@@ -59,86 +65,49 @@ def int_matrix(name: str, value: Any, n_columns: int | None = None) -> Ints:
     return indices
 
 
-def row_bounds(rows: Ints, n_rows: int) -> Ints:
+def _row_bounds(rows: Ints, n_rows: int) -> Ints:
     """CSR bounds, int64 (n_rows + 1,), of entries whose rows ascend."""
     return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows))))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Links:
-    """Links from mentions to earlier mentions, ascending by mention, without masked links.
+def links_from_square(name: str, scores: Floats, new: Floats) -> AntecedentDistribution:
+    """Links of a square of scores, (n_rows, n_rows), of which the strict lower triangle is used."""
+    return AntecedentDistribution.from_csr(*dense_rows(name, scores, new))
 
-    Attributes
+
+def links_from_top(
+    scores: Any, antecedents: Any, n_rows: int, row: str, *, n_new: tuple[int, ...] = (1,)
+) -> AntecedentDistribution:
+    """Links of top antecedents, in any order within a row; the columns for NEW come before those of antecedents.
+
+    Parameters
     ----------
-    n_mentions
-        Number of rows of the system's scores.
-    mentions, antecedents
-        int64 (n_links,): both ends of each link, as rows of the system's scores.
     scores
-        float64 (n_links,): natural-log scores relative to NEW = 0.
+        (n_rows, number of columns for NEW + k); several columns for NEW are summed as probabilities.
+    antecedents
+        (n_rows, k): index of the candidate in each column after the columns for NEW. Masked candidates may have any
+        index: e2e's first rows point before the document's beginning, and top candidates of early rows lie after
+        them.
+    n_rows, row
+        Expected number of rows of the scores, and the name of a row in error messages.
+    n_new
+        Numbers of columns for NEW that are allowed; by default only one.
     """
-
-    n_mentions: int
-    mentions: Ints
-    antecedents: Ints
-    scores: Floats
-
-    @classmethod
-    def from_new_first(
-        cls, scores: Any, antecedents: Any, n_rows: int, row: str, *, n_new: tuple[int, ...] = (1,)
-    ) -> Self:
-        """Links of top antecedents, in any order within a row; the columns for NEW come before those of antecedents.
-
-        Parameters
-        ----------
-        scores
-            (n_rows, number of columns for NEW + k); several columns for NEW are summed as probabilities.
-        antecedents
-            (n_rows, k): index of the candidate in each column after the columns for NEW. Masked candidates may have any
-            index: e2e's first rows point before the document's beginning, and top candidates of early rows lie after
-            them.
-        n_rows, row
-            Expected number of rows of the scores, and the name of a row in error messages.
-        n_new
-            Numbers of columns for NEW that are allowed; by default only one.
-        """
-        values, indices = float_matrix("scores", scores), int_matrix("antecedents", antecedents)
-        if values.shape[0] != n_rows or indices.shape[0] != n_rows:
-            raise ParameterError(
-                f"scores and antecedents must have one row per {row} ({n_rows}), "
-                f"got {values.shape[0]} and {indices.shape[0]}"
-            )
-        extra = values.shape[1] - indices.shape[1]
-        if extra not in n_new:
-            rule = f"must have {' or '.join(map(str, n_new))} more columns than antecedents, in front, for NEW"
-            raise ParameterError(f"{rule}, got {values.shape[1]} and {indices.shape[1]}", parameter="scores")
-        new = np.logaddexp.reduce(values[:, :extra], axis=1)
-        require_new("scores", new, "begin")
-        values = values[:, extra:]
-        is_scored = ~is_masked(values)
-        invalid = np.argwhere(is_scored & ((indices < 0) | (indices >= np.arange(n_rows)[:, None])))
-        if invalid.size:
-            i, k = invalid[0]
-            raise ParameterError(
-                f"antecedents[{i}][{k}] must be a mention before {i}, unless masked, got {indices[i, k]}"
-            )
-        mentions, columns = np.nonzero(is_scored)
-        candidates = indices[mentions, columns]
-        order = np.lexsort((candidates, mentions))
-        is_repeated = (np.diff(mentions[order]) == 0) & (np.diff(candidates[order]) == 0)
-        if is_repeated.any():
-            link = order[np.argmax(is_repeated)]
-            raise ParameterError(f"antecedents[{mentions[link]}] must be distinct, got {candidates[link]} twice")
-        relative = relative_to_new("scores", values, new, is_scored)
-        return cls(n_rows, mentions.astype(np.int64), candidates, relative[mentions, columns])
-
-    @classmethod
-    def from_square(cls, name: str, scores: Floats, new: Floats) -> Self:
-        """Links of a square of scores, (n_mentions, n_mentions), of which the strict lower triangle is used."""
-        indptr, antecedents, relative = dense_rows(name, scores, new)
-        n_mentions = scores.shape[0]
-        mentions = np.repeat(np.arange(n_mentions), np.diff(indptr))
-        return cls(n_mentions, mentions, antecedents.astype(np.int64), relative)
+    values, indices = float_matrix("scores", scores), int_matrix("antecedents", antecedents)
+    if values.shape[0] != n_rows or indices.shape[0] != n_rows:
+        rule = f"scores and antecedents must have one row per {row} ({n_rows})"
+        raise ParameterError(f"{rule}, got {values.shape[0]} and {indices.shape[0]}")
+    extra = values.shape[1] - indices.shape[1]
+    if extra not in n_new:
+        rule = f"must have {' or '.join(map(str, n_new))} more columns than antecedents, in front, for NEW"
+        raise ParameterError(f"{rule}, got {values.shape[1]} and {indices.shape[1]}", parameter="scores")
+    new = np.logaddexp.reduce(values[:, :extra], axis=1)
+    require_new("scores", new, "begin")
+    values = values[:, extra:]
+    is_scored = ~is_masked(values)
+    relative = relative_to_new("scores", values, new, is_scored)
+    bounds = np.concatenate(([0], np.cumsum(is_scored.sum(axis=1))))
+    return AntecedentDistribution.from_csr(bounds, indices[is_scored], relative[is_scored])
 
 
 def require_new(name: str, new: Floats, end: str) -> None:
@@ -146,6 +115,83 @@ def require_new(name: str, new: Floats, end: str) -> None:
     masked = np.flatnonzero(is_masked(new))
     if masked.size:
         raise ParameterError(f"{name}[{masked[0]}] must {end} with the score of NEW, got {new[masked[0]]}")
+
+
+def scored_document(
+    system: str,
+    links: AntecedentDistribution,
+    bounds: Ints,
+    *,
+    doc_id: str,
+    heads: Ints | None = None,
+    has_span: Bools | None = None,
+    tokens: Tokens | None = None,
+    date: datetime.date | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> ScoredDocument:
+    """Build the document: mentions sorted by start, then longest first, and the links that still point backwards.
+
+    Links to rows without a span, and links that the new order reverses, are left out, and the remaining candidates of
+    their mention are renormalised. The metadata reports their number under "adapter".
+
+    Parameters
+    ----------
+    links
+        Links between the rows of the system's scores.
+    bounds
+        int64 (n_rows, 2): first token of each mention, and the token past its last, in the system's order.
+    heads
+        int64 (n_rows,): head token of each mention. If None, the parse determines the heads.
+    has_span
+        bool (n_rows,): False for rows of scores without a span (padding, special tokens). If None, all rows have one.
+    """
+    n_rows = links.n_mentions
+    rows = np.arange(n_rows) if has_span is None else np.flatnonzero(has_span)
+    starts, ends = bounds[rows].T
+    limit = np.iinfo(np.int32).max if tokens is None else len(tokens)
+    invalid = np.flatnonzero((starts < 0) | (ends <= starts) | (ends > limit))
+    if invalid.size:
+        rule = "0 <= start < end" if tokens is None else f"0 <= start < end <= number of tokens ({limit})"
+        m = invalid[0]
+        raise ParameterError(f"spans[{rows[m]}] must have {rule}, got start {starts[m]} and end {ends[m]} (exclusive)")
+    heads = parse_heads(starts, ends, tokens) if heads is None else heads[rows]
+    order = np.lexsort((-ends, starts))
+    new_indices = np.full(n_rows, -1, np.int64)
+    new_indices[rows[order]] = np.arange(rows.shape[0])
+    linked_rows = np.repeat(np.arange(n_rows), np.diff(links.indptr))
+    mentions, antecedents = new_indices[linked_rows], new_indices[links.antecedents]
+    is_of_span = mentions >= 0
+    has_spans = is_of_span & (antecedents >= 0)
+    is_valid = has_spans & (antecedents < mentions)
+    is_left_out = ~is_valid & is_of_span
+    left_out_mass = np.bincount(linked_rows[is_left_out], links.probs[is_left_out], n_rows)
+    by_mention = np.flatnonzero(is_valid)[np.argsort(mentions[is_valid], kind="stable")]
+    summary = {
+        "system": system,
+        "rows_without_span": n_rows - rows.shape[0],
+        "links_without_span": int((~has_spans & is_of_span).sum()),
+        "links_reversed": int((has_spans & ~is_valid).sum()),
+        "left_out_mass": float(left_out_mass.sum()),
+        "largest_left_out_mass": float(left_out_mass.max(initial=0.0)),
+    }
+    return ScoredDocument(
+        doc_id=doc_id,
+        mentions=np.stack((starts, ends, heads), axis=1)[order],
+        antecedents=AntecedentDistribution.from_csr(
+            _row_bounds(mentions[is_valid], rows.shape[0]), antecedents[by_mention], links.scores[by_mention]
+        ),
+        date=date,
+        tokens=tokens,
+        metadata={**(metadata or {}), METADATA: summary},
+    )
+
+
+def parse_heads(starts: Ints, ends: Ints, tokens: Tokens | None) -> Ints:
+    """Head token of each span: the first whose syntactic head lies outside; the last token where nothing is parsed."""
+    if tokens is None or not (tokens.head >= 0).any():
+        return ends - 1
+    heads, spans = tokens.head.tolist(), zip(starts.tolist(), ends.tolist(), strict=True)
+    return np.array([span_head(heads, start, end) for start, end in spans], np.int64)
 
 
 def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
@@ -170,11 +216,9 @@ def linked_probabilities(antecedents: AntecedentDistribution) -> Floats:
     """
     AntecedentDistribution.require(antecedents)
     with np.errstate(divide="ignore"):  # log1p(-1) = -inf: certainly linked
-        log_alone = np.bincount(
-            antecedents.antecedents,
-            weights=np.log1p(-np.minimum(antecedents.probs, 1.0)),
-            minlength=antecedents.n_mentions,
-        ) + np.log(np.minimum(antecedents.new_probs, 1.0))
+        log_unchosen = np.log1p(-np.minimum(antecedents.probs, 1.0))
+        log_alone = np.bincount(antecedents.antecedents, log_unchosen, antecedents.n_mentions)
+        log_alone = log_alone + np.log(np.minimum(antecedents.new_probs, 1.0))
     return np.asarray(0.0 - np.expm1(log_alone), np.float64)
 
 
@@ -203,15 +247,14 @@ def drop_unlinked(document: ScoredDocument, *, min_prob: float) -> ScoredDocumen
     ParameterError
         If `min_prob` lies outside its range, or `document` is not a ScoredDocument.
     """
-    if not isinstance(document, ScoredDocument):
-        raise ParameterError(f"must be a ScoredDocument, got {type(document).__name__}", parameter="document")
+    _checks.instance("document", document, ScoredDocument)
     _checks.probability("min_prob", min_prob, below_one=True)
     antecedents = document.antecedents
     is_linked = linked_probabilities(antecedents) >= min_prob
     rows = np.repeat(np.arange(antecedents.n_mentions), np.diff(antecedents.indptr))
     is_kept = is_linked[rows] & is_linked[antecedents.antecedents]
     new_indices = np.cumsum(is_linked) - 1
-    bounds = row_bounds(new_indices[rows[is_kept]], int(is_linked.sum()))
+    bounds = _row_bounds(new_indices[rows[is_kept]], int(is_linked.sum()))
     return dataclasses.replace(
         document,
         mentions=document.mentions[is_linked],

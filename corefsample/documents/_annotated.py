@@ -16,10 +16,8 @@ from corefsample._arrays import Ints32, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.documents._scored import BaseDocument, ScoredDocument, require_one_each
 from corefsample.documents._tokens import Tokens, counted
-from corefsample.documents._viewer import marked_text
 from corefsample.errors import ParameterError
 
-REFERENCES = ("Bridge", "SplitAnte", "Split")  # attributes of MISC that name entities
 _SPAN_COLUMNS = ("doc_id", "mention", "start", "end", "head", "entity", "text")
 
 
@@ -153,7 +151,7 @@ class AnnotatedDocument(BaseDocument):
     def with_clustering(self, labels: npt.ArrayLike) -> Self:
         """Return the same mentions with entities e1, e2 ... by `labels`.
 
-        Attributes, bridging and split antecedents are left out, because they describe the annotated entities.
+        Attributes are left out, because they describe the annotated entities.
 
         Parameters
         ----------
@@ -165,16 +163,8 @@ class AnnotatedDocument(BaseDocument):
         ParameterError
             If labels are not one integer per mention.
         """
-        extra = dict(self.tokens.extra)
-        if "misc" in extra:
-            extra["misc"] = [_without_references(misc) for misc in extra["misc"]]
-        return dataclasses.replace(
-            self,
-            tokens=dataclasses.replace(self.tokens, extra=extra),
-            entities=_names_of_labels(labels, self.n_mentions),
-            attributes={},
-            entity_fields=None,
-        )
+        entities = _names_of_labels(labels, self.n_mentions)
+        return dataclasses.replace(self, entities=entities, attributes={}, entity_fields=None)
 
     def scored(self, antecedents: AntecedentDistribution) -> ScoredDocument:
         """Return a scored document of these mentions; the annotated entities are its gold."""
@@ -188,8 +178,8 @@ class AnnotatedDocument(BaseDocument):
             metadata=self.metadata,
         )
 
-    def _marked_text(self, tokens: Tokens) -> str:
-        return marked_text(tokens, self.mentions, self.labels.tolist(), self.entities)
+    def _repr_html_(self) -> str:
+        return self._html(self.labels.tolist(), self.entities)
 
     def _facts(self) -> list[str]:
         return [*BaseDocument._facts(self), counted(len(set(self.entities)), "entity", "entities")]
@@ -211,19 +201,7 @@ def _names_of_labels(labels: npt.ArrayLike, n_mentions: int) -> list[str]:
 
 def _names_of_gold(gold: Sequence[int | str | None]) -> list[str | None]:
     """Gold entities as distinct, non-empty names; the number 1 and the text "1" stay apart."""
-    names: dict[int | str, str] = {}
-    texts = {entity for entity in gold if isinstance(entity, str)}
-    for entity in gold:
-        if entity is None or entity in names:
-            continue
-        name = entity if isinstance(entity, str) and entity else str(entity) or "_"
-        while name != entity and (name in texts or name in names.values()):
-            name += "_"
-        names[entity] = name
-    return [None if entity is None else names[entity] for entity in gold]
-
-
-def _without_references(misc: str) -> str:
-    if "=" not in misc:
-        return misc
-    return "|".join(part for part in misc.split("|") if part.partition("=")[0] not in REFERENCES) or "_"
+    entities = {entity for entity in gold if entity is not None}
+    are_distinct = "" not in entities and len({str(entity) for entity in entities}) == len(entities)
+    name = str if are_distinct else repr
+    return [None if entity is None else name(entity) for entity in gold]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -63,42 +63,6 @@ def flat_lists(lists: pa.ListArray) -> tuple[Ints, pa.Array]:
     return offsets - offsets[0], values
 
 
-def to_json(table: pa.RecordBatch, row: int) -> dict[str, Any]:
-    """One row as the object of a JSON line."""
-    fields: dict[str, Any] = {name: table.column(name)[row].as_py() for name in table.schema.names}
-    document: dict[str, Any] = {"version": VERSION, "doc_id": fields["doc_id"]}
-    if fields["date"] is not None:
-        document["date"] = fields["date"]
-    if fields["samples"] is not None:
-        document |= {"parse": fields["parse"], "samples": fields["samples"]}
-    if fields["metadata"]:
-        document |= _members("metadata", fields["metadata"])
-    if fields["tokens"] is not None:
-        document["tokens"] = dict(fields["tokens"])
-        if fields["tokens_extra"]:
-            document["tokens"] |= _members("tokens_extra", fields["tokens_extra"])
-    spans = fields["mentions"] or {}
-    document["mentions"] = list(zip(*(spans.get(name) or [] for name in SPAN_COLUMNS), strict=False))
-    document["antecedents"] = fields["antecedents"]
-    document["scores"] = fields["scores"]
-    if fields["gold"] is not None:
-        document["gold"] = [None if g is None else _loaded(g) for g in fields["gold"]]
-    return document
-
-
-def _loaded(text: str) -> Any:
-    """Decode JSON of a column; invalid JSON, whose document is rejected, stays text."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text
-
-
-def _members(name: str, text: str) -> dict[str, Any]:
-    value = _loaded(text)
-    return value if isinstance(value, dict) else {name: value}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentBatch:
     """Documents as columns; flat arrays are computed at first use and kept.
@@ -119,8 +83,7 @@ class DocumentBatch:
     unit: str
     places: Sequence[int]
     _tokens: dict[int, Tokens] = field(default_factory=dict, init=False)
-    _words: dict[str, tuple[list[str], Ints]] = field(default_factory=dict, init=False)
-    _strings: dict[str, npt.NDArray[np.object_]] = field(default_factory=dict, init=False)
+    _words: dict[str, tuple[npt.NDArray[np.object_], Ints]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, documents: Sequence[ScoredDocument]) -> Self:
@@ -139,7 +102,19 @@ class DocumentBatch:
         source, unit, places
             File of the documents, and how its documents are counted: see the attributes of `DocumentBatch`.
         """
-        return cls(source, _table(rows), unit, places)
+        spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
+        bounds = pa.array(np.concatenate(([0], np.cumsum(list(map(len, spans)), dtype=np.int32))), pa.int32())
+        flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])
+        mentions = pa.StructArray.from_arrays(
+            [pa.ListArray.from_arrays(bounds, pa.array(flat[:, c])) for c in range(3)], SPAN_COLUMNS
+        )
+        gold = [None if row.get("gold") is None else list(map(_gold_text, row["gold"])) for row in rows]
+        columns = {"mentions": mentions, "gold": pa.array(gold, GOLD)}
+        for column in SCHEMA:
+            if column.name not in columns:
+                columns[column.name] = pa.array([row.get(column.name) for row in rows], column.type)
+        table = pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+        return cls(source, table, unit, places)
 
     def __repr__(self) -> str:
         bounds = f", {self.unit} {self.places[0]} to {self.places[-1]}" if len(self) else ""
@@ -147,6 +122,26 @@ class DocumentBatch:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def to_json(self, row: int) -> dict[str, Any]:
+        """One row as the object of a JSON line; invalid JSON of a column, whose document is rejected, stays text."""
+        fields: dict[str, Any] = {name: self.table.column(name)[row].as_py() for name in self.table.schema.names}
+        document: dict[str, Any] = {"version": VERSION, "doc_id": fields["doc_id"]}
+        if fields["date"] is not None:
+            document["date"] = fields["date"]
+        if fields["samples"] is not None:
+            document |= {"parse": fields["parse"], "samples": fields["samples"]}
+        members = {name: _loaded(fields[name]) if fields[name] else {} for name in ("metadata", "tokens_extra")}
+        members = {name: value if isinstance(value, dict) else {name: value} for name, value in members.items()}
+        document |= members["metadata"]
+        if fields["tokens"] is not None:
+            document["tokens"] = fields["tokens"] | members["tokens_extra"]
+        spans = fields["mentions"] or {}
+        document["mentions"] = list(zip(*(spans.get(name) or [] for name in SPAN_COLUMNS), strict=False))
+        document |= {name: fields[name] for name in ("antecedents", "scores")}
+        if fields["gold"] is not None:
+            document["gold"] = [None if g is None else _loaded(g) for g in fields["gold"]]
+        return document
 
     @cached_property
     def doc_ids(self) -> list[str]:
@@ -201,9 +196,8 @@ class DocumentBatch:
         for name, column in {"date": self.table.column("date"), "tokens.text": self.token_lists["text"]}.items():
             unlike = [r for r in rows if not column.slice(r, 1).equals(column.slice(row, 1))]
             if unlike:
-                return (
-                    f"{name} must be the same in the parses of a document, got another in parse {self.parse(unlike[0])}"
-                )
+                rule = f"{name} must be the same in the parses of a document"
+                return f"{rule}, got another in parse {self.parse(unlike[0])}"
         return shares_fault([self.parse(r) for r in rows], [samples[r].as_py() for r in rows])
 
     def usual_parses(self) -> DocumentBatch:
@@ -253,13 +247,13 @@ class DocumentBatch:
         """Flat strings of one token column: text, lemma, upos or dep."""
         return flat_lists(self.token_lists[name])[1].dictionary_encode()
 
-    def token_words(self, name: str) -> tuple[list[str], Ints]:
+    def token_words(self, name: str) -> tuple[npt.NDArray[np.object_], Ints]:
         """Distinct strings that include all strings of a token column, and the index of each token's string."""
         if name not in self._words:
             encoded = self.token_strings(name)
             # NumPy would convert narrower indices at each use. A null is in a document that its check rejects.
             indices = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-            self._words[name] = encoded.dictionary.to_pylist(), indices
+            self._words[name] = np.array(encoded.dictionary.to_pylist(), np.object_), indices
         return self._words[name]
 
     @cached_property
@@ -289,7 +283,7 @@ class DocumentBatch:
     def rejected(self, row: int, fault: str | Fault) -> Rejected:
         """Describe one document as rejected for a reason."""
         reason, hint = (fault, None) if isinstance(fault, str) else fault
-        line = msgspec.json.encode(to_json(self.table, row)).decode()
+        line = msgspec.json.encode(self.to_json(row)).decode()
         return Rejected(self.source, self.unit, self.places[row], self.doc_ids[row] or "", reason, line, hint)
 
     def antecedents(self, row: int) -> AntecedentDistribution:
@@ -318,9 +312,7 @@ class DocumentBatch:
             columns: dict[str, Any] = {name: self.token_integers[name][rows] for name in INTEGER_COLUMNS}
             for name in STRING_COLUMNS:
                 words, indices = self.token_words(name)
-                if name not in self._strings:
-                    self._strings[name] = np.array(words, np.object_)
-                columns[name] = self._strings[name].take(indices[rows]).tolist()
+                columns[name] = words.take(indices[rows]).tolist()
             extra = _decoded(self.table.column("tokens_extra")[row].as_py())
             self._tokens[row] = Tokens.from_valid(**columns, extra=extra)
         return self._tokens[row]
@@ -352,9 +344,11 @@ class DocumentBatch:
         )
 
 
-def _bounds_of(counts: npt.NDArray[np.integer] | Sequence[int]) -> Ints:
-    """Bounds (n + 1) of consecutive rows by their counts."""
-    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+def _loaded(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
 
 
 def _decoded(text: str | None) -> dict[str, Any]:
@@ -380,25 +374,11 @@ def _row(document: ScoredDocument) -> dict[str, Any]:
     }
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Record batch of `SCHEMA` from rows, which are described at `DocumentBatch.of_rows`."""
-    spans = [np.array(row["mentions"], np.int32).reshape(-1, 3) for row in rows]
-    offsets = pa.array(_bounds_of(list(map(len, spans))), pa.int32())
-    flat = np.concatenate([*spans, np.zeros((0, 3), np.int32)])
-    offset_columns = [pa.ListArray.from_arrays(offsets, pa.array(flat[:, c])) for c in range(3)]
-    columns = {
-        "mentions": pa.StructArray.from_arrays(offset_columns, SPAN_COLUMNS),
-        "gold": pa.array([None if row.get("gold") is None else _gold_texts(row["gold"]) for row in rows], GOLD),
-    }
-    for column in SCHEMA:
-        if column.name not in columns:
-            columns[column.name] = pa.array([row.get(column.name) for row in rows], column.type)
-    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
-
-
-def _gold_texts(gold: Iterable[int | str | None]) -> list[str | None]:
-    """Entity ids as JSON texts."""
-    return [None if g is None else str(g) if isinstance(g, int) else msgspec.json.encode(g).decode() for g in gold]
+def _gold_text(entity: int | str | None) -> str | None:
+    """Entity id as JSON text."""
+    if entity is None:
+        return None
+    return str(entity) if isinstance(entity, int) else msgspec.json.encode(entity).decode()
 
 
 def _json_object(fields: Any) -> str | None:

@@ -30,28 +30,18 @@ def checked_mentions(mentions: npt.ArrayLike, n_tokens: int | None) -> Ints32:
     ParameterError
         If mentions are not such numbers, lie outside the tokens, or are not sorted.
     """
-    rule = "mentions must have three numbers each"
-    try:
-        numbers = np.asarray(mentions)
-    except ValueError:
-        raise ParameterError(f"{rule}, got lists of unlike length") from None
+    numbers = _checks.regular_array("mentions", mentions)
+    if numbers.size and (numbers.ndim != 2 or numbers.shape[1] != 3):
+        raise ParameterError(f"mentions must have three numbers each, got an array of shape {numbers.shape}")
     array = np.zeros((0, 3), np.int32)
     if numbers.size:
-        if numbers.ndim != 2 or numbers.shape[1] != 3:
-            raise ParameterError(f"{rule}, got an array of shape {numbers.shape}")
         array = _checks.integers_32("mentions", numbers.ravel()).reshape(-1, 3)
-    fault = mention_fault(array, n_tokens)
-    if fault is not None:
+    limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
+    starts, ends, heads = array.T
+    for fault in mention_faults(np.array([0, len(array)], np.int64), starts, ends, heads, limits).values():
         raise ParameterError(fault)
     array.flags.writeable = False
     return array
-
-
-def mention_fault(mentions: Ints32, n_tokens: int | None) -> str | None:
-    """Describe the first mention of one document that breaks a rule, or return None."""
-    limits = np.array([-1 if n_tokens is None else n_tokens], np.int64)
-    starts, ends, heads = mentions.T
-    return mention_faults(np.array([0, len(mentions)], np.int64), starts, ends, heads, limits).get(0)
 
 
 def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_tokens: Ints) -> dict[int, str]:
@@ -59,7 +49,7 @@ def mention_faults(bounds: Ints, starts: Ints32, ends: Ints32, heads: Ints32, n_
 
     Mentions of document d are ``bounds[d]:bounds[d + 1]``; `n_tokens` is -1 for a document without tokens.
     """
-    document = _documents(bounds)
+    document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     limits = n_tokens[document]
     misplaced = np.zeros(len(starts), np.bool_)
     misplaced[1:] = (starts[1:] < starts[:-1]) | ((starts[1:] == starts[:-1]) & (ends[1:] > ends[:-1]))
@@ -99,17 +89,12 @@ def shares_fault(parses: Sequence[int], samples: Sequence[Sequence[int]]) -> str
     return None if samples[-1][1] else "samples must have at least one sample in the parses of a document, got none"
 
 
-def parse_fault(heads: Ints32, sents: Ints32) -> str | None:
-    """Describe the first token of one document whose head or sentence breaks a rule, or return None."""
-    return parse_faults(np.array([0, len(heads)], np.int64), heads, sents).get(0)
-
-
 def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
     """Describe the first token whose head or sentence breaks a rule, for each document with one.
 
     A cycle is described by the first token whose walk to the root ends in it.
     """
-    document = _documents(bounds)
+    document = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
     token = np.arange(len(heads)) - bounds[document]
     outside = (heads < -1) | (heads >= np.diff(bounds)[document])
     is_falling = np.zeros(len(heads), np.bool_)
@@ -133,11 +118,6 @@ def parse_faults(bounds: Ints, heads: Ints32, sents: Ints32) -> dict[int, str]:
         text = rule.format(t=token[row], last=bounds[d + 1] - bounds[d] - 1, **values)
         reasons.setdefault(d, f"tokens.{text}")
     return reasons
-
-
-def _documents(bounds: Ints) -> Ints:
-    """Number of the document of each row."""
-    return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
 
 
 def _first_faults(document: Ints, rules: Mapping[str, Bools]) -> Iterator[tuple[int, int, str]]:
@@ -209,9 +189,8 @@ class Rejected:
     def file(cls, path: str, error: InputError) -> Self:
         """A damaged file, of which everything is rejected, or everything after the place of the error."""
         location = (error.place or "").removeprefix(path).strip(": ")
-        return cls(
-            path, f"{location} and all after it" if location else "file", None, "", error.message, "", error.hint
-        )
+        unit = f"{location} and all after it" if location else "file"
+        return cls(path, unit, None, "", error.message, "", error.hint)
 
     @classmethod
     def from_json(cls, row: Mapping[str, str]) -> Self:
@@ -235,10 +214,4 @@ class Rejected:
 
     def to_json(self) -> dict[str, str]:
         """Return the object of a line of a quarantine file."""
-        return {
-            "source": self.source,
-            "place": self.place,
-            "doc_id": self.doc_id,
-            "reason": self.reason,
-            "document": self.document,
-        }
+        return {name: getattr(self, name) for name in ("source", "place", "doc_id", "reason", "document")}

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import datetime
-import html
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,6 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._faults import checked_mentions, share_fault
 from corefsample.documents._tokens import Tokens, counted
-from corefsample.documents._viewer import antecedent_hints, marked_text
 from corefsample.errors import ParameterError
 
 FIELDS = ("version", "doc_id", "date", "parse", "samples", "mentions", "antecedents", "scores", "tokens", "gold")
@@ -28,6 +28,8 @@ FIELDS = ("version", "doc_id", "date", "parse", "samples", "mentions", "antecede
 RECALIBRATION_FIELD = "recalibration"
 Unannotated = Literal["skip", "single"]
 UNANNOTATED: tuple[Unannotated, ...] = ("skip", "single")
+_WORDS_OF_HTML = 400
+_GOLDEN_ANGLE = 137.508  # degrees: successive hues are far apart for any number of them
 
 
 def require_one_each(name: str, length: int, noun: str, expected: int, item: str = "entry") -> None:
@@ -53,9 +55,7 @@ class BaseDocument(ByValue):
             raise ParameterError(f"must be a non-empty string, got {self.doc_id!r}", parameter="doc_id")
         mentions = checked_mentions(self.mentions, None if self.tokens is None else len(self.tokens))
         object.__setattr__(self, "mentions", mentions)
-        if self.date is not None and (
-            not isinstance(self.date, datetime.date) or isinstance(self.date, datetime.datetime)
-        ):
+        if type(self.date) not in (type(None), datetime.date):
             raise ParameterError(f"must be a datetime.date, got {self.date!r}", parameter="date")
         for name in FIELDS:
             if name in self.metadata:
@@ -75,9 +75,8 @@ class BaseDocument(ByValue):
             If the document has no tokens.
         """
         if self.tokens is None:
-            raise ParameterError(
-                "tokens is missing, without which mentions have no text", place=f"doc_id {self.doc_id!r}"
-            )
+            location = f"doc_id {self.doc_id!r}"
+            raise ParameterError("tokens is missing, without which mentions have no text", place=location)
         start, end, _ = self.mentions[mention]
         return " ".join(self.tokens.text[start:end])
 
@@ -95,14 +94,44 @@ class BaseDocument(ByValue):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join([repr(self.doc_id), *self._facts()])})"
 
-    def _marked_text(self, tokens: Tokens) -> str:
-        """HTML of the text, with its entities."""
-        raise NotImplementedError
+    def _html(self, labels: Sequence[int], hints: Sequence[str]) -> str:
+        """HTML of the document for a notebook, with the first words of its text.
 
-    def _repr_html_(self) -> str:
-        text = "" if self.tokens is None else self._marked_text(self.tokens)
-        facts = html.escape(", ".join([type(self).__name__, *self._facts()]))
-        return f"<div><b>{html.escape(self.doc_id)}</b> <small>{facts}</small><br>{text}</div>"
+        Parameters
+        ----------
+        labels
+            Entity of each mention; entities of several mentions have a colour and a number, others a dotted line. A
+            mention that crosses an earlier mention is not marked.
+        hints
+            Text that is shown for each mention on hover.
+        """
+        facts = escape(", ".join([type(self).__name__, *self._facts()]))
+        pieces = [f"<div><b>{escape(self.doc_id)}</b> <small>{facts}</small><br>"]
+        sizes, texts = Counter(labels), [] if self.tokens is None else self.tokens.text
+        repeated_labels = (label for label in dict.fromkeys(labels) if sizes[label] > 1)
+        numbers = {label: number for number, label in enumerate(repeated_labels, start=1)}
+        mentions = list(zip(self.mentions.tolist(), labels, hints, strict=True))
+        open_marks: list[tuple[int, int]] = []  # end, and number of the entity or 0
+        for t, text in enumerate(texts[:_WORDS_OF_HTML]):
+            if self.tokens is not None and t and self.tokens.sent[t] != self.tokens.sent[t - 1]:
+                pieces.append(" " if open_marks else "<br>")
+            while mentions and mentions[0][0][0] == t:
+                (_, end, _), label, hint = mentions.pop(0)
+                if not open_marks or end <= open_marks[-1][0]:
+                    number = numbers.get(label, 0)
+                    look = "background: none; color: inherit; border-bottom: 1px dotted"
+                    if number:
+                        hue = f"hsl({number * _GOLDEN_ANGLE % 360.0:.0f} 75% 82%)"
+                        look = f"background: {hue}; color: #000; border-radius: 3px; padding: 0 2px"
+                    open_marks.append((end, number))
+                    pieces.append(f'<mark style="{look}" title="{escape(hint)}">')
+            pieces.append(escape(str(text)))
+            while open_marks and open_marks[-1][0] == t + 1:
+                number = open_marks.pop()[1]
+                pieces.append(f'<sub style="font-size: 65%">{number}</sub></mark>' if number else "</mark>")
+            if self.tokens is not None and self.tokens.extra.get("space_after", texts)[t]:
+                pieces.append(" ")
+        return "".join([*pieces, *["</mark>"] * len(open_marks), *["..."] * (len(texts) > _WORDS_OF_HTML), "</div>"])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -172,17 +201,24 @@ class ScoredDocument(BaseDocument):
         if self.gold is None:
             return
         require_one_each("gold", len(self.gold), "mention", self.n_mentions)
-        if any(isinstance(entity, np.generic) for entity in self.gold):
-            gold = [entity.item() if isinstance(entity, np.generic) else entity for entity in self.gold]
-            object.__setattr__(self, "gold", gold)
-        for i, entity in enumerate(self.gold):
+        gold = [entity.item() if isinstance(entity, np.generic) else entity for entity in self.gold]
+        object.__setattr__(self, "gold", gold)
+        for i, entity in enumerate(gold):
             if entity is not None and (not isinstance(entity, (int, str)) or isinstance(entity, bool)):
                 raise ParameterError(f"gold[{i}] must be a whole number, a string or None, got {entity!r}")
 
-    def _marked_text(self, tokens: Tokens) -> str:
+    def _repr_html_(self) -> str:
         """HTML of the text, with entities by likeliest antecedents; on hover, a mention shows its antecedents."""
-        hints = antecedent_hints(tokens, self.mentions, self.antecedents)
-        return marked_text(tokens, self.mentions, map_clustering(self.antecedents).tolist(), hints)
+        labels, hints = map_clustering(self.antecedents).tolist(), [""] * self.n_mentions
+        for i in range(self.n_mentions if self.tokens is not None else 0):
+            candidates, probs = self.antecedents.row(i)
+            choices = [(float(self.antecedents.new_probs[i]), "NEW")]
+            for c in (-probs).argsort(kind="stable")[:3].tolist():
+                words = self.mention_text(int(candidates[c])).split(" ")
+                choices.append((float(probs[c]), " ".join(words[:6])))
+            choices.sort(key=lambda choice: -choice[0])
+            hints[i] = f"{i}: " + ", ".join(f"{text} {p:.2f}" for p, text in choices[:3] if p >= 0.005)
+        return self._html(labels, hints)
 
     def _facts(self) -> list[str]:
         facts = [*BaseDocument._facts(self), counted(self.antecedents.n_candidates, "candidate antecedent")]

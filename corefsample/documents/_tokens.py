@@ -10,7 +10,7 @@ import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import ByValue, HtmlTable, Ints32, pd
-from corefsample.documents import _faults
+from corefsample.documents._faults import parse_faults
 from corefsample.errors import ParameterError
 
 STRING_COLUMNS = ("text", "lemma", "upos", "dep")
@@ -68,8 +68,7 @@ class Tokens(ByValue, HtmlTable):
         for name, column in {**{name: getattr(self, name) for name in TOKEN_COLUMNS}, **self.extra}.items():
             if len(column) != len(self):
                 raise ParameterError(f"tokens.{name} must be as long as tokens.text ({len(self)}), got {len(column)}")
-        fault = _faults.parse_fault(self.head, self.sent)
-        if fault is not None:
+        for fault in parse_faults(np.array([0, len(self)], np.int64), self.head, self.sent).values():
             raise ParameterError(fault)
 
     @classmethod

@@ -36,7 +36,7 @@ STANDARD_OUTPUT = "-"
 
 
 @declared
-class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.OnError):
+class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a conversion.
 
     Attributes
@@ -49,15 +49,12 @@ class ConvertOptions(shared.Seed, shared.EntityFields, shared.Overwrite, shared.
         Seed of the samples.
     singletons
         Write entities of one mention.
-    on_unwritable
-        Reject a document with mentions that brackets cannot represent, or skip those mentions.
     workers
         Number of processes that compute entities; the results do not depend on it. [default: one]
     """
 
     clustering: Literal["gold", shared.Clustering] | None = None
     singletons: bool = True
-    on_unwritable: Literal["refuse", "skip"] = "refuse"
     workers: int | None = option(default=None, at_least=1)
 
 
@@ -114,7 +111,7 @@ def run_convert(
             skipped, left_out = Counter[str](), Counter[str]()
         else:
             require_free(path, overwrite=options.overwrite)
-            settings = options.subset("clustering", "seed", "singletons", "entity_fields", "on_unwritable", "workers")
+            settings = options.subset("clustering", "seed", "singletons", "workers")
             n_documents, skipped, left_out = write_annotated(
                 names, path, **settings, on_rejected=on_rejected, on_progress=on_progress
             )
@@ -172,5 +169,5 @@ command = Command(
     "inputs+",
     "output",
     task="converting",
-    sections={"Writing annotated formats": "clustering seed singletons on_unwritable entity_fields workers"},
+    sections={"Writing annotated formats": "clustering seed singletons workers"},
 )

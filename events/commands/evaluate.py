@@ -33,7 +33,7 @@ _TITLES = {title.lower(): title for title in ("MUC", "B3", "CEAFe", "CEAFm", "LE
 
 
 @declared
-class EvaluateOptions(shared.Seed, shared.EntityFields):
+class EvaluateOptions(shared.Seed):
     """Options of an evaluation of entities.
 
     Attributes
@@ -103,7 +103,7 @@ def run_evaluate(
 
     options = options or EvaluateOptions()
     # Mentions that cross the end of a sentence count, as in the reference scorer.
-    opened = partial(DocumentInputs, entity_fields=options.entity_fields, on_crossing_sentences="keep")
+    opened = partial(DocumentInputs, on_crossing_sentences="keep")
     files = [opened(gold), opened(system)]
     keys, n_without_gold = gold_mentions(files[0])
     settings = options.subset("match", "clustering", "singletons", "level", "seed")
@@ -191,5 +191,5 @@ command = Command(
     "system",
     "gold",
     task="scoring",
-    sections={"Intervals": "n_samples level n_resamples seed", "Reading CoNLL-U": "entity_fields"},
+    sections={"Intervals": "n_samples level n_resamples seed"},
 )

@@ -126,7 +126,7 @@ command = Command(
         "Reading news": "date_format date_column text_column id_column number_articles title_column headline "
         "paragraphs as_written fix_text duplicates",
         "Sampling parses": "parses parse_temperature",
-        "Scoring": "model folds recalibration mentions min_prob scheme entity_fields",
+        "Scoring": "model folds recalibration mentions min_prob scheme",
         "Parts and processes": "workers scheduler part_size",
     },
 )

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from corefsample.scorers.protocol import AntecedentScorer, EpochReport
 
 RECORD_SUFFIX = ".training.json"
-_READING = ("held_out", "held_out_share", "where", "scheme", "entity_fields", "seed")
+_READING = ("held_out", "held_out_share", "where", "scheme", "seed")
 _TRAINING = ("l2", "epochs", "refit", "start", "learning_rate", "link_weight", "bits", "min_count", "orders", "seed")
 _TEXTS = ("scheme", "mentions", "windows")
 
 
 @declared
-class TrainOptions(shared.SchemeOption, shared.EntityFields, shared.Seed, shared.Overwrite, shared.OnError):
+class TrainOptions(shared.SchemeOption, shared.Seed, shared.Overwrite, shared.OnError):
     """Options of a training.
 
     Attributes
@@ -214,7 +214,7 @@ command = Command(
     "corpora+",
     task="reading",
     sections={
-        "Choosing and reading documents": "held_out_share refit where scheme entity_fields attribution",
+        "Choosing and reading documents": "held_out_share refit where scheme attribution",
         "What it learns from": "mentions windows language",
         "Training": "l2 epochs orders link_weight learning_rate bits min_count seed",
     },

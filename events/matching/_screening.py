@@ -216,7 +216,7 @@ def _scheme_of_file(batch: DocumentBatch) -> str | None:
     if batch.source not in (_IN_MEMORY, "-"):
         stream = DocumentStream([batch.source], batch_size=_FIRST_DOCUMENTS, on_rejected=lambda rejected: None)
         batch = next(iter(stream), batch)
-    fitting = fitting_schemes(batch.token_words("dep")[0])
+    fitting = fitting_schemes(batch.token_words("dep")[0].tolist())
     return fitting[0] if len(fitting) == 1 else None
 
 

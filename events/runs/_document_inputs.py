@@ -17,13 +17,12 @@ from corefsample.files import _paths
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
-from corefsample.formats.annotated._corefud_reading import require_fields
 
 if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument
     from corefsample.documents._faults import Rejected
     from corefsample.documents._scored import ScoredDocument
-    from corefsample.formats.annotated._brackets import OnCrossing
+    from corefsample.formats.annotated._annotations import OnCrossing
     from events.news._fields import Article
     from events.news._quality import Duplicates
 
@@ -144,14 +143,14 @@ class ReadDocument:
 
         from corefsample.coreference._antecedents import AntecedentDistribution
         from corefsample.documents._annotated import AnnotatedDocument
-        from corefsample.documents._batch import DocumentBatch, to_json
+        from corefsample.documents._batch import DocumentBatch
         from corefsample.documents._scored import ScoredDocument
 
         document = self.document
         if isinstance(document, AnnotatedDocument):
             no_candidates: list[list[Any]] = [[] for _ in range(document.n_mentions)]
             document = document.scored(AntecedentDistribution.from_lists(no_candidates, no_candidates))
-        fields = to_json(DocumentBatch.of([document]).table, 0) if isinstance(document, ScoredDocument) else document
+        fields = DocumentBatch.of([document]).to_json(0) if isinstance(document, ScoredDocument) else document
         return msgspec.json.encode(fields).decode()
 
 
@@ -170,8 +169,6 @@ class DocumentInputs(FileSeries):
         Paths of files, folders of news, globs, or "-" for JSON Lines on standard input. Their names determine how they
         are read: .conllu (CorefUD) and .conll, _conll (CoNLL-2012), also with .gz; .jsonl, .jsonl.gz, .parquet (scored
         mentions if they have mentions, otherwise news); .csv, .xlsx, .txt, .xml, .tgz ... (news).
-    entity_fields
-        Fields of ``Entity=`` for CoNLL-U files that do not declare them.
     on_crossing_sentences
         Treatment of mentions of annotated corpora that cross the end of a sentence: see `read_conll2012`.
     article_options
@@ -206,7 +203,6 @@ class DocumentInputs(FileSeries):
     """
 
     inputs: PathLike | Iterable[PathLike]
-    entity_fields: str | None = None
     on_crossing_sentences: OnCrossing = "skip"
     article_options: Mapping[str, Any] = field(default_factory=dict)
     prefer_news: bool = False
@@ -218,8 +214,6 @@ class DocumentInputs(FileSeries):
     repeated: list[tuple[str, datetime.date | None, str]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.entity_fields is not None:
-            require_fields(self.entity_fields)
         for path in input_paths(self.inputs, folders=True):
             kind = named_kind(path, prefer_news=self.prefer_news)
             files = [path]
@@ -284,10 +278,8 @@ class DocumentInputs(FileSeries):
         from corefsample.formats.annotated._conll2012 import read_conll2012
         from corefsample.formats.annotated._corefud import read_corefud
 
-        options: Any = {"on_crossing_sentences": self.on_crossing_sentences, "on_rejected": on_rejected}
-        if kind == "conll2012":
-            return read_conll2012(path, **options)
-        return read_corefud(path, entity_fields=self.entity_fields, **options)
+        read = read_conll2012 if kind == "conll2012" else read_corefud
+        return read(path, on_crossing_sentences=self.on_crossing_sentences, on_rejected=on_rejected)
 
     def _with_positions(self, path: str, stream: Any) -> Iterator[tuple[str, Any]]:
         """Yield each document with its position in the file."""

@@ -18,7 +18,6 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import InputError, ParameterError, ParameterHint, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._annotated_stream import OnUnwritable, kept_mentions
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._writing import QuarantineFile
@@ -41,8 +40,6 @@ def write_annotated(
     clustering: str | None = None,
     seed: int = 0,
     singletons: bool = True,
-    entity_fields: str | None = None,
-    on_unwritable: OnUnwritable = "refuse",
     workers: int | None = None,
     on_rejected: QuarantineFile | None = None,
     on_progress: Progress | None = None,
@@ -61,9 +58,8 @@ def write_annotated(
         `corefsample.summaries.point_estimate`, for the clustering with the smallest expected loss.
     seed
         Seed of the sampled clustering or of the samples behind an estimate.
-    singletons, entity_fields, on_unwritable
-        Whether entities of one mention are written, fields of ``Entity=``, and treatment of mentions that brackets
-        cannot represent: see `corefsample.write_corefud`.
+    singletons
+        Whether entities of one mention are written.
     workers
         Number of processes that compute the entities; by default, this process does.
     on_rejected, on_progress
@@ -83,7 +79,7 @@ def write_annotated(
         If a document is invalid and `on_rejected` is None, if the inputs have no document, or if they lack the scores
         that `clustering` needs.
     """
-    documents = DocumentInputs(inputs, entity_fields)
+    documents = DocumentInputs(inputs)
     text, annotated = documents.first_of("news"), documents.first_of(*ANNOTATED)
     if text is not None:
         rule = "text must be parsed and scored first"
@@ -102,8 +98,6 @@ def write_annotated(
                 if isinstance(document, ScoredDocument):
                     document = _annotated(document, labels)
                     skipped.update(document.skipped)
-                # The writer checks this again, but here the document can still be set aside.
-                kept_mentions(document, singletons=True, on_unwritable=on_unwritable, left_out=Counter())
             except ParameterError as error:
                 reject(item.rejected(error), on_rejected)
                 continue
@@ -114,10 +108,9 @@ def write_annotated(
         if not n_documents:
             raise InputError("a corpus must have at least one document, got none", place=", ".join(documents.paths))
 
-    is_conll = output_kind(path) == "conll2012"
-    write = write_conll2012 if is_conll else partial(write_corefud, entity_fields=entity_fields)
+    write = write_conll2012 if output_kind(path) == "conll2012" else write_corefud
     try:
-        written = write(with_entities(), path, singletons=singletons, on_unwritable=on_unwritable, overwrite=True)
+        written = write(with_entities(), path, singletons=singletons, overwrite=True)
     except ParameterError as error:  # the options are valid, so the fault is in a document
         raise error.as_input_error(", ".join(documents.paths)) from None
     return written.n_documents, skipped + documents.skipped, written.left_out

@@ -226,7 +226,6 @@ class ReadingOptions(Options):
 class ScoringOptions(
     ReadingOptions,
     shared.SchemeOption,
-    shared.EntityFields,
     shared.CorpusOptions,
     shared.Recalibrated,
 ):

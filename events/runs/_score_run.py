@@ -171,7 +171,6 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     selection = Selection(options.where)
     documents = DocumentInputs(
         inputs,
-        entity_fields=options.entity_fields,
         article_options={**options.subset(*ARTICLE_OPTIONS), "undated": options.undated},
         prefer_news=options.pipeline is not None,
         selected=selection if options.where else None,
@@ -299,7 +298,7 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOption
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:
         return
-    if words != "-" and _is_parsed(words, options):
+    if words != "-" and _is_parsed(words):
         rule = f"must be left out for documents with a parse ({words})"
         raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
     for name in ("parses", "fix_text"):
@@ -307,9 +306,9 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOption
             raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter=name)
 
 
-def _is_parsed(path: str, options: ScoringOptions) -> bool:
+def _is_parsed(path: str) -> bool:
     """Whether the first good document of a file has a parse."""
-    for item in DocumentInputs([path], entity_fields=options.entity_fields):
+    for item in DocumentInputs([path]):
         if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
             tokens = item.document.tokens
             return tokens is not None and not tokens.is_unparsed

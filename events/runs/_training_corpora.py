@@ -62,7 +62,7 @@ class Corpus:
     languages: set[str]
 
 
-def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str | None) -> DocumentInputs:
+def annotated_inputs(inputs: PathLike | Iterable[PathLike]) -> DocumentInputs:
     """Return the documents of annotated files, not yet read.
 
     Raises
@@ -70,7 +70,7 @@ def annotated_inputs(inputs: PathLike | Iterable[PathLike], entity_fields: str |
     InputError
         If a file is missing, has an unknown ending, or contains text.
     """
-    documents = DocumentInputs(inputs, entity_fields=entity_fields)
+    documents = DocumentInputs(inputs)
     text = documents.first_of("news")
     if text is not None:
         rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
@@ -220,7 +220,6 @@ def read_training_corpora(
     held_out_share: float,
     where: Sequence[str],
     scheme: str | None,
-    entity_fields: str | None,
     seed: int,
     on_rejected: QuarantineFile | None,
     on_progress: Progress | None,
@@ -235,7 +234,7 @@ def read_training_corpora(
         If no document remains for training.
     """
     selection = Selection(where)
-    opened = [annotated_inputs(paths, entity_fields) for paths in [corpora, held_out] if paths]
+    opened = [annotated_inputs(paths) for paths in [corpora, held_out] if paths]
     read = [read_corpus(inputs, selection, scheme, on_rejected, on_progress) for inputs in opened]
     rows = [
         {"part": part, **row}
@@ -272,7 +271,7 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
     mentions = options.mentions or "annotated"
     template = load_scorer(options.model, mentions)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
-        documents = annotated_inputs(inputs, options.entity_fields)
+        documents = annotated_inputs(inputs)
         corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
         language = chosen_language(None if options.model is None else template.language, [corpus])
         change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)

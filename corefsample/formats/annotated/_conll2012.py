@@ -26,37 +26,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, groupby, pairwise
-from typing import get_args
+from typing import NamedTuple
 
 import numpy as np
 
-from corefsample._checks import choice
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._annotated_stream import (
+from corefsample.formats.annotated._annotations import (
     AnnotatedStream,
-    Lines,
-    OnUnwritable,
-    RawDocument,
-    WriteCounts,
-    write_annotated,
-)
-from corefsample.formats.annotated._brackets import (
     Bracket,
     BracketPosition,
     DocumentFaultError,
+    Lines,
     OnCrossing,
+    RawDocument,
+    WriteCounts,
     layout,
     match_brackets,
+    write_annotated,
 )
-
-_MISSING = {"named_entity": "*"}
 
 
 def read_conll2012(
@@ -93,8 +86,7 @@ def read_conll2012(
     >>> document.doc_id, document.tokens.extra["speaker"][0]  # doctest: +SKIP
     ('bc/cctv/00/cctv_0000_0', 'Speaker#1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, get_args(OnCrossing))
-    return AnnotatedStream(inputs, partial(split_conll2012, on_crossing=on_crossing_sentences), on_rejected)
+    return AnnotatedStream(inputs, _split, on_crossing_sentences, on_rejected)
 
 
 def write_conll2012(
@@ -102,7 +94,6 @@ def write_conll2012(
     path: PathLike,
     *,
     singletons: bool = True,
-    on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
 ) -> WriteCounts:
     """Write documents to a new file, which the usual scorers of coreference read.
@@ -110,7 +101,8 @@ def write_conll2012(
     Documents that came from such a file are equal when they are read back. For others the format has no place for
     dependencies, lemmas, the date and metadata; heads are then derived again when read. Entities keep their names if
     all of a document's are whole numbers, as scorers require; otherwise they are numbered from 0 by first mention. A
-    blank within a word becomes ``_``.
+    blank within a word becomes ``_``. The format cannot represent mentions that cross the bounds of a sentence or
+    another mention of their entity: they are left out (the later of two), and counted in the result.
 
     Parameters
     ----------
@@ -121,39 +113,35 @@ def write_conll2012(
         Path of the new file, compressed with gzip if it ends in .gz. The file appears when it is complete.
     singletons
         True (the default) if entities of one mention are written; OntoNotes has none.
-    on_unwritable
-        Treatment of mentions that the format cannot represent, because they cross the bounds of a sentence or another
-        mention of their entity: "refuse" (the default) raises ParameterError, "skip" leaves them out (the later of two)
-        and counts them in the result.
     overwrite
         True if an existing file may be replaced; by default it may not.
 
     Raises
     ------
     ParameterError
-        If `on_unwritable` is neither "refuse" nor "skip", the file exists and `overwrite` is false, or the format
-        cannot represent a document.
+        If the file exists and `overwrite` is false, or the format cannot represent a document.
     OutputError
         If the file cannot be written.
     """
-    return write_annotated(
-        documents, path, _lines, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
-    )
+    return write_annotated(documents, path, _lines, singletons=singletons, overwrite=overwrite)
 
 
 def _lines(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
     """Lines of one document; `mentions` are the indices of the mentions to write."""
-    name, number = _name_and_part(document)
-    if re.search(r"[\r\n]", name) or not name.strip() or name != name.strip():
+    # Name and part that were read, if the doc_id still consists of them; otherwise the doc_id and no part.
+    name, number = str(document.metadata.get("document")), document.metadata.get("part")
+    has_part = isinstance(number, str) and re.fullmatch("[0-9]+", number) is not None
+    if not has_part or _doc_id(name, number) != document.doc_id:
+        name, number = document.doc_id, None
+    if re.search(r"[\r\n]", name) or name != name.strip() or not name:
         rule = "name must be one line without blanks at its ends to be written"
         raise ParameterError(f"{rule}, got {name!r}", place=f"doc_id {document.doc_id!r}")
     yield f"#begin document ({name});" + ("" if number is None else f" part {number}")
     tokens = document.tokens
-    columns_by_name = {name: tokens.extra[name] for name in (*COLUMNS, "arguments") if name in tokens.extra}
-    columns_by_name.setdefault("xpos", tokens.upos)
-    missing = {name: [_MISSING.get(name, "-")] * len(tokens) for name in COLUMNS}
-    columns = [columns_by_name.get(name, missing[name]) for name in COLUMNS]
-    arguments = columns_by_name.get("arguments", [""] * len(tokens))
+    missing = {name: ["-"] * len(tokens) for name in COLUMNS} | {"named_entity": ["*"] * len(tokens)}
+    columns_by_name = {**missing, "xpos": tokens.upos, "arguments": [""] * len(tokens), **tokens.extra}
+    columns = [columns_by_name[name] for name in COLUMNS]
+    arguments = columns_by_name["arguments"]
     coreference = _coreference(document, mentions)
     first_column = re.sub(r"^#", "_", _cell(name))
     for start, end in tokens.sentences().values():
@@ -166,15 +154,6 @@ def _lines(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str
             yield " ".join([*cells, coreference.get(t, "-")])
         yield ""
     yield "#end document"
-
-
-def _name_and_part(document: AnnotatedDocument) -> tuple[str, str | None]:
-    """Name and part number that were read, if the doc_id still consists of them; otherwise the doc_id and no part."""
-    name, number = document.metadata.get("document"), document.metadata.get("part")
-    has_number = isinstance(number, str) and re.fullmatch("[0-9]+", number)
-    if isinstance(name, str) and has_number and document_name(name, number) == document.doc_id:
-        return name, number
-    return document.doc_id, None
 
 
 def _coreference(document: AnnotatedDocument, mentions: Sequence[int]) -> dict[int, str]:
@@ -195,23 +174,20 @@ def _cell(value: object) -> str:
 
 
 COLUMNS = ("xpos", "parse_bit", "predicate_lemma", "frameset", "sense", "speaker", "named_entity")
-
 _WORD, _FIRST = 3, 4  # columns of the word, and of the first of COLUMNS; arguments of predicates follow the last
-
-_FEWEST = 5
-_NONE = ("-", "_")
+_FEWEST = 5  # smallest number of columns
 _BEGIN = re.compile(r"#\s*begin document\s+(.*\S)\s*")
 _END = re.compile(r"#\s*end document\b.*")
 _NAME = re.compile(r"\((.*)\);?(?:\s*part\s*([0-9]+))?")
 _PIECE = re.compile(r"(\()?([^()|]+)(\))?")
 
 
-def document_name(name: str, number: str | None) -> str:
-    """doc_id of a part of a document: its name and the number of the part, as in the outputs of systems."""
+def _doc_id(name: str, number: str | None) -> str:
+    """Return the doc_id of a part of a document: its name and the number of the part, as in the outputs of systems."""
     return name if number is None else f"{name}_{int(number)}"
 
 
-def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[RawDocument]:
+def _split(path: str, lines: Iterable[tuple[int, str]], on_crossing: OnCrossing) -> Iterator[RawDocument]:
     """Yield the documents of a file; rows outside of all documents make one that is invalid."""
     raw: RawDocument | None = None
     for numbered in lines:
@@ -223,7 +199,7 @@ def split_conll2012(path: str, lines: Iterable[tuple[int, str]], on_crossing: On
             match = _NAME.fullmatch(begin[1]) if begin else None
             name, part = (match[1], match[2]) if match else (begin[1] if begin else "", None)
             block = [numbered]
-            raw = RawDocument(document_name(name, part), block, partial(_document, name, part, block, on_crossing))
+            raw = RawDocument(_doc_id(name, part), block, partial(_document, name, part, block, on_crossing))
         elif raw is not None:
             raw.lines.append(numbered)
             if _END.fullmatch(text):
@@ -269,7 +245,7 @@ def _document(name: str, part: str | None, lines: Lines, on_crossing: OnCrossing
     lemmas = zip(columns["predicate_lemma"], text, strict=True)
     genre = name.partition("/")[0]
     return AnnotatedDocument(
-        doc_id=document_name(name, part),
+        doc_id=_doc_id(name, part),
         tokens=Tokens(
             text=text,
             lemma=[word if lemma == "-" else lemma for lemma, word in lemmas],
@@ -298,13 +274,10 @@ def _sentences(lines: Lines) -> list[list[tuple[int, list[str]]]]:
             continue
         sentence = [(number, cells_of(text)) for number, text in group]
         sentences.append(sentence)
-        width = len(sentence[0][1])
+        width = max(len(sentence[0][1]), _FEWEST)
         for number, cells in sentence:
-            if len(cells) != width or width < _FEWEST:
-                expected = f"{_FEWEST} columns or more"
-                if width >= _FEWEST:
-                    expected = f"{width} columns, as the sentence's first"
-                reason = f"a row must have {expected}, got {len(cells)}"
+            if len(cells) != width:
+                reason = f"a row must have {width} columns, as all rows of the sentence, got {len(cells)}"
                 raise DocumentFaultError(number, f"sentence {len(sentences)}", reason)
     return sentences
 
@@ -314,7 +287,7 @@ def _brackets(sentences: Sequence[Sequence[tuple[int, list[str]]]], names: Seque
     rows = [(k, number, cells[-1]) for k, sentence in enumerate(sentences) for number, cells in sentence]
     for token, (k, number, value) in enumerate(rows):
         position = BracketPosition(token, token + 1, token, k, number)
-        for piece in value.split("|") if value not in _NONE else ():
+        for piece in value.split("|") if value not in ("-", "_") else ():
             match = _PIECE.fullmatch(piece)
             if match is None or not (match[1] or match[3]):
                 rule = "must be - or brackets like (1), (1 or 1), bars between them"
@@ -330,7 +303,8 @@ def _row_reader(rows: list[str]) -> Callable[[str], list[str]]:
     is the coreference, unless that column contains a star, as arguments of predicates and named entities do.
     """
     tabbed = [_cells_between_tabs(row) for row in rows]
-    if not rows or not all(_has_full_cells(cells) for cells in tabbed) or all(cells[-1] for cells in tabbed):
+    are_words = all(len(cells) >= _FEWEST and all(cells[:-1]) and " " not in "".join(cells) for cells in tabbed)
+    if not rows or not are_words or all(cells[-1] for cells in tabbed):
         return lambda row: re.split(r"[ \t]+", row.strip(" \t"))
     if any(cells[-1] for cells in tabbed) or any("*" in cells[-2] for cells in tabbed):
         return lambda row: [cell or "-" for cell in _cells_between_tabs(row)]
@@ -341,12 +315,7 @@ def _cells_between_tabs(row: str) -> list[str]:
     return [cell.strip(" ") for cell in row.split("\t")]
 
 
-def _has_full_cells(cells: list[str]) -> bool:
-    """True if all cells are single words, except that the last one may be empty."""
-    return len(cells) >= _FEWEST and all(cells[:-1]) and not any(" " in cell for cell in cells)
-
-
-_BIT = re.compile(r"\(([^()*\s]*)|(\*)|(\))")
+_BIT = re.compile(r"\([^()*\s]*|\*|\)")
 _NOMINAL = frozenset({"NP", "NX", "NML", "NAC", "WHNP", "QP"})
 _NOUN_TAGS = frozenset({"NN", "NNS", "NNP", "NNPS", "PRP", "WP", "EX"})
 
@@ -389,14 +358,13 @@ def universal_tag(tag: str) -> str:
     return "_" if tag == "-" else _UNIVERSAL.get(tag, "X")
 
 
-@dataclass
-class Constituent:
+class Constituent(NamedTuple):
     """A node of a phrase structure: a word, which has no children, or a phrase."""
 
     label: str
     start: int
-    end: int = 0
-    children: list[Constituent] = field(default_factory=list)
+    end: int
+    children: Sequence[Constituent] = ()
 
 
 def sentence_tree(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
@@ -409,26 +377,24 @@ def sentence_tree(bits: Sequence[str], tags: Sequence[str]) -> Constituent | Non
     """
     if not any("(" in bit for bit in bits):
         return None
-    root = Constituent("", 0)
-    stack = [root]
+    stack: list[tuple[str, int, list[Constituent]]] = [("", 0, [])]  # label, start and children of each open phrase
     for word, (bit, tag) in enumerate(zip(bits, tags, strict=True)):
-        matches = list(_BIT.finditer(bit))
-        if "".join(match[0] for match in matches) != bit or bit.count("*") != 1:
+        pieces = _BIT.findall(bit)
+        if "".join(pieces) != bit or bit.count("*") != 1:
             raise ValueError(word)
-        for match in matches:
-            if match[0].startswith("("):
-                stack.append(Constituent(match[1], word))
-                stack[-2].children.append(stack[-1])
-            elif match[2]:
-                stack[-1].children.append(Constituent(tag, word, word + 1))
-            elif len(stack) == 1:
-                raise ValueError(word)
+        for piece in pieces:
+            if piece == "*":
+                stack[-1][2].append(Constituent(tag, word, word + 1))
+            elif piece == ")":
+                if len(stack) == 1:
+                    raise ValueError(word)
+                label, start, children = stack.pop()
+                stack[-1][2].append(Constituent(label, start, word + 1, children))
             else:
-                stack.pop().end = word + 1
+                stack.append((piece[1:], word, []))
     if len(stack) > 1:
-        raise ValueError(stack[-1].start)
-    root.end = len(bits)
-    return root
+        raise ValueError(stack[-1][1])
+    return Constituent("", 0, len(bits), stack[0][2])
 
 
 def head_of(tree: Constituent | None, start: int, end: int) -> int:
@@ -444,7 +410,7 @@ def head_of(tree: Constituent | None, start: int, end: int) -> int:
     node = tree
     while inner := next((c for c in node.children if c.start <= start and end <= c.end), None):
         node = inner
-    children = [c for c in node.children if start <= c.start and c.end <= end]
+    children: Sequence[Constituent] = [c for c in node.children if start <= c.start and c.end <= end]
     while node.label.partition("-")[0] in _NOMINAL and children:
         node = _head_child(children)
         children = node.children

@@ -23,27 +23,26 @@ Nedoluzhko et al. (2022), CorefUD 1.0: Coreference Meets Universal Dependencies;
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, get_args
+from typing import Any
 
-from corefsample._checks import choice
-from corefsample.documents._annotated import REFERENCES, AnnotatedDocument, SentenceNotes
+import numpy as np
+
+from corefsample.documents._annotated import AnnotatedDocument, SentenceNotes
 from corefsample.documents._faults import Rejected
-from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER, Tokens
-from corefsample.errors import ParameterError, ParameterHint, shown
+from corefsample.documents._tokens import EMPTY_COLUMN, NO_SPEAKER, SPEAKER
+from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
-from corefsample.formats.annotated._annotated_stream import (
+from corefsample.formats.annotated._annotations import (
     AnnotatedStream,
-    OnUnwritable,
+    OnCrossing,
     WriteCounts,
+    layout,
     write_annotated,
 )
-from corefsample.formats.annotated._brackets import OnCrossing, layout
 from corefsample.formats.annotated._corefud_reading import (
     COMMENT,
     DATE_KEYS,
@@ -52,19 +51,19 @@ from corefsample.formats.annotated._corefud_reading import (
     META,
     PARTS,
     attribute_name,
+    fault_of_fields,
     metadata_name,
-    require_fields,
     split_corefud,
 )
 
 _FORBIDDEN = re.compile(r"[()|\t\r\n]")  # in any field
+_NOT_WRITTEN = ("Entity=", "Bridge=", "SplitAnte=", "Split=")  # attributes of MISC that name entities
 _MEANT = frozenset("%-=|()[]<>,: \t")  # characters with a meaning in the format, which are encoded in an id
 
 
 def read_corefud(
     inputs: PathLike | Iterable[PathLike],
     *,
-    entity_fields: str | None = None,
     on_crossing_sentences: OnCrossing = "skip",
     on_rejected: Callable[[Rejected], None] | None = None,
 ) -> AnnotatedStream:
@@ -80,9 +79,6 @@ def read_corefud(
     ----------
     inputs
         Files, plain or gzip, globs, or "-" for standard input.
-    entity_fields
-        Fields of ``Entity=`` for a file that does not declare them, usually "eid-etype-head-other". By default such a
-        file is rejected.
     on_crossing_sentences
         Treatment of a mention that closes in another sentence than it opens: "skip" (the default) leaves it out and
         counts it in `AnnotatedDocument.skipped`, "keep" keeps it.
@@ -93,7 +89,7 @@ def read_corefud(
     Raises
     ------
     ParameterError
-        If `on_crossing_sentences` is neither "skip" nor "keep", or `entity_fields` is invalid.
+        If `on_crossing_sentences` is neither "skip" nor "keep".
     InputError
         At the first bad document, with file, line, doc_id and sentence: brackets that do not match, a row without ten
         columns, ids out of order, heads that are no words of the sentence or form a cycle, ``Entity=`` without a
@@ -105,20 +101,14 @@ def read_corefud(
     >>> document.mention_text(0), document.entities[0]  # doctest: +SKIP
     ('Introduction', '1')
     """
-    choice("on_crossing_sentences", on_crossing_sentences, get_args(OnCrossing))
-    if entity_fields is not None:
-        require_fields(entity_fields)
-    options: dict[str, Any] = {"entity_fields": entity_fields, "on_crossing": on_crossing_sentences}
-    return AnnotatedStream(inputs, partial(split_corefud, **options), on_rejected)
+    return AnnotatedStream(inputs, split_corefud, on_crossing_sentences, on_rejected)
 
 
 def write_corefud(
     documents: Iterable[AnnotatedDocument],
     path: PathLike,
     *,
-    entity_fields: str | None = None,
     singletons: bool = True,
-    on_unwritable: OnUnwritable = "refuse",
     overwrite: bool = False,
 ) -> WriteCounts:
     """Write documents to a new file; they are equal when they are read back.
@@ -126,9 +116,12 @@ def write_corefud(
     An ``eid`` denotes one entity throughout a file, as scorers read it, so an id that an earlier document uses gets the
     number of its document added (``e1.2``); a ``GRP`` is unique only in its document, and stays unchanged.
 
-    Comments, multiword tokens and empty nodes that came with a document are written in their places, bridging and
-    split antecedents if their entities are written. A sentence without comments gets a sent_id, its speaker and its
-    text. Metadata that is not a one-line string is written as JSON. Empty words and labels become ``_``.
+    Comments, multiword tokens and empty nodes that came with a document are written in their places; bridging and
+    split antecedents are left out. A sentence without comments gets a sent_id, its speaker and its text. Metadata that
+    is not a one-line string is written as JSON. Empty words and labels become ``_``. The fields of ``Entity=`` are
+    those that the first document declares, or "eid-etype-head-other". The format cannot represent mentions that cross
+    the bounds of a sentence or another mention of their entity: they are left out (the later of two), and counted in
+    the result.
 
     Parameters
     ----------
@@ -137,58 +130,48 @@ def write_corefud(
         make documents with any clustering.
     path
         Path of the new file, compressed with gzip if it ends in .gz. The file appears when it is complete.
-    entity_fields
-        Fields of ``Entity=``: eid or GRP for the entity, head for the head's number in the span, others for
-        attributes. By default those of the first document, or "eid-etype-head-other". They are the same in the whole
-        file. If head is not among them, a reader determines heads by its own rule.
     singletons
         True (the default) if entities of one mention are written.
-    on_unwritable
-        Treatment of documents and annotation that the format cannot represent: see `write_conll2012`.
     overwrite
         True if an existing file may be replaced; by default it may not.
 
     Raises
     ------
     ParameterError
-        If an option is invalid, the file exists and `overwrite` is false, or the format cannot represent a
-        document.
+        If the file exists and `overwrite` is false, the fields of ``Entity=`` that a document declares are invalid or
+        not those of the first document, or the format cannot represent a document.
     OutputError
         If the file cannot be written.
     """
-    if entity_fields is not None:
-        require_fields(entity_fields)
-    fields = entity_fields or ""
+    fields: tuple[str, ...] = ()
     used_ids: set[str] = set()
     numbers = itertools.count(1)
 
     def lines_of(document: AnnotatedDocument, mentions: Sequence[int]) -> Iterator[str]:
         nonlocal fields
-        declared = "-".join(document.entity_fields or ()) or DEFAULT_FIELDS
-        require_fields(declared)
-        fields = fields or declared
-        if entity_fields is None and declared != fields:
-            raise ParameterError(
-                f"fields of Entity= must be the same in a file ({fields}), got {declared}",
-                place=f"doc_id {document.doc_id!r}",
-                hint=ParameterHint("entity_fields", "can choose"),
-            )
-        number, ids = next(numbers), dict[str, str]()
+        declared = document.entity_fields or tuple(DEFAULT_FIELDS.split("-"))
+        fields, number, ids = fields or declared, next(numbers), dict[str, str]()
+        fault = fault_of_fields(declared)
+        if fault is None and declared != fields:
+            fault = f"must be the same in a file ({'-'.join(fields)}), got {'-'.join(declared)}"
+        if fault is not None:
+            raise ParameterError(f"fields of Entity= {fault}", place=f"doc_id {document.doc_id!r}")
         for entity in dict.fromkeys(document.entities[i] for i in mentions):
-            ids[entity] = _encoded(entity)
+            ids[entity] = "".join(
+                "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or not c.isprintable() else c
+                for c in entity
+            )
             while ids[entity] in used_ids:
                 ids[entity] += f".{number}"
-            if "GRP" not in fields.split("-"):
+            if "GRP" not in fields:
                 used_ids.add(ids[entity])
         return _lines(document, mentions, fields, ids)
 
-    return write_annotated(
-        documents, path, lines_of, singletons=singletons, on_unwritable=on_unwritable, overwrite=overwrite
-    )
+    return write_annotated(documents, path, lines_of, singletons=singletons, overwrite=overwrite)
 
 
 def _lines(
-    document: AnnotatedDocument, mentions: Sequence[int], declared: str, ids: Mapping[str, str]
+    document: AnnotatedDocument, mentions: Sequence[int], fields: Sequence[str], ids: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield the lines of one document.
 
@@ -196,27 +179,37 @@ def _lines(
     ----------
     document, mentions
         Document, and the indices of its mentions to write.
-    declared
-        Value of ``# global.Entity``.
+    fields
+        Fields of ``Entity=``.
     ids
         Id in the file of each entity to write.
     """
+    location = f"doc_id {document.doc_id!r}"
     if not len(document.tokens):
-        location = f"doc_id {document.doc_id!r}"
         raise ParameterError("tokens must not be empty to be written, got none", place=location)
-    document = _dated(document)
-    rows = _rows(document, _entity_values(document, mentions, declared.split("-"), ids), ids)
-    yield from _header(document, declared)
+    rows = _rows(document, _entity_values(document, mentions, fields, ids), location)
+    header = [f"# newdoc id = {document.doc_id}", f"# global.Entity = {'-'.join(fields)}"]
+    for name, value in _dated_metadata(document).items():
+        if not re.fullmatch(r"[^\s=]([^=\r\n]*[^\s=])?", name):
+            rule = "metadata must have names that a comment can represent"
+            raise ParameterError(f"{rule}, got {shown(name)}", place=location)
+        plain = isinstance(value, str) and "\n" not in value and "\r" not in value
+        prefix = "" if name.startswith(META) and metadata_name(name) == name else META
+        header.append(f"# {prefix}{name} = {value if plain else json.dumps(value)}")
     for k, (start, end) in enumerate(document.tokens.sentences().values()):
         notes = document.sentences[k] if document.sentences else _generated(document, k, start, end)
-        yield from (_one_line(document, comment) for comment in notes.comments)
-        further = list(notes.further_rows)
+        lines, further = [*header, *notes.comments], list(notes.further_rows)
         for token in range(start, end):
             while further and further[0][0] <= token - start:
-                yield _one_line(document, further.pop(0)[1])
-            yield rows[token]
-        yield from (_one_line(document, row) for _, row in further)
+                lines.append(further.pop(0)[1])
+            lines.append(rows[token])
+        for line in (*lines, *(row for _, row in further)):
+            if "\n" in line or "\r" in line:
+                rule = "doc_id, comments and tokens must be one line to be written"
+                raise ParameterError(f"{rule}, got {shown(line)}", place=location)
+            yield line
         yield ""
+        header = []
 
 
 def _entity_values(
@@ -238,7 +231,15 @@ def _brackets(
     document: AnnotatedDocument, mentions: Sequence[int], fields: Sequence[str], ids: Mapping[str, str]
 ) -> Iterator[tuple[int, int, str, str]]:
     """Start, end, and texts of the opening and the closing bracket of each part of the mentions."""
-    numbers = _node_numbers(document)
+    n_tokens_before = [
+        start + n_words
+        for (start, _), notes in zip(document.tokens.sentences().values(), document.sentences, strict=False)
+        for n_words, row in notes.further_rows
+        if "." in row.partition("\t")[0]
+    ]
+    tokens = np.arange(len(document.tokens))
+    # Number of words and empty nodes of the document before each token.
+    numbers = (tokens + np.searchsorted(np.array(n_tokens_before, np.int64), tokens, side="right")).tolist()
     missing = [""] * document.n_mentions
     columns = [document.attributes.get(attribute_name(name), missing) for name in fields]
     part_texts = document.attributes.get(PARTS, missing)
@@ -264,85 +265,20 @@ def _brackets(
             yield start, end, "-".join(values[:n_values]), values[id_field]
 
 
-def _dated(document: AnnotatedDocument) -> AnnotatedDocument:
-    """Return the document with its date in its comment or metadata of the date; without them, in new metadata."""
-    if document.date is None:
-        return document
-    iso = document.date.isoformat()
-    date_name = metadata_name(DATE_KEYS[0])
-    for key in DATE_KEYS:
-        name = metadata_name(key)
-        if key.startswith(META) and name in document.metadata:
-            date_name = name
-            break
-        comments = document.sentences[0].comments if document.sentences else ()
-        for k, comment in enumerate(comments):
-            match = COMMENT.fullmatch(comment)
-            if match and match[1] == key:
-                if match[2].strip() == iso:
-                    return document
-                changed = (*comments[:k], f"# {key} = {iso}", *comments[k + 1 :])
-                first = dataclasses.replace(document.sentences[0], comments=changed)
-                return dataclasses.replace(document, sentences=(first, *document.sentences[1:]))
-    if str(document.metadata.get(date_name, "")).strip() == iso:
-        return document
-    return dataclasses.replace(document, metadata={**document.metadata, date_name: iso})
+def _dated_metadata(document: AnnotatedDocument) -> dict[str, Any]:
+    """Metadata of a document, with its date unless a reader finds this date in its metadata or comments."""
+    comments = document.sentences[0].comments if document.sentences else ()
+    texts: dict[str, Any] = {match[1]: match[2] for match in map(COMMENT.fullmatch, comments) if match}
+    texts |= {key: document.metadata.get(metadata_name(key)) for key in DATE_KEYS if key.startswith(META)}
+    text = next((str(texts[key]).strip() for key in DATE_KEYS if texts.get(key)), None)
+    if document.date is None or text == document.date.isoformat():
+        return dict(document.metadata)
+    return {**document.metadata, metadata_name(DATE_KEYS[0]): document.date.isoformat()}
 
 
-def _with_references(ids: Mapping[str, str], misc: Any) -> Any:
-    """MISC with only the bridging and split antecedents whose entities are written, by their ids in the file."""
-    if not isinstance(misc, str) or ("Bridge=" not in misc and "Split" not in misc):
-        return misc
-    attributes = []
-    for attribute in misc.split("|"):
-        name, _, value = attribute.partition("=")
-        if name in REFERENCES:
-            pairs = [_reference(ids, pair) for pair in value.split(",")]
-            attribute = f"{name}={','.join(filter(None, pairs))}" if any(pairs) else ""
-        attributes.append(attribute)
-    return "|".join(filter(None, attributes)) or "_"
-
-
-def _reference(ids: Mapping[str, str], pair: str) -> str:
-    """A reference such as ``e173<e188:part`` with the ids of the file; "" if one of the entities is not written."""
-    entities, colon, relation = pair.partition(":")
-    names = entities.split("<")
-    return "<".join(ids[name] for name in names) + colon + relation if all(name in ids for name in names) else ""
-
-
-def _encoded(name: str) -> str:
-    """An id with percent codes for characters that have a meaning in the format."""
-    return "".join(
-        "".join(f"%{byte:02X}" for byte in c.encode()) if c in _MEANT or c.isspace() or not c.isprintable() else c
-        for c in name
-    )
-
-
-def _node_numbers(document: AnnotatedDocument) -> list[int]:
-    """Number of words and empty nodes of the document before each token."""
-    n_tokens = len(document.tokens)
-    numbers = list(range(n_tokens))
-    if not any(notes.further_rows for notes in document.sentences):
-        return numbers
-    bounds = document.tokens.sentences().values()
-    n_tokens_before = [
-        start + n_words
-        for (start, _), notes in zip(bounds, document.sentences, strict=True)
-        for n_words, row in notes.further_rows
-        if "." in row.partition("\t")[0]
-    ]
-    n_passed = 0
-    for token in range(n_tokens):
-        while n_passed < len(n_tokens_before) and n_tokens_before[n_passed] <= token:
-            n_passed += 1
-        numbers[token] += n_passed
-    return numbers
-
-
-def _rows(document: AnnotatedDocument, entities: Sequence[str], ids: Mapping[str, str]) -> list[str]:
-    """Lines of the words with these values of ``Entity=``; references to entities get their ids in the file."""
+def _rows(document: AnnotatedDocument, entities: Sequence[str], location: str) -> list[str]:
+    """Lines of the words with these values of ``Entity=``."""
     tokens, extra = document.tokens, document.tokens.extra
-    location = f"doc_id {document.doc_id!r}"
     empty = extra.get(EMPTY_COLUMN, [""] * len(tokens))
     numbers: list[str] = []
     heads: list[str] = []
@@ -359,61 +295,31 @@ def _rows(document: AnnotatedDocument, entities: Sequence[str], ids: Mapping[str
     dep = ["_" if form else label for form, label in zip(empty, tokens.dep, strict=True)]
     text = [form or word for form, word in zip(empty, tokens.text, strict=True)]
     xpos, feats, deps = (extra.get(name, [""] * len(tokens)) for name in ("xpos", "feats", "deps"))
-    misc = extra.get("misc") or ["_" if spaced else "SpaceAfter=No" for spaced in _spaces(tokens)]
-    ids_written = {_encoded(entity): name for entity, name in ids.items()}
-    misc = [_with_references(ids_written, attributes) for attributes in misc]
+    spaces = extra.get("space_after", [True] * len(tokens))
+    misc = extra.get("misc") or ["_" if spaced else "SpaceAfter=No" for spaced in spaces]
     rows = []
     columns = (numbers, text, tokens.lemma, tokens.upos, xpos, feats, heads, dep, deps, misc)
     for values, entity in zip(zip(*columns, strict=True), entities, strict=True):
         cells = ["_" if value is None or value == "" else str(value) for value in values]
         for cell in cells:
-            if re.search(r"[\t\n\r]", cell):
-                rule = "tokens must contain no tab or line break to be written"
-                raise ParameterError(f"{rule}, got {shown(cell)}", place=location)
-        rows.append("\t".join([*cells[:-1], _with_entity(cells[-1], entity)]))
+            if "\t" in cell:
+                raise ParameterError(f"tokens must contain no tab to be written, got {shown(cell)}", place=location)
+        attributes = [part for part in cells[-1].split("|") if not part.startswith(_NOT_WRITTEN) and part != "_"]
+        if entity:  # in alphabetical order, by which the attributes of MISC are sorted by convention
+            after = (i for i, part in enumerate(attributes) if part.lower() > "entity=")
+            attributes.insert(next(after, len(attributes)), f"Entity={entity}")
+        rows.append("\t".join([*cells[:-1], "|".join(attributes) or "_"]))
     return rows
-
-
-def _header(document: AnnotatedDocument, declared: str) -> Iterator[str]:
-    yield _one_line(document, f"# newdoc id = {document.doc_id}")
-    yield f"# global.Entity = {declared}"
-    for name, value in document.metadata.items():
-        if not re.fullmatch(r"[^\s=]([^=\r\n]*[^\s=])?", name):
-            rule = "metadata must have names that a comment can represent"
-            raise ParameterError(f"{rule}, got {shown(name)}", place=f"doc_id {document.doc_id!r}")
-        plain = isinstance(value, str) and "\n" not in value and "\r" not in value
-        prefix = "" if name.startswith(META) and metadata_name(name) == name else META
-        yield f"# {prefix}{name} = {value if plain else json.dumps(value)}"
 
 
 def _generated(document: AnnotatedDocument, k: int, start: int, end: int) -> SentenceNotes:
     """Make sent_id, speaker and text of a sentence without comments; a slash has a meaning in ids, and is replaced."""
     empty = document.tokens.extra.get(EMPTY_COLUMN, [""] * end)
     words = ["" if empty[token] else document.tokens.text[token] or "_" for token in range(start, end)]
-    blanks = [" " if spaced else "" for spaced in _spaces(document.tokens)[start : end - 1]] + [""]
+    spaces = document.tokens.extra.get("space_after", [True] * end)
+    blanks = [" " if spaced else "" for spaced in spaces[start : end - 1]] + [""]
     text = "".join(word + blank for word, blank in zip(words, blanks, strict=True))
     doc_id = re.sub(r"[/\s]", "_", document.doc_id)
     speakers = document.tokens.extra.get(SPEAKER, [""] * end)[start:end]
     spoken = [f"# {SPEAKER} = {speaker}" for speaker in speakers if speaker and speaker not in NO_SPEAKER][:1]
     return SentenceNotes((f"# sent_id = {doc_id}-{k + 1}", *spoken, f"# text = {text}"))
-
-
-def _spaces(tokens: Tokens) -> Sequence[bool]:
-    """True for each token that is followed by a blank."""
-    return tokens.extra.get("space_after", [True] * len(tokens))
-
-
-def _with_entity(misc: str, entity: str) -> str:
-    """Insert Entity= in alphabetical order, by which the attributes of MISC are sorted by convention."""
-    attributes = [] if misc == "_" else [part for part in misc.split("|") if not part.startswith("Entity=")]
-    if entity:
-        after = (i for i, part in enumerate(attributes) if part.lower() > "entity=")
-        attributes.insert(next(after, len(attributes)), f"Entity={entity}")
-    return "|".join(attributes) or "_"
-
-
-def _one_line(document: AnnotatedDocument, text: str) -> str:
-    if "\n" in text or "\r" in text:
-        rule = "doc_id and comments must be one line to be written"
-        raise ParameterError(f"{rule}, got {shown(text)}", place=f"doc_id {document.doc_id!r}")
-    return text

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from corefsample._checks import non_finite
-from corefsample.documents._batch import VERSION, DocumentBatch, to_json
+from corefsample.documents._batch import VERSION, DocumentBatch
 from corefsample.documents._faults import Fault, Rejected, missing_field, version_fault
 from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
 from corefsample.errors import ParameterHint, shown
@@ -108,7 +108,7 @@ def json_lines_writer(path: str, *, gzipped: bool) -> Iterator[Callable[[Documen
 
     def write(batch: DocumentBatch) -> None:
         for row in range(len(batch)):
-            stream.write(encoder.encode(to_json(batch.table, row)) + b"\n")
+            stream.write(encoder.encode(batch.to_json(row)) + b"\n")
 
     with open_output(path, gzipped=gzipped) as stream:
         yield write

@@ -15,8 +15,15 @@ from strategies.documents import Lists, antecedent_lists, mild_scores, one_word_
 
 from corefsample import AntecedentDistribution, ParameterError, Tokens, link_marginals
 from corefsample.adapters import drop_unlinked, linked_probabilities
-from corefsample.adapters._links import Links, float_matrix, int_matrix
-from corefsample.adapters._scored_mentions import METADATA, parse_heads, scored_document
+from corefsample.adapters._links import (
+    METADATA,
+    float_matrix,
+    int_matrix,
+    links_from_square,
+    links_from_top,
+    parse_heads,
+    scored_document,
+)
 
 INF = math.inf
 
@@ -47,7 +54,7 @@ def charts(draw: st.DrawFn) -> tuple[list[list[float]], list[float]]:
 def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None:
     scores, new = chart
     n = len(new)
-    links = Links.from_square("scores", float_matrix("scores", scores), np.array(new))
+    links = links_from_square("scores", float_matrix("scores", scores), np.array(new))
     document = scored_document("test", links, np.array([(i, i + 1) for i in range(n)]), doc_id="a")
     for i, row in enumerate(softmax_rows(scores, new)):
         candidates, probs = document.antecedents.row(i)
@@ -56,8 +63,8 @@ def test_probabilities_are_the_softmax_of_what_is_not_masked(chart: Any) -> None
         np.testing.assert_allclose(document.antecedents.new_probs[i], row[-1], rtol=1e-12, atol=1e-300)
 
 
-def top_k(scores: Any, antecedents: Any, new: Any) -> Links:
-    return Links.from_new_first(np.column_stack((new, scores)), antecedents, len(new), "mention")
+def top_k(scores: Any, antecedents: Any, new: Any) -> AntecedentDistribution:
+    return links_from_top(np.column_stack((new, scores)), antecedents, len(new), "mention")
 
 
 @given(charts(), st.randoms(use_true_random=False))
@@ -67,10 +74,9 @@ def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> Non
     scores[np.triu_indices(n)] = -INF
     orders = np.array([random.sample(range(n), n) for _ in range(n)])
     shuffled = top_k(np.take_along_axis(scores, orders, 1), orders, new)
-    plain = Links.from_square("scores", scores, new)
-    by_pair = np.lexsort((shuffled.antecedents, shuffled.mentions))
-    for name in ("mentions", "antecedents", "scores"):
-        np.testing.assert_array_equal(getattr(shuffled, name)[by_pair], getattr(plain, name))
+    plain = links_from_square("scores", scores, new)
+    for name in ("indptr", "antecedents", "scores"):
+        np.testing.assert_array_equal(getattr(shuffled, name), getattr(plain, name))
 
 
 def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
@@ -80,8 +86,8 @@ def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
 @pytest.mark.parametrize(
     ("scores", "antecedents", "message"),
     [
-        ([[-INF], [0.0]], [[0], [1]], "antecedents[1][0] must be a mention before 1, unless masked, got 1"),
-        ([[-INF], [0.0]], [[0], [-1]], "antecedents[1][0] must be a mention before 1, unless masked, got -1"),
+        ([[-INF], [0.0]], [[0], [1]], "antecedents[1][0] must be a mention before 1, got 1"),
+        ([[-INF], [0.0]], [[0], [-1]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
         ([[-INF, -INF], [1.0, 2.0]], [[0, 0], [0, 0]], "antecedents[1] must be distinct, got 0 twice"),
     ],
 )
@@ -150,7 +156,7 @@ def test_mentions_are_sorted_by_start_then_longest_first_and_reversed_links_are_
     two = math.log(2)
     square = np.full((4, 4), -INF)
     square[1, 0], square[2, :2], square[3, :3] = two, [0, two], [0, two, two]
-    links = Links.from_square("s", square, np.zeros(4))
+    links = links_from_square("s", square, np.zeros(4))
     document = scored_document("test", links, np.array([(0, 1), (2, 4), (2, 6), (8, 9)]), doc_id="a")
     assert document.mentions.tolist() == [[0, 1, 0], [2, 6, 5], [2, 4, 3], [8, 9, 8]]
     rows = [tuple(array.tolist() for array in document.antecedents.row(i)) for i in range(4)]
@@ -172,7 +178,7 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
     n = len(new)
     place = st.tuples(st.integers(0, 4), st.integers(1, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))
     pairs = data.draw(st.lists(place, min_size=n, max_size=n))
-    links = Links.from_square("s", float_matrix("s", scores), np.array(new))
+    links = links_from_square("s", float_matrix("s", scores), np.array(new))
     document = scored_document("test", links, np.array(pairs), doc_id="a")
     order = sorted(range(n), key=lambda m: (pairs[m][0], -pairs[m][1], m))
     assert document.mentions[:, :2].tolist() == [list(pairs[m]) for m in order]
@@ -191,14 +197,14 @@ def test_the_result_is_the_distribution_given_that_no_removed_link_was_chosen(ch
 
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (-1, 3)])
 def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
-    links = Links.from_square("s", np.zeros((2, 2)), np.zeros(2))
+    links = links_from_square("s", np.zeros((2, 2)), np.zeros(2))
     with pytest.raises(ParameterError) as caught:
         scored_document("test", links, np.array([(0, 1), (start, end)]), doc_id="a")
     assert str(caught.value) == f"spans[1] must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
 def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
-    links = Links.from_square("s", np.zeros((1, 1)), np.zeros(1))
+    links = links_from_square("s", np.zeros((1, 1)), np.zeros(1))
     document = scored_document("test", links, np.array([(0, 1)]), doc_id="a", metadata={"source": "wire"})
     assert set(document.metadata) == {"source", METADATA}
 

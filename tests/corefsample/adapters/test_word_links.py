@@ -13,7 +13,7 @@ from spacy_stubs import stub_doc
 
 from corefsample import ParameterError
 from corefsample.adapters import from_spacy_experimental, from_stanza, recorded_stanza_scores
-from corefsample.adapters._word_links import StanzaScores
+from corefsample.adapters._systems import StanzaScores
 
 INF = np.inf
 EPS = np.float32(1e-7)
