@@ -91,7 +91,7 @@ def gold_mentions(model: AntecedentModel, splits: dict[str, list[AnnotatedDocume
     rows = []
     for name, documents in splits.items():
         scored = list(score_documents(model, documents))
-        found = corpus_scores(map(map_scores, scored))
+        found = list(map(map_scores, scored))
         error, lower, upper = link_error(scored)
         perfect = perfect_errors(scored)
         rows.append(
@@ -99,8 +99,8 @@ def gold_mentions(model: AntecedentModel, splits: dict[str, list[AnnotatedDocume
                 "documents": name,
                 "n": len(scored),
                 "nll": held_out_figures(model, documents).loss,
-                "conll_macro": found.macro.conll.f1,
-                "conll_corpus": found.corpus.conll.f1,
+                "conll_macro": statistics.fmean(each.conll.f1 for each in found),
+                "conll_corpus": corpus_scores(found).conll.f1,
                 "calib_err": error,
                 "lower": lower,
                 "upper": upper,
@@ -260,9 +260,9 @@ def found_mentions(model: AntecedentModel, name: str, documents: Sequence[Annota
         "documents": name,
         "recall": sum(shared) / n_gold,
         "precision": sum(shared) / tally.n_mentions,
-        "conll_macro": corpus_scores(found).macro.conll.f1,
-        "conll_corpus": corpus_scores(found).corpus.conll.f1,
-        "conll_no_singletons": corpus_scores(without).corpus.conll.f1,
+        "conll_macro": statistics.fmean(each.conll.f1 for each in found),
+        "conll_corpus": corpus_scores(found).conll.f1,
+        "conll_no_singletons": corpus_scores(without).conll.f1,
         "calib_err": error,
         "lower": lower,
         "upper": upper,

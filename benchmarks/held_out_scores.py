@@ -132,7 +132,7 @@ def conll(annotated: Iterable[AnnotatedDocument], scored: Iterable[ScoredDocumen
             singletons=False,
         )
         for document in scored
-    ).corpus.conll.f1
+    ).conll.f1
 
 
 def leave_out_scores(scores: ScoreCache) -> None:

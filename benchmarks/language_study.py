@@ -61,7 +61,7 @@ def conll(scored: Sequence[ScoredDocument], key: Sequence[AnnotatedDocument]) ->
                 list(document.entities), labels, key_spans=document.mentions, response_spans=spans, singletons=False
             )
         )
-    return 100 * corpus_scores(found).corpus.conll.f1
+    return 100 * corpus_scores(found).conll.f1
 
 
 def link_pairs(scored: Sequence[ScoredDocument]) -> tuple[Floats, Bools]:

@@ -88,7 +88,7 @@ def print_scores(found: list[Found], estimates: list[str]) -> None:
     print("estimate  " + "".join(f"{metric:>8}" for metric in SHOWN) + "   seconds")
     for name in estimates:
         scores = corpus_scores([each.scores[name] for each in found])
-        row = "".join(f"{100 * getattr(scores.corpus, metric).f1:8.2f}" for metric in SHOWN)
+        row = "".join(f"{100 * getattr(scores, metric).f1:8.2f}" for metric in SHOWN)
         print(f"{name:<10}{row}{sum(each.seconds[name] for each in found):10.1f}")
 
 

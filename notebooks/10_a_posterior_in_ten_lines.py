@@ -14,7 +14,7 @@
 # # 10 A posterior in ten lines
 #
 # Scores of any coreference system become a posterior over clusterings. Each question to it is one call: what is the
-# best single clustering, which mentions belong together, how many entities are there, how probable is a clustering. The
+# best single clustering, which mentions belong together, how many entities are there, how good are the clusterings. The
 # document here is simulated news; with scores of your own, `AntecedentDistribution.from_lists(antecedents, scores)`
 # replaces it.
 
@@ -34,7 +34,6 @@ samples = cs.sample_clusterings(document.antecedents, n_samples=1000, doc_id=doc
 best = summaries.point_estimate(document.antecedents, loss="conll", samples=samples)
 links = summaries.document_links(document, by="binder", smallest=2)
 counts = summaries.entity_count_posterior(document)
-ranked = summaries.most_probable_clusterings(document.antecedents, 5)
 scores = cs.metric_posterior(document.gold, samples, metric="conll")
 
 # %% [markdown]
@@ -69,13 +68,11 @@ plots.link_heat_map(links).figure
 plots.plot(counts)
 
 # %% [markdown]
-# ## How probable is one clustering, and how good are they
+# ## How good are the clusterings
 #
-# The most probable clusterings come with their exact probabilities, which are small where many mentions are uncertain.
 # The posterior of the score needs gold: it is the distribution of CoNLL over the samples.
 
 # %%
-print(ranked)
 print(scores)
 
 # %% [markdown]

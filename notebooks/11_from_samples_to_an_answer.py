@@ -30,7 +30,6 @@ from corefsample.summaries import (
     cluster_probability,
     credible_ball,
     document_links,
-    most_probable_clusterings,
     point_estimate,
 )
 
@@ -110,11 +109,3 @@ largest = np.flatnonzero(labels == np.bincount(labels).argmax())
 print([document.mention_text(m)[:30] for m in largest])
 print(cluster_probability(distribution, largest))
 print((samples.labels[:, largest] == samples.labels[:, largest[:1]]).all(axis=1).mean())
-
-# %% [markdown]
-# ## Alternatives
-#
-# The most probable clusterings have exact, and usually tiny, probabilities.
-
-# %%
-most_probable_clusterings(distribution, 5).to_frame()

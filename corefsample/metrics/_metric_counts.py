@@ -1,10 +1,9 @@
-"""Counts of each clustering metric by sample, of aligned mentions, and the scores computed from them."""
+"""Alignment of mentions of key and response, counts of each clustering metric by sample, and scores of these counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,38 +14,87 @@ from corefsample.errors import ParameterError, shown
 from corefsample.metrics import _overlap_kernels as kernels
 
 Labels = Sequence[int | str | None] | npt.NDArray[Any]
+Counts = Mapping[str, Floats]
+Metric = Literal["muc", "b3", "ceafe", "ceafm", "lea", "blanc", "conll"]
+Part = Literal["recall", "precision", "f1"]
 
-_NO_ENTITY = -1
+CONLL: tuple[Metric, ...] = ("muc", "b3", "ceafe")
+COUNTED: tuple[Metric, ...] = ("muc", "b3", "ceafe", "ceafm", "lea", "blanc")
+METRICS: tuple[Metric, ...] = (*COUNTED, "conll")
+PARTS: tuple[Part, ...] = ("recall", "precision", "f1")
+
+# Mentions times samples of a block: limits the memory for the overlaps of one document with many samples.
+_BLOCK = 100_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Key:
-    """Mentions of key entities, and the index of each mention in the response.
+# --- mentions ----------------------------------------------------------------------------------------------
 
-    Attributes
-    ----------
-    members, indptr
-        int64: members[indptr[k]:indptr[k+1]] are the mentions of key entity k, as places in `columns`.
-    columns
-        int64 (n_mentions,): the response's mention that each mention of the document is, -1 if the response lacks it.
-        The mentions are those of the key that are annotated, then those that only the response has.
+
+def reading_order(spans: Any, entities: Sequence[Any]) -> Ints:
+    """Mentions entity by entity, in the order in which the reference scorer reads them: int64 (n_mentions,).
+
+    Entities are sorted by their first bracket; among brackets at one word, mentions of one word come first. The order
+    determines which of two mentions with the same span is removed.
     """
+    starts, ends = spans[:, 0], spans[:, 1]
+    reading = np.lexsort((np.arange(len(spans)), ends - starts > 1, starts))
+    ranks: dict[Any, int] = {}
+    for i in reading.tolist():
+        ranks.setdefault(entities[i], len(ranks))
+    by_entity = np.array([ranks[entity] for entity in entities], np.int64)
+    return np.lexsort((np.argsort(reading), by_entity)).astype(np.int64)
 
-    members: Ints
-    indptr: Ints
-    columns: Ints
 
-    @property
-    def sizes(self) -> Ints:
-        """Mentions of each key entity."""
-        return np.diff(self.indptr)
+def n_repeated_spans(gold_spans: Any, response_spans: Any) -> int:
+    """Number of a system's mentions that repeat a span, beyond the gold mentions with this span."""
+    allowed = Counter(map(tuple, gold_spans.tolist()))
+    counts = Counter(map(tuple, response_spans.tolist()))
+    return sum(max(number - max(allowed[span], 1), 0) for span, number in counts.items())
 
-    def responses(self, codes: npt.NDArray[np.integer[Any]]) -> Ints32:
-        """Labels of responses over the mentions of the document: int32 (n_samples, n_mentions)."""
-        labels = np.full((codes.shape[0], self.columns.shape[0]), -1, np.int32)
-        shared = np.flatnonzero(self.columns >= 0)
-        labels[:, shared] = codes[:, self.columns[shared]]
-        return labels
+
+def spans_paired_by_head(gold: Any, response: Any) -> tuple[Ints, Ints]:
+    """Make spans of gold mentions and of a system's mentions that are equal if the mentions match by their heads.
+
+    Equal spans match first. Other mentions match one to one if they have the same head; of several candidates, those
+    with the most words in common match.
+
+    Parameters
+    ----------
+    gold, response
+        Start, end and head of each gold mention, and of each mention of the system: int (n, 3).
+    """
+    free = dict(enumerate(map(tuple, gold.tolist())))
+    response_mentions = response.tolist()
+    same_span: dict[tuple[int, int], list[int]] = {}
+    for g, (start, end, _) in free.items():
+        same_span.setdefault((start, end), []).append(g)
+    partner: dict[int, int] = {}
+    first_with_span: dict[tuple[int, int], int] = {}
+    repeated: dict[int, int] = {}  # first mention with the span of a repeated mention
+    for r, (start, end, _) in enumerate(response_mentions):
+        if same_span.get((start, end)):
+            partner[r] = same_span[start, end].pop(0)
+            del free[partner[r]]
+        elif first_with_span.setdefault((start, end), r) != r:
+            repeated[r] = first_with_span[start, end]
+        first_with_span.setdefault((start, end), r)
+    by_head: dict[int, list[int]] = {}
+    for g, (_, _, head) in free.items():
+        by_head.setdefault(head, []).append(g)
+    candidates = [
+        (max(start, free[g][0]) - min(end, free[g][1]), g, r)  # minus the number of words in common
+        for r, (start, end, head) in enumerate(response_mentions)
+        if r not in partner and r not in repeated
+        for g in by_head.get(head, [])
+    ]
+    for _, g, r in sorted(candidates):
+        if g in free and r not in partner:
+            partner[r] = g
+            del free[g]
+    first_mentions = [repeated.get(r, r) for r in range(len(response_mentions))]
+    numbers = np.array([partner.get(mention, len(gold) + mention) for mention in first_mentions], np.int64)
+    gold_numbers = np.arange(len(gold))
+    return np.stack([gold_numbers, gold_numbers + 1], axis=1), np.stack([numbers, numbers + 1], axis=1)
 
 
 def label_codes(name: str, labels: Labels | None) -> Ints:
@@ -63,7 +111,7 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
         hint = "pass document.gold" if hasattr(labels, "gold") else hint
         rule = f"must have one entity per mention, got {shown(labels)}"
         raise ParameterError(rule, parameter=name, hint=hint)
-    numbers: dict[Any, int] = {None: _NO_ENTITY}
+    numbers: dict[Any, int] = {None: -1}
     for i, label in enumerate(labels):
         if label is not None and (isinstance(label, bool) or not isinstance(label, (int, str, np.integer))):
             rule = "must be a whole number, a string or None"
@@ -72,61 +120,53 @@ def label_codes(name: str, labels: Labels | None) -> Ints:
     return np.fromiter((numbers[label] for label in labels), np.int64, len(labels))
 
 
-def key_over(
+def _key(
     name: str,
-    codes: Ints,
+    labels: Labels | None,
     n_response: int,
-    *,
     singletons: bool,
     key_spans: npt.ArrayLike | None,
     response_spans: npt.ArrayLike | None,
-) -> Key:
-    """Key of one document over the mentions of key and response together.
+) -> tuple[Ints, Ints, Ints]:
+    """Entities of the key over the mentions of the document: those of the key, then those that only the response has.
 
     Without spans mention i of the key is mention i of the response. With spans, the t-th mention of a span in the
     key is the t-th mention of that span in the response. A response that repeats a span more often than the key has
     it loses the later ones.
+
+    Returns
+    -------
+    members, indptr
+        members[indptr[k]:indptr[k+1]] are the mentions of key entity k, as places in `columns`.
+    columns
+        int64 (n_mentions,): the response's mention that each mention of the document is, -1 if the response lacks it.
+        Mentions that are not annotated are in neither.
     """
     if (key_spans is None) != (response_spans is None):
         raise ParameterError("must be given with response_spans or not at all", parameter=f"{name}_spans")
+    codes = label_codes(name, labels)
+    key: Sequence[Any] = range(n_response)
+    response: Sequence[Any] = key
     if key_spans is not None and response_spans is not None:
         key = _occurrences(f"{name}_spans", key_spans, codes.shape[0])
-        n_in_key = Counter(mention[:2] for mention in key)
+        n_in_key = Counter((start, end) for start, end, _ in key)
         response = [
-            mention if mention[2] < max(n_in_key[mention[:2]], 1) else None
-            for mention in _occurrences("response_spans", response_spans, n_response)
+            (start, end, before) if before < max(n_in_key[start, end], 1) else None
+            for start, end, before in _occurrences("response_spans", response_spans, n_response)
         ]
-        return key_of(key, codes, response, singletons)
-    if codes.shape[0] != n_response:
+    elif codes.shape[0] != n_response:
         rule = f"must have one entry for each mention of the response ({n_response})"
         raise ParameterError(f"{rule}, got {codes.shape[0]}", parameter=name)
-    return key_of(range(n_response), codes, range(n_response), singletons)
-
-
-def key_of(key: Iterable[Hashable], codes: Ints, response: Iterable[Hashable | None], singletons: bool) -> Key:
-    """Key of one document.
-
-    Parameters
-    ----------
-    key
-        Mentions of the key, without repetition.
-    codes
-        Entity of each mention of the key, -1 if it is not annotated: such mentions leave key and response.
-    response
-        Mentions of the response, without repetition; None stands for a mention that does not count.
-    singletons
-        True if entities of one mention count.
-    """
     places = {mention: place for place, mention in enumerate(response) if mention is not None}
     columns = np.array([places.pop(mention, -1) for mention in key], np.int64)
-    annotated, only_response = codes != _NO_ENTITY, list(places.values())
+    annotated, only_response = codes >= 0, list(places.values())
     columns = np.append(columns[annotated], np.array(only_response, np.int64))
     _, entities, counts = np.unique(codes[annotated], return_inverse=True, return_counts=True)
     in_key = np.arange(entities.shape[0])
     if not singletons:
         in_key, entities, counts = in_key[counts[entities] > 1], entities[counts[entities] > 1], counts[counts > 1]
     members = in_key[np.argsort(entities, kind="stable")]
-    return Key(members, np.append(0, np.cumsum(counts)).astype(np.int64), columns)
+    return members, np.append(0, np.cumsum(counts)).astype(np.int64), columns
 
 
 def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple[int, int, int]]:
@@ -150,38 +190,31 @@ def _occurrences(name: str, spans: npt.ArrayLike, n_mentions: int) -> list[tuple
     return occurrences
 
 
-Counts = Mapping[str, Floats]
-Cells = tuple[Ints32, Ints32, Ints32, Ints]  # key entity, label and number of mentions of cells, and how many there are
-Metric = Literal["muc", "b3", "ceafe", "ceafm", "lea", "blanc", "conll"]
-Part = Literal["recall", "precision", "f1"]
-
-CONLL: tuple[Metric, ...] = ("muc", "b3", "ceafe")
-COUNTED: tuple[Metric, ...] = ("muc", "b3", "ceafe", "ceafm", "lea", "blanc")
-METRICS: tuple[Metric, ...] = (*COUNTED, "conll")
-PARTS: tuple[Part, ...] = ("recall", "precision", "f1")
-
-# Mentions times samples of a block: limits the memory for the overlaps of one document with many samples.
-_BLOCK = 100_000
-
-
-def counted_for(metric: Metric) -> tuple[Metric, ...]:
-    """Metrics whose counts one metric needs."""
-    return CONLL if metric == "conll" else (metric,)
+# --- counts ------------------------------------------------------------------------------------------------
 
 
 def counts_of(
-    key: Key, responses: Ints32, *, singletons: bool, metrics: Sequence[Metric] = COUNTED
+    name: str,
+    labels: Labels | None,
+    responses: npt.NDArray[np.integer[Any]],
+    *,
+    singletons: bool,
+    key_spans: npt.ArrayLike | None = None,
+    response_spans: npt.ArrayLike | None = None,
+    metrics: Sequence[Metric] = COUNTED,
 ) -> dict[str, Floats]:
     """Counts from which the metrics are computed, by sample.
 
     Parameters
     ----------
-    key
-        Key of one document.
+    name, labels
+        Name of the parameter that has the key, and the key's entity of each mention, None if it is not annotated.
     responses
-        int32 (n_samples, n_mentions): label of each mention, -1 for mentions that the response lacks.
+        int (n_samples, n_mentions): label of each mention of the response, -1 for mentions that the response lacks.
     singletons
-        True if response entities of one mention count; `key` contains such entities only then.
+        True if entities of one mention count.
+    key_spans, response_spans
+        Spans of the mentions of key and response: see `clustering_scores`.
     metrics
         Metrics whose counts are returned. By default all metrics but the CoNLL average, which needs no further counts.
 
@@ -191,92 +224,94 @@ def counts_of(
         "mentions" (n_samples, 3): number in the key, in the response, and in both. "blanc" (n_samples, 6): correct
         coreference links, those of the key, those of the response, and the same of non-coreference links. Each other
         metric (n_samples, 4): numerator and denominator of recall, numerator and denominator of precision.
+
+    Raises
+    ------
+    ParameterError
+        If labels have the wrong type or number, or spans are invalid.
     """
-    size = max(_BLOCK // max(responses.shape[1], 1), 1)
+    members, indptr, columns = _key(name, labels, responses.shape[1], singletons, key_spans, response_spans)
+    over_all = np.full((responses.shape[0], columns.shape[0]), -1, np.int32)
+    shared = np.flatnonzero(columns >= 0)
+    over_all[:, shared] = responses[:, columns[shared]]
+    size = max(_BLOCK // max(columns.shape[0], 1), 1)
     blocks = [
-        _block_counts(key, np.ascontiguousarray(responses[start : start + size]), singletons, metrics)
-        for start in range(0, responses.shape[0], size)
+        _block_counts(members, indptr, over_all[start : start + size], singletons, metrics)
+        for start in range(0, over_all.shape[0], size)
     ]
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    return {metric: np.concatenate([block[metric] for block in blocks]) for metric in blocks[0]}
 
 
-def _block_counts(key: Key, responses: Ints32, singletons: bool, metrics: Sequence[Metric]) -> dict[str, Floats]:
-    n_samples, n_mentions = responses.shape
-    n_labels = int(responses.max(initial=-1)) + 1
-    response_sizes = np.empty((n_samples, n_labels), np.int32)
-    cell_keys, cell_labels, cell_sizes = (np.zeros((n_samples, n_mentions), np.int32) for _ in range(3))
-    totals = np.empty((n_samples, kernels.N_TOTALS))
-    kernels.overlaps(
-        key.members, key.indptr, responses, singletons, response_sizes, cell_keys, cell_labels, cell_sizes, totals
-    )
-    counts = _closed_counts(key, totals)
-    cells = (cell_keys, cell_labels, cell_sizes, totals[:, kernels.CELLS].astype(np.int64))
-    key_entities, key_mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
-    if "ceafe" in metrics:
-        weight = _heaviest_matching(key, response_sizes, cells, by_entity=True)
-        counts["ceafe"] = _columns(weight, key_entities, weight, totals[:, kernels.RESPONSE_ENTITIES])
-    if "ceafm" in metrics:
-        weight = _heaviest_matching(key, response_sizes, cells, by_entity=False)
-        counts["ceafm"] = _columns(weight, key_mentions, weight, totals[:, kernels.RESPONSE_MENTIONS])
-    return {name: counts[name] for name in ("mentions", *metrics)}
-
-
-def _closed_counts(key: Key, totals: Floats) -> dict[str, Floats]:
-    """Counts of the metrics that need no matching.
+def _block_counts(
+    members: Ints, indptr: Ints, responses: Ints32, singletons: bool, metrics: Sequence[Metric]
+) -> dict[str, Floats]:
+    """Counts of a few samples.
 
     MUC: the parts of a key entity are its cells and the mentions that the response lacks, so mentions minus parts is
     shared mentions minus cells. The same holds for response entities.
     """
-    entities, mentions = float(key.sizes.shape[0]), float(key.sizes.sum())
-    pairs = float((key.sizes * (key.sizes - 1) // 2).sum())
-    total = totals.T
-    response_mentions, shared = total[kernels.RESPONSE_MENTIONS], total[kernels.SHARED_MENTIONS]
+    n_samples, n_mentions = responses.shape
+    response_sizes = np.empty((n_samples, int(responses.max(initial=-1)) + 1), np.int32)
+    keys, labels, sizes = (np.zeros((n_samples, n_mentions), np.int32) for _ in range(3))
+    totals = np.empty((n_samples, kernels.N_TOTALS))
+    kernels.overlaps(members, indptr, responses, singletons, response_sizes, keys, labels, sizes, totals)
+    key_sizes, total = np.diff(indptr), totals.T
+    entities, mentions = float(key_sizes.shape[0]), float(key_sizes.sum())
+    pairs = float((key_sizes * (key_sizes - 1) // 2).sum())
+    response_mentions, response_entities = total[kernels.RESPONSE_MENTIONS], total[kernels.RESPONSE_ENTITIES]
+    response_pairs, correct = total[kernels.RESPONSE_PAIRS], total[kernels.CELL_PAIRS]
+    shared = total[kernels.SHARED_MENTIONS]
     n_links = shared - total[kernels.CELLS]
-    correct = total[kernels.CELL_PAIRS]
     correct_apart = (
         shared * (shared - 1) / 2 - total[kernels.SHARED_KEY_PAIRS] - total[kernels.SHARED_RESPONSE_PAIRS] + correct
     )
     apart = mentions * (mentions - 1) / 2 - pairs
-    response_pairs = total[kernels.RESPONSE_PAIRS]
     response_apart = response_mentions * (response_mentions - 1) / 2 - response_pairs
-    return {
+    counts = {
         "mentions": _columns(mentions, response_mentions, shared),
-        "muc": _columns(n_links, mentions - entities, n_links, response_mentions - total[kernels.RESPONSE_ENTITIES]),
+        "muc": _columns(n_links, mentions - entities, n_links, response_mentions - response_entities),
         "b3": _columns(total[kernels.B3_RECALL], mentions, total[kernels.B3_PRECISION], response_mentions),
         "lea": _columns(total[kernels.LEA_RECALL], mentions, total[kernels.LEA_PRECISION], response_mentions),
         "blanc": _columns(correct, pairs, response_pairs, correct_apart, apart, response_apart),
     }
+    # The weight of a cell is the Dice coefficient of its two entities (CEAFe) or its number of mentions (CEAFm).
+    cells = keys, labels, total[kernels.CELLS].astype(np.int64)
+    if "ceafe" in metrics:
+        dice = 2.0 * sizes / (key_sizes[keys] + np.take_along_axis(response_sizes, labels, 1)) if sizes.any() else sizes
+        weight = _heaviest_matching(*cells, dice, key_sizes.shape[0], response_sizes.shape[1])
+        counts["ceafe"] = _columns(weight, entities, weight, response_entities)
+    if "ceafm" in metrics:
+        weight = _heaviest_matching(*cells, sizes, key_sizes.shape[0], response_sizes.shape[1])
+        counts["ceafm"] = _columns(weight, mentions, weight, response_mentions)
+    return {metric: counts[metric] for metric in ("mentions", *metrics)}
 
 
 def _columns(*columns: float | Floats) -> Floats:
     return np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.float64)
 
 
-def _heaviest_matching(key: Key, response_sizes: Ints32, cells: Cells, *, by_entity: bool) -> Floats:
-    """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,).
-
-    The weight of a cell is the Dice coefficient of its two entities (CEAFe: by_entity) or its number of mentions
-    (CEAFm).
-    """
+def _heaviest_matching(
+    keys: Ints32, labels: Ints32, n_cells: Ints, cell_weights: npt.NDArray[Any], n_keys: int, n_labels: int
+) -> Floats:
+    """Weight of the heaviest one-to-one matching of key and response entities: float64 (n_samples,)."""
     from scipy.optimize import linear_sum_assignment
 
-    keys, labels, shared, n_cells = cells
-    n_samples = keys.shape[0]
+    matching = np.zeros(keys.shape[0])
     if not n_cells.any():
-        return np.zeros(n_samples)
-    sizes = key.sizes[keys] + np.take_along_axis(response_sizes, labels, 1) if by_entity else 2.0
-    weights = 2.0 * shared / sizes  # 0 past the last cell
-    responses, n_entities = key.sizes.shape[0] + labels, key.sizes.shape[0] + response_sizes.shape[1]
-    matching = np.empty(n_samples)
-    kernels.match_certain(keys, responses, n_cells, weights, n_entities, matching)
+        return matching
+    weights = cell_weights.astype(np.float64)  # 0 past the last cell; those of matched entities become 0
+    kernels.match_certain(keys, n_keys + labels, n_cells, weights, n_keys + n_labels, matching)
     for s in np.flatnonzero(weights.any(axis=1)).tolist():
         cells_left = weights[s].nonzero()[0]
         key_entities = keys[s, cells_left]  # ascending, as the cells are
         rows = np.cumsum(np.append(False, key_entities[1:] != key_entities[:-1]))
-        table = np.zeros((rows[-1] + 1, response_sizes.shape[1]))
+        table = np.zeros((rows[-1] + 1, n_labels))
         table[rows, labels[s, cells_left]] = weights[s, cells_left]
         matching[s] += table[linear_sum_assignment(table, maximize=True)].sum()
     return matching
+
+
+# --- scores ------------------------------------------------------------------------------------------------
 
 
 def scores_of(metric: Metric, counts: Counts) -> Floats:

@@ -30,21 +30,20 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, HtmlTable, Result, pd
+from corefsample._arrays import Floats, HtmlTable, pd
 from corefsample._random import agreement_bound
 from corefsample.calibration._validation import generator
 from corefsample.coreference._clusterings import ClusteringSamples
 from corefsample.errors import ParameterError
 from corefsample.metrics._metric_counts import (
+    CONLL,
     METRICS,
     PARTS,
     Counts,
     Labels,
     Metric,
     Part,
-    counted_for,
     counts_of,
-    key_over,
     label_codes,
     scores_of,
 )
@@ -137,43 +136,6 @@ class ScoreSamples(HtmlTable):
         return pd.DataFrame({"sample": np.arange(self.n_samples), "value": self.values})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CorpusScoreSamples(Result):
-    """Posterior of a corpus's score: sample s of every document together is sample s of the corpus.
-
-    Attributes
-    ----------
-    corpus
-        Posterior of the score of summed counts, which coreference scorers report for a corpus.
-    macro
-        Posterior of the mean score over documents. A sample of a document without a mention in key and response does
-        not count.
-    doc_ids
-        Ids of the documents, in the order of the input.
-    document_summaries
-        float64 (n_documents, 5), read-only: mean, sd, lower, upper, mc_se of each document.
-    """
-
-    corpus: ScoreSamples
-    macro: ScoreSamples
-    doc_ids: tuple[str, ...]
-    document_summaries: Floats
-
-    def __repr__(self) -> str:
-        return f"CorpusScoreSamples({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return len(self.doc_ids)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per document: doc_id, metric, part, mean, sd, lower, upper, mc_se, level."""
-        frame = pd.DataFrame({"doc_id": self.doc_ids, "metric": self.corpus.metric, "part": self.corpus.part})
-        frame[["mean", "sd", "lower", "upper", "mc_se"]] = self.document_summaries
-        return frame.assign(level=self.corpus.level)
-
-
 def metric_posterior(
     gold: Labels | None,
     samples: ClusteringSamples,
@@ -227,21 +189,21 @@ def metric_posterior(
     if not isinstance(samples, ClusteringSamples):
         raise ParameterError(f"must be ClusteringSamples, got {type(samples).__name__}", parameter="samples")
     _checks.whole("samples.n_samples", samples.n_samples, 2)
-    key = key_over(
+    counts = counts_of(
         "gold",
-        label_codes("gold", gold),
-        samples.n_mentions,
+        gold,
+        samples.labels,
         singletons=singletons,
         key_spans=gold_spans,
         response_spans=response_spans,
+        metrics=CONLL if metric == "conll" else (metric,),
     )
-    counts = counts_of(key, key.responses(samples.labels), singletons=singletons, metrics=counted_for(metric))
     values = scores_of(metric, counts)[:, PARTS.index(part)]
     return ScoreSamples(values, counts, metric, part, level, singletons, samples.doc_id)
 
 
-def corpus_posterior(documents: Iterable[ScoreSamples]) -> CorpusScoreSamples:
-    """Posterior of a corpus's score, from its documents' posteriors.
+def corpus_posterior(documents: Iterable[ScoreSamples]) -> ScoreSamples:
+    """Posterior of a corpus's score, of summed counts, from its documents' posteriors.
 
     Documents are independent, so sample s of each document together is a sample of the corpus. With a generator,
     only one document at a time is in memory.
@@ -259,39 +221,23 @@ def corpus_posterior(documents: Iterable[ScoreSamples]) -> CorpusScoreSamples:
     """
     first: ScoreSamples | None = None
     sums: dict[str, Floats] = {}
-    total = n_scored = np.zeros(0)
-    doc_ids: dict[str, None] = {}
-    summaries = []
-    for posterior in documents:
-        _checks.instance("documents", posterior, ScoreSamples, "metric_posterior(document.gold, samples) makes one")
-        if first is None:
-            first = posterior
-            total, n_scored = np.zeros(first.n_samples), np.zeros(first.n_samples)
-        _require_same_kind(first, posterior)
+    doc_ids: set[str] = set()
+    hint = "metric_posterior(document.gold, samples) makes one"
+    for posterior in _checks.elements("documents", documents, ScoreSamples, hint=hint):
+        first = first or posterior
+        for name in ("metric", "part", "level", "singletons", "n_samples"):
+            expected, actual = getattr(first, name), getattr(posterior, name)
+            if expected != actual:
+                rule = f"must have the same {name} ({expected})"
+                raise ParameterError(f"{rule}, got {actual} for {posterior.doc_id!r}", parameter="documents")
         if posterior.doc_id in doc_ids:
             raise ParameterError(f"must have unique doc_ids, got {posterior.doc_id!r} twice", parameter="documents")
+        doc_ids.add(posterior.doc_id)
         sums = {name: sums.get(name, 0.0) + counts for name, counts in posterior.counts.items()}
-        scored = posterior.counts["mentions"].any(axis=1)
-        total += np.where(scored, posterior.values, 0.0)
-        n_scored += scored
-        doc_ids[posterior.doc_id] = None
-        summaries.append([posterior.mean, posterior.sd, *posterior.interval, posterior.mc_se])
     if first is None:
         raise ParameterError("must have at least one document, got none", parameter="documents")
-    kind = (first.metric, first.part, first.level, first.singletons)
     values = scores_of(first.metric, sums)[:, PARTS.index(first.part)]
-    macro = ScoreSamples(total / np.maximum(n_scored, 1.0), {}, *kind)
-    return CorpusScoreSamples(ScoreSamples(values, sums, *kind), macro, tuple(doc_ids), np.array(summaries))
-
-
-def _require_same_kind(first: ScoreSamples, posterior: ScoreSamples) -> None:
-    if not posterior.counts:
-        raise ParameterError("must be posteriors with counts, got a mean over documents", parameter="documents")
-    for name in ("metric", "part", "level", "singletons", "n_samples"):
-        expected, actual = getattr(first, name), getattr(posterior, name)
-        if expected != actual:
-            rule = f"must have the same {name} ({expected})"
-            raise ParameterError(f"{rule}, got {actual} for {posterior.doc_id!r}", parameter="documents")
+    return ScoreSamples(values, sums, first.metric, first.part, first.level, first.singletons)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -303,35 +249,14 @@ class Score(HtmlTable):
     f1: float
 
 
-@dataclass(frozen=True, slots=True)
-class Scores(HtmlTable):
-    """Scores of all metrics."""
-
-    muc: Score
-    b3: Score
-    ceafe: Score
-    ceafm: Score
-    lea: Score
-    blanc: Score
-    conll: Score
-
-    def __repr__(self) -> str:
-        scores = ", ".join(f"{metric}={getattr(self, metric).f1:.3f}" for metric in METRICS)
-        return f"{type(self).__name__}(F1: {scores})"
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row a metric: metric, recall, precision, f1."""
-        scores = [getattr(self, metric) for metric in METRICS]
-        columns = {str(part): [getattr(score, part) for score in scores] for part in PARTS}
-        return pd.DataFrame({"metric": METRICS, **columns})
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class ClusteringScores(Scores):
-    """Scores of one document, or of a corpus by its summed counts.
+class ClusteringScores(HtmlTable):
+    """Scores of all metrics, of one document, or of a corpus by its summed counts.
 
     Attributes
     ----------
+    muc, b3, ceafe, ceafm, lea, blanc, conll
+        Recall, precision and F1 of each metric.
     counts
         Counts from which the scores are computed, read-only float64 by metric. "mentions" (3,): number in the key, in
         the response, and in both. "blanc" (6,): correct coreference links, those of the key, those of the response, and
@@ -341,49 +266,25 @@ class ClusteringScores(Scores):
         True if entities of one mention count.
     """
 
+    muc: Score
+    b3: Score
+    ceafe: Score
+    ceafm: Score
+    lea: Score
+    blanc: Score
+    conll: Score
     counts: Counts = field(compare=False, kw_only=True)
     singletons: bool = field(kw_only=True)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CorpusScores(Result):
-    """Scores of a corpus.
-
-    Attributes
-    ----------
-    corpus
-        Scores of the summed numerators and denominators of all documents, which coreference scorers report.
-    macro
-        Mean scores over documents, without those that have no mention in key and response.
-    documents
-        float64 (n_documents, 7, 3), read-only: by document, metric (in the order of `METRICS`), and recall, precision
-        and F1.
-    n_scored
-        Number of documents in the macro mean.
-    """
-
-    corpus: ClusteringScores
-    macro: Scores
-    documents: Floats
-    n_scored: int
-
     def __repr__(self) -> str:
-        return f"CorpusScores({self.n_documents} documents,\n  corpus={self.corpus!r},\n  macro={self.macro!r})"
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        return int(self.documents.shape[0])
+        scores = ", ".join(f"{metric}={getattr(self, metric).f1:.3f}" for metric in METRICS)
+        return f"ClusteringScores(F1: {scores})"
 
     def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per average and metric: average ("corpus", "macro"), metric, recall, precision, f1.
-
-        The scores by document are in `documents`.
-        """
-        frames = {"corpus": self.corpus.to_frame(), "macro": self.macro.to_frame()}
-        return pd.concat([frame.assign(average=name) for name, frame in frames.items()], ignore_index=True)[
-            ["average", "metric", *PARTS]
-        ]
+        """Tidy table, one row a metric: metric, recall, precision, f1."""
+        scores = [getattr(self, metric) for metric in METRICS]
+        columns = {str(part): [getattr(score, part) for score in scores] for part in PARTS}
+        return pd.DataFrame({"metric": METRICS, **columns})
 
 
 def clustering_scores(
@@ -433,21 +334,15 @@ def clustering_scores(
     >>> clustering_scores(["a", "a", "b"], [0, 0, 0]).muc
     Score(recall=1, precision=0.5, f1=0.6667)
     """
-    key_codes, response_codes = label_codes("key", key), label_codes("response", response)
-    alignment = key_over(
-        "key",
-        key_codes,
-        response_codes.shape[0],
-        singletons=singletons,
-        key_spans=key_spans,
-        response_spans=response_spans,
+    codes = label_codes("response", response)
+    counts = counts_of(
+        "key", key, codes[None, :], singletons=singletons, key_spans=key_spans, response_spans=response_spans
     )
-    counts = counts_of(alignment, alignment.responses(response_codes[None, :]), singletons=singletons)
     return _from_counts({name: array[0] for name, array in counts.items()}, singletons)
 
 
-def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
-    """Scores of a corpus: from the summed counts of its documents, and on average over documents.
+def corpus_scores(documents: Iterable[ClusteringScores]) -> ClusteringScores:
+    """Scores of a corpus, from the summed counts of its documents, as coreference scorers report them.
 
     Parameters
     ----------
@@ -460,7 +355,6 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
         If there is no document, or some are with and some without singletons.
     """
     sums: dict[str, Floats] = {}
-    rows, empty = [], []
     singletons: bool | None = None
     hint = "clustering_scores(gold, labels) makes those of a document"
     for document in _checks.elements("documents", documents, ClusteringScores, hint=hint):
@@ -469,15 +363,9 @@ def corpus_scores(documents: Iterable[ClusteringScores]) -> CorpusScores:
             raise ParameterError(f"{rule}, got both", parameter="documents")
         singletons = document.singletons
         sums = {name: sums.get(name, 0.0) + counts for name, counts in document.counts.items()}
-        rows.append([[getattr(getattr(document, name), part) for part in PARTS] for name in METRICS])
-        empty.append(not document.counts["mentions"].any())
     if singletons is None:
         raise ParameterError("must have at least one document, got none", parameter="documents")
-    table = np.array(rows)
-    n_scored = len(empty) - sum(empty)
-    means = table[~np.array(empty)].sum(axis=0) / max(n_scored, 1)
-    macro = Scores(*(Score(*row) for row in means.tolist()))
-    return CorpusScores(_from_counts(sums, singletons), macro, table, n_scored)
+    return _from_counts(sums, singletons)
 
 
 def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScores:
@@ -489,36 +377,6 @@ def _from_counts(counts: dict[str, Floats], singletons: bool) -> ClusteringScore
 
 
 _RESAMPLES_AT_ONCE = 1000  # resamples at a time
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ScoreDifference(HtmlTable):
-    """F1 of a metric of a first and a second system on the same documents.
-
-    Attributes
-    ----------
-    metric
-        Name of the metric, one of `METRICS`.
-    first, second
-        F1 of each system on the corpus, in [0, 1].
-    lower, upper
-        Ends of the confidence interval of first - second.
-    p_value
-        Two-sided p-value: twice the smaller share of the resamples in which the difference is at most, or at least, 0.
-        One is added to both numbers, so that it is never 0.
-    """
-
-    metric: Metric
-    first: float
-    second: float
-    lower: float
-    upper: float
-    p_value: float
-
-    @property
-    def difference(self) -> float:
-        """F1 of the first system minus that of the second: positive if the first is better."""
-        return self.first - self.second
 
 
 def resampled_f1(systems: Sequence[Sequence[ClusteringScores]], *, n_resamples: int, seed: int) -> Floats:
@@ -578,12 +436,8 @@ def percentiles(draws: Floats, level: float) -> Floats:
 
 
 def score_differences(
-    first: Sequence[ClusteringScores],
-    second: Sequence[ClusteringScores],
-    draws: Floats,
-    *,
-    level: float,
-) -> list[ScoreDifference]:
+    first: Sequence[ClusteringScores], second: Sequence[ClusteringScores], draws: Floats, *, level: float
+) -> pd.DataFrame:
     """Compare two systems on the same documents.
 
     Parameters
@@ -594,14 +448,18 @@ def score_differences(
         Resampled F1 of both systems, from `resampled_f1`.
     level
         Nominal share of the intervals that contain the true difference, in (0, 1).
+
+    Returns
+    -------
+    table with one row per metric
+        metric; first, second (F1 of each system on the corpus); difference (positive if the first is better); lower,
+        upper (ends of its confidence interval); p_value: twice the smaller share of the resamples in which the
+        difference is at most, or at least, 0. One is added to both numbers, so that it is never 0.
     """
-    scores = corpus_scores(first).corpus, corpus_scores(second).corpus
     gaps = draws[0] - draws[1]
     lower, upper = percentiles(gaps, level)
     n_rest = np.minimum((gaps <= 0.0).sum(axis=0), (gaps >= 0.0).sum(axis=0))
     p_values = np.minimum(2.0 * (n_rest + 1) / (gaps.shape[0] + 1), 1.0)
-    f1 = [[getattr(each, metric).f1 for each in scores] for metric in METRICS]
-    return [
-        ScoreDifference(metric, f1[m][0], f1[m][1], float(lower[m]), float(upper[m]), float(p_values[m]))
-        for m, metric in enumerate(METRICS)
-    ]
+    f1 = [corpus_scores(system).to_frame()["f1"] for system in (first, second)]
+    columns = {"first": f1[0], "second": f1[1], "difference": f1[0] - f1[1], "lower": lower, "upper": upper}
+    return pd.DataFrame({"metric": METRICS, **columns, "p_value": p_values})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from corefsample.metrics._scores import ScoreSamples
-    from corefsample.summaries._alternatives import CredibleBall
+    from corefsample.summaries._credible_balls import CredibleBall
 
 _SOURCES = {
     "map": "likeliest antecedents",

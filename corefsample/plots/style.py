@@ -136,7 +136,6 @@ _DRAWN_BY = {
     "CalibrationError": ("corefsample.plots.reliability.calibration_error_dots", ""),
     "ReliabilityCurve": ("corefsample.plots.reliability.reliability_figure", ""),
     "LinkCalibration": ("corefsample.plots.reliability.calibration_error_dots", ""),
-    "CorpusScoreSamples": ("corefsample.plots.clusterings.score_bars", "corpus"),
     "ScoreSamples": ("corefsample.plots.clusterings.score_bars", ""),
     "CredibleBall": ("corefsample.plots.clusterings.distance_bars", ""),
     "DocumentLinks": ("corefsample.plots.clusterings.link_heat_map", ""),

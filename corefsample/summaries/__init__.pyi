@@ -1,5 +1,4 @@
-from ._alternatives import credible_ball as credible_ball
-from ._alternatives import most_probable_clusterings as most_probable_clusterings
+from ._credible_balls import credible_ball as credible_ball
 from ._document_links import cluster_probability as cluster_probability
 from ._document_links import document_links as document_links
 from ._document_links import entity_count_posterior as entity_count_posterior

@@ -129,7 +129,13 @@ def document_links(
     require_document(document)
     _checks.choice("by", by, ENTITY_SOURCES)
     _checks.whole("smallest", smallest, 1)
-    labels = _entities(document, by, unannotated)
+    labels: npt.NDArray[np.integer[Any]]
+    if by == "gold":
+        labels = gold_codes(document, unannotated)
+    elif by == "map":
+        labels = map_clustering(document.antecedents)
+    else:
+        labels = point_estimate(document.antecedents, loss=by).labels
     sizes = np.bincount(labels[labels >= 0], minlength=1)
     mentions = np.flatnonzero((labels >= 0) & (sizes[labels] >= smallest))
     # Labels and gold codes both ascend by first mention, so the sort puts entities in that order.
@@ -147,14 +153,6 @@ def require_document(value: object) -> None:
     """Raise if `value` is not a ScoredDocument (its distribution is often passed by mistake)."""
     has_distribution = isinstance(value, AntecedentDistribution)
     _checks.instance("document", value, ScoredDocument, "pass the document itself" if has_distribution else None)
-
-
-def _entities(document: ScoredDocument, by: EntitySource, unannotated: Unannotated) -> npt.NDArray[np.integer[Any]]:
-    if by == "gold":
-        return gold_codes(document, unannotated)
-    if by == "map":
-        return map_clustering(document.antecedents)
-    return point_estimate(document.antecedents, loss=by).labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,14 @@
-"""Losses of a clustering that stands for the posterior, their expectations, and the search for a small one."""
+"""Losses of a clustering that stands for the posterior, their expectations, and the search for a small one.
+
+The input of all summaries is an antecedent distribution, samples of it, or both.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import cached_property
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +16,16 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints32, Result, pd
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels, map_clustering
+from corefsample.coreference._clusterings import (
+    ClusteringSamples,
+    canonical_labels,
+    link_marginals,
+    map_clustering,
+    sample_clusterings,
+)
 from corefsample.errors import ParameterError
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import _search_kernels as kernels
-from corefsample.summaries._summary_input import Samples, SummaryInput, cell_sums, log_steps, posterior_from
 
 Loss = Literal["binder", "vi", "vi-bound", "b3", "lea", "conll"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)
@@ -23,6 +33,132 @@ MARGINAL: tuple[Loss, ...] = ("binder", "vi-bound")  # computed from link margin
 ScoreName = Literal["b3", "lea", "conll"]
 SCORES: tuple[ScoreName, ...] = get_args(ScoreName)
 SWEPT: tuple[Loss, ...] = ("binder", "vi")
+Samples: TypeAlias = ClusteringSamples | npt.NDArray[np.integer] | Sequence[Sequence[int]]
+
+_THINNING = 10
+_FEWEST_THINNED = 500  # samples
+
+
+# --- input -------------------------------------------------------------------------------------------------
+
+
+class SummaryInput:
+    """A distribution, samples of it, or both, and a cache of statistics of them.
+
+    Attributes
+    ----------
+    antecedents
+        Distribution over antecedents; None if only samples are available.
+    samples
+        Samples of clusterings; None if only the distribution is available.
+    """
+
+    def __init__(self, antecedents: AntecedentDistribution | None, samples: ClusteringSamples | None) -> None:
+        self.antecedents = antecedents
+        self.samples = samples
+
+    @property
+    def n_mentions(self) -> int:
+        """Number of mentions of the document."""
+        return (self.antecedents or self.drawn).n_mentions
+
+    @property
+    def drawn(self) -> ClusteringSamples:
+        """Samples of an input that has them."""
+        assert self.samples is not None
+        return self.samples
+
+    @cached_property
+    def thinned(self) -> SummaryInput:
+        """Input with every tenth sample, or with all samples if they are fewer than 500."""
+        if self.drawn.n_samples < _FEWEST_THINNED:
+            return self
+        return SummaryInput(self.antecedents, ClusteringSamples(self.drawn.labels[::_THINNING], 0, ""))
+
+    @cached_property
+    def rows(self) -> Ints32:
+        """First mention of each mention's cluster in each sample: int32 (n_samples, n_mentions)."""
+        return np.ascontiguousarray(self.drawn.labels)
+
+    @cached_property
+    def columns(self) -> Ints32:
+        """First mention of each mention's cluster in each sample: int32 (n_mentions, n_samples)."""
+        return np.ascontiguousarray(self.drawn.labels.T)
+
+    @cached_property
+    def own_sums(self) -> Floats:
+        """Sums over the clusters of each sample: see `cell_sums`."""
+        return cell_sums(self.rows, self.rows)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of the samples in which two mentions corefer."""
+        shares = np.empty((self.n_mentions, self.n_mentions))
+        kernels.share_together(self.columns, shares)
+        return shares
+
+    @cached_property
+    def marginals(self) -> Floats:
+        """P(two mentions corefer): exact with a distribution, otherwise shares of the samples."""
+        return self.shares if self.antecedents is None else link_marginals(self.antecedents)
+
+
+def log_steps(n_mentions: int) -> Floats:
+    """Increase of c * log(c) from c to c + 1, for c from 0 to n_mentions."""
+    numbers = np.arange(n_mentions + 2, dtype=np.float64)
+    return np.diff(numbers * np.log(np.maximum(numbers, 1.0)))
+
+
+def cell_sums(first: Ints32, second: Ints32) -> Floats:
+    """Sums over the cells of pairs of clusterings, first[p] and second[p] (or first[0] if it is the only one).
+
+    The result is float64 (2, n_pairs): the sum of c * log(c) over cells of size c, and the number of pairs of mentions
+    within cells; see `_search_kernels`. The cells of a clustering with itself are its clusters.
+    """
+    sums = np.empty((2, second.shape[0]))
+    kernels.cell_sums(first, second, log_steps(second.shape[1]), sums)
+    return sums
+
+
+def summary_input(
+    posterior: AntecedentDistribution | Samples, samples: Samples | None = None, *, draw: bool = True
+) -> SummaryInput:
+    """Collect the input of summaries: a distribution with samples of it, by default 1,000 if `draw`, or samples."""
+    if isinstance(posterior, AntecedentDistribution):
+        if samples is None:
+            return SummaryInput(posterior, sample_clusterings(posterior) if draw else None)
+        drawn = clustering_samples("samples", samples)
+        if drawn.n_mentions != posterior.n_mentions:
+            rule = f"must be of the same document, with {posterior.n_mentions} mentions"
+            raise ParameterError(f"{rule}, got {drawn.n_mentions}", parameter="samples")
+        return SummaryInput(posterior, drawn)
+    # A document or a path is neither, and gets the error of a distribution.
+    if isinstance(posterior, str) or not isinstance(posterior, (ClusteringSamples, np.ndarray, Sequence)):
+        AntecedentDistribution.require(posterior)
+    if samples is not None:
+        raise ParameterError("must not be given if the posterior is samples", parameter="samples")
+    return SummaryInput(None, clustering_samples("posterior", posterior))
+
+
+def clustering_samples(name: str, samples: Samples) -> ClusteringSamples:
+    """Return samples, also of a two-dimensional array of labels, or raise."""
+    if not isinstance(samples, ClusteringSamples):
+        rule = "must be ClusteringSamples or whole numbers of shape (n_samples, n_mentions)"
+        if isinstance(samples, AntecedentDistribution):
+            hint = "corefsample.sample_clusterings(distribution) draws samples"
+            raise ParameterError(f"{rule}, got a distribution", parameter=name, hint=hint)
+        array = _checks.regular_array(name, samples)
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise ParameterError(f"{rule}, got {array.ndim} dimensions of {array.dtype}", parameter=name)
+        rows = np.empty(array.shape[::-1], np.int32)
+        for s in range(array.shape[0]):
+            rows[:, s] = canonical_labels(array[s])
+        samples = ClusteringSamples(rows.T, 0, "")
+    _checks.whole(f"{name}.n_samples", samples.n_samples, 1)
+    return samples
+
+
+# --- losses ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,8 +193,7 @@ def expected_loss(
     Parameters
     ----------
     posterior
-        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them
-        (under the draws of its recalibration), or an int array of shape (n_samples, n_mentions).
+        A distribution, or samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
     labels
         int (n_mentions,): mentions with the same label form a cluster.
     loss
@@ -94,42 +229,40 @@ def expected_loss(
     >>> expected_loss(even, [0, 0], loss="binder").value  # 2 / 4 of one pair that is wrong with 1/2
     0.25
     """
-    check_loss(loss, split_cost)
-    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
+    source = _input_for(posterior, samples, loss, split_cost)
     return loss_under(source, canonical_labels(labels, n_mentions=source.n_mentions), loss, split_cost)
 
 
-def check_loss(loss: Loss, split_cost: float) -> None:
-    """Raise if the loss is unknown, or `split_cost` is not in [0, 2] or not 1 for a loss without such a cost."""
+def _input_for(
+    posterior: AntecedentDistribution | Samples, samples: Samples | None, loss: Loss, split_cost: float
+) -> SummaryInput:
+    """Input that a loss needs; raises if the loss is unknown, or `split_cost` is not in [0, 2] or not for this loss."""
     _checks.choice("loss", loss, LOSSES)
     _checks.at_least_zero("split_cost", split_cost)
     if split_cost > 2.0:
         raise ParameterError(f"must lie in [0, 2], got {split_cost!r}", parameter="split_cost")
     if split_cost != 1.0 and loss in SCORES:
         raise ParameterError(f"must be 1 for {loss}, got {split_cost!r}", parameter="split_cost")
+    return summary_input(posterior, samples, draw=loss not in MARGINAL)
 
 
 def loss_under(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> ExpectedLoss:
     """Expected loss of canonical labels."""
     if loss == "vi-bound" or (loss == "binder" and source.antecedents is not None):
-        value = _marginal_loss(source.marginals, labels, loss, split_cost)
+        marginals, merge_cost = source.marginals, 2.0 - split_cost
+        n = max(labels.shape[0], 1)
+        together = labels[:, None] == labels
+        if loss == "binder":
+            costs = np.where(together, merge_cost * (1.0 - marginals), split_cost * marginals)
+            value = float(costs.sum() / n**2)
+        else:  # the lower bound of VI without its constant term
+            within = np.where(together, marginals, 0.0).sum(axis=1)
+            value = float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
         return ExpectedLoss(value, 0.0, 0 if source.antecedents is not None else source.drawn.n_samples)
     values = losses_by_sample(source, labels, loss, split_cost)
-    n = values.shape[0]
-    mc_se = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return ExpectedLoss(float(values.mean()), mc_se, n)
-
-
-def _marginal_loss(marginals: Floats, labels: Ints32, loss: Loss, split_cost: float) -> float:
-    """Binder loss, or the lower bound of VI without its constant term."""
-    n = max(labels.shape[0], 1)
-    merge_cost = 2.0 - split_cost
-    together = labels[:, None] == labels
-    if loss == "binder":
-        costs = np.where(together, merge_cost * (1.0 - marginals), split_cost * marginals)
-        return float(costs.sum() / n**2)
-    within = np.where(together, marginals, 0.0).sum(axis=1)
-    return float((merge_cost * np.log(together.sum(axis=1)) - 2.0 * np.log(within)).sum() / n)
+    n_samples = values.shape[0]
+    mc_se = float(values.std(ddof=1) / np.sqrt(n_samples)) if n_samples > 1 else float("nan")
+    return ExpectedLoss(float(values.mean()), mc_se, n_samples)
 
 
 def losses_by_sample(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) -> Floats:
@@ -247,8 +380,7 @@ def point_estimate(
     Parameters
     ----------
     posterior
-        A distribution, or samples: `ClusteringSamples`, a `DocumentPosterior` that draws them, or an int array of shape
-        (n_samples, n_mentions).
+        A distribution, or samples: `ClusteringSamples`, or an int array of shape (n_samples, n_mentions).
     loss, split_cost, samples
         Loss, its cost of separating mentions that corefer, and samples of the distribution: see `expected_loss`.
 
@@ -274,9 +406,7 @@ def point_estimate(
     >>> point_estimate(links, loss="binder").labels
     array([0, 0, 2], dtype=int32)
     """
-    check_loss(loss, split_cost)
-    source = posterior_from(posterior, samples, draw=loss not in MARGINAL)
-    return estimate_of(source, loss, split_cost)
+    return estimate_of(_input_for(posterior, samples, loss, split_cost), loss, split_cost)
 
 
 def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> PointEstimate:
@@ -363,31 +493,24 @@ def merged(source: SummaryInput, labels: Ints32, loss: Loss, split_cost: float) 
     return labels
 
 
-_CUTS = tuple(round(0.1 * cut, 1) for cut in range(1, 10))
 _SAMPLES = 4
 
 
 def starts(source: SummaryInput) -> list[Ints32]:
     """Clusterings with canonical labels from which the search starts.
 
-    The likeliest antecedents, average-linkage clusters at several link marginals, some samples, singletons, and all
-    mentions as one entity.
+    The likeliest antecedents, average-linkage clusters cut where the mean link marginal falls below .1, .2, ..., .9,
+    some samples, singletons, and all mentions as one entity.
     """
+    n = source.n_mentions
     candidates = [] if source.antecedents is None else [map_clustering(source.antecedents)]
-    candidates += average_linkage(source.marginals, _CUTS)
+    if n > 1:
+        from scipy.cluster.hierarchy import fcluster, linkage
+
+        tree = linkage(np.clip(1.0 - source.marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
+        cuts = [round(0.1 * cut, 1) for cut in range(1, 10)]
+        candidates += [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]
     if source.samples is not None:
         for s in np.unique(np.linspace(0, source.samples.n_samples - 1, _SAMPLES).astype(np.int64)).tolist():
             candidates.append(np.ascontiguousarray(source.samples.labels[s]))
-    n = source.n_mentions
     return [*candidates, np.arange(n, dtype=np.int32), np.zeros(n, np.int32)]
-
-
-def average_linkage(marginals: Floats, cuts: tuple[float, ...]) -> list[Ints32]:
-    """Average-linkage clusters of mentions, cut where the mean link marginal falls below each of `cuts`."""
-    n = marginals.shape[0]
-    if n < 2:
-        return [np.zeros(n, np.int32)] * len(cuts)
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    tree = linkage(np.clip(1.0 - marginals[np.triu_indices(n, 1)], 0.0, 1.0), "average")
-    return [canonical_labels(fcluster(tree, 1.0 - cut, "distance")) for cut in cuts]

@@ -1,11 +1,9 @@
-"""Compiled loops of summaries: cells of two clusterings, searches, and most probable clusterings.
+"""Compiled loops of summaries: cells of two clusterings, and searches.
 
 Legend of dimensions and names
     i, j : mention              n : number of mentions
     s    : sample               n_samples : their number
     k    : cluster of the estimate, a slot from 0 to n - 1; slots may be empty
-    r    : cluster of a probable clustering, named by its first mention
-    b    : partial clustering, of the mentions before i
     cell : overlap of two clusters, one of each clustering, if it is not empty
     labels[i]     : cluster of mention i; sizes[k]: mentions of cluster k
     columns[i, s] : first mention of i's cluster in sample s
@@ -13,8 +11,6 @@ Legend of dimensions and names
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -125,61 +121,3 @@ def sweep(weights: Floats, columns: Ints32, merge_cost: float, steps: Floats, la
         labels[i] = new
         n_moved += new != old
     return n_moved
-
-
-# --- most probable clusterings -----------------------------------------------------------------------------
-
-
-@kernel
-def widest_paths(
-    indptr: Ints, antecedents: Ints32, probs: Floats, new_probs: Floats, width: int, labels: Ints32, logs: Floats
-) -> tuple[int, float]:
-    """Extend the `width` most probable partial clusterings mention by mention.
-
-    labels (width, n) and logs (width,) become the clusterings that are left, by falling probability. Returns their
-    number, and a bound of the log probability of every clustering that was given up: what its part up to some mention
-    has, and for each later mention the larger of P(NEW) and 1 - P(NEW).
-    """
-    n = new_probs.shape[0]
-    ahead = np.zeros(n + 1)
-    for i in range(n - 1, -1, -1):
-        ahead[i] = ahead[i + 1] + math.log(max(new_probs[i], 1.0 - new_probs[i]))
-    widest = 1
-    for i in range(n):
-        widest = max(widest, indptr[i + 1] - indptr[i] + 1)
-    source, choice = np.empty(width * widest, np.int64), np.empty(width * widest, np.int32)
-    scores = np.empty(width * widest)
-    sums = np.zeros(n)
-    parents = np.empty_like(labels)
-    bound = -np.inf
-    n_paths = 1
-    logs[0] = 0.0
-    for i in range(n):
-        n_found = 0
-        for b in range(n_paths):
-            if new_probs[i] > 0.0:
-                source[n_found], choice[n_found], scores[n_found] = b, i, logs[b] + math.log(new_probs[i])
-                n_found += 1
-            for c in range(indptr[i], indptr[i + 1]):
-                sums[labels[b, antecedents[c]]] += probs[c]
-            for c in range(indptr[i], indptr[i + 1]):
-                r = labels[b, antecedents[c]]
-                if sums[r] > 0.0:
-                    source[n_found], choice[n_found], scores[n_found] = b, r, logs[b] + math.log(sums[r])
-                    n_found += 1
-                    sums[r] = 0.0
-        ranks = np.argsort(-scores[:n_found], kind="mergesort")
-        n_kept = min(width, n_found)
-        if n_found > n_kept:
-            bound = max(bound, scores[ranks[n_kept]] + ahead[i + 1])
-        for b in range(n_paths):
-            for j in range(i):
-                parents[b, j] = labels[b, j]
-        for b in range(n_kept):
-            logs[b] = scores[ranks[b]]
-            parent = source[ranks[b]]
-            for j in range(i):
-                labels[b, j] = parents[parent, j]
-            labels[b, i] = choice[ranks[b]]
-        n_paths = n_kept
-    return n_paths, bound

@@ -14,7 +14,6 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,9 +114,9 @@ def run_evaluate(
     draws = resampled_f1(systems, **options.subset("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
-    differences = score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else []
-    corpus = corpus_scores(systems[0]).corpus
-    posterior = corpus_posterior(scored.posteriors).corpus if len(scored.posteriors) == len(keys) else None
+    differences = score_differences(systems[0], systems[1], draws, level=options.level) if is_compared else None
+    corpus = corpus_scores(systems[0])
+    posterior = corpus_posterior(scored.posteriors) if len(scored.posteriors) == len(keys) else None
     values = {
         "inputs": [str(path) for path in (system, gold, options.against) if path is not None],
         "n_documents": len(keys),
@@ -131,7 +130,7 @@ def run_evaluate(
         "mentions": dict(zip(("gold", "system", "both"), corpus.counts["mentions"].tolist(), strict=True)),
         "scores": corpus.to_frame(),
         "posterior": posterior and fields_of(posterior, "mean", "sd", "lower", "upper", "mc_se"),
-        "differences": [{**dataclasses.asdict(each), "difference": each.difference} for each in differences],
+        "differences": [] if differences is None else differences.to_dict("records"),
     }
     return Summary(values=values, shown=[*_shown(values, corpus, posterior)], result=(corpus, posterior))
 

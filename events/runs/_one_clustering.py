@@ -21,7 +21,7 @@ from corefsample.files._paths import PathLike
 from corefsample.formats.annotated._conll2012 import write_conll2012
 from corefsample.formats.annotated._corefud import write_corefud
 from corefsample.formats.scored._writing import QuarantineFile
-from corefsample.metrics._mention_alignment import n_repeated_spans, reading_order, spans_paired_by_head
+from corefsample.metrics._metric_counts import n_repeated_spans, reading_order, spans_paired_by_head
 from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clustering_scores, metric_posterior
 from corefsample.summaries import point_estimate
 from corefsample.summaries._expected_losses import LOSSES, MARGINAL

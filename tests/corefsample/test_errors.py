@@ -102,7 +102,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "calibration of documents": (lambda: links.calibrate_links([DOC]), r"link_tables\(documents\)"),  # type: ignore[arg-type]
     "a corpus of documents": (lambda: corpus_posterior([DOC]), r"metric_posterior\("),  # type: ignore[list-item]
     "one mention": (lambda: summaries.cluster_probability(DIST, 1), "must be a list of mentions"),  # type: ignore[arg-type]
-    "samples of different lengths": (lambda: summaries.point_estimate([[0, 0], [0]]), "rows of different lengths"),
+    "samples of different lengths": (lambda: summaries.point_estimate([[0, 0], [0]]), "lists of different lengths"),
     "one sample for CoNLL": (lambda: summaries.point_estimate([[0, 0]], loss="conll"), "at least 2, got 1"),
 }
 

@@ -24,7 +24,6 @@ from corefsample.calibration import calibration_error
 from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import Tokens
-from corefsample.metrics._scores import corpus_posterior, corpus_scores
 from corefsample.summaries import document_links, entity_count_posterior
 from corefsample.tagging import LinearChain
 
@@ -73,7 +72,7 @@ def results() -> list[object]:
     made = document([1, 1], True)
     samples, error = sample_clusterings(made.antecedents, n_samples=9), calibration_error([0.1, 0.9], [0, 1], n_bins=1)
     posterior, scores = metric_posterior([1, 1], samples), clustering_scores([1, 1], [1, 1])
-    scored = [scores, corpus_scores([scores]), posterior, corpus_posterior([posterior]), error, error.bins]
+    scored = [scores, posterior, error, error.bins]
     summaries = [document_links(made), entity_count_posterior(made)]
     documents = [made, made.tokens, AnnotatedDocument.from_scored(made), DocumentBatch.of([made])]
     chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))

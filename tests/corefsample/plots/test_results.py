@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from corefsample import ParameterError, link_tables, metric_posterior, sample_clusterings
 from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.links import calibrate_links
-from corefsample.metrics._scores import corpus_posterior
 from corefsample.plots import plot, reliability_figure
 from corefsample.summaries import credible_ball, document_links, entity_count_posterior
 from events import EventCounter, count_posterior, load_rules, simulate_documents
@@ -30,13 +29,11 @@ def made() -> dict[str, Any]:
     counter = EventCounter(load_rules("attack"), n_samples=50)
     counter.update(documents)
     counts = counter.counts()
-    posterior = metric_posterior(first.gold, samples)
     found = [
         calibration_error(q, y, n_bins=10),
         reliability_curve(q, y, n_bins=10),
         calibrate_links(link_tables(documents), n_resamples=20),
-        posterior,
-        corpus_posterior([posterior]),
+        metric_posterior(first.gold, samples),
         credible_ball(samples),
         document_links(first),
         entity_count_posterior(first),

@@ -206,7 +206,7 @@ def test_the_corpus_is_scored_by_summed_counts(component: CorefComponent) -> Non
     keys = [[[(0, 1), (4, 5)]], [[(0, 1), (2, 3)], [(4, 5), (6, 7)]]]
     examples = [Example(predicted(str(number)), annotated(*key)) for number, key in enumerate(keys)]
     response = [[(0, 1), (4, 5)], [(2, 3), (6, 7)]]
-    expected = metrics.corpus_scores(entity_scores(key, response, singletons=False) for key in keys).corpus
+    expected = metrics.corpus_scores(entity_scores(key, response, singletons=False) for key in keys)
     assert component.score(examples)["coref_f"] == expected.conll.f1
     assert component.score(examples)["coref_b3_p"] == expected.b3.precision
 

@@ -18,8 +18,16 @@ from corefsample import AntecedentDistribution, ParameterError, map_clustering, 
 from corefsample.coreference._clusterings import ClusteringSamples, canonical_labels
 from corefsample.metrics._scores import metric_posterior
 from corefsample.summaries import expected_loss, point_estimate
-from corefsample.summaries._expected_losses import LOSSES, SCORES, ScoreName, loss_under, merged, starts, swept
-from corefsample.summaries._summary_input import posterior_from
+from corefsample.summaries._expected_losses import (
+    LOSSES,
+    SCORES,
+    ScoreName,
+    loss_under,
+    merged,
+    starts,
+    summary_input,
+    swept,
+)
 
 SAMPLED = [loss for loss in LOSSES if loss != "vi-bound"]
 
@@ -111,7 +119,7 @@ def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
     scores = [rng.normal(-1.0, 2.0, i).tolist() for i in range(7)]
     distribution = AntecedentDistribution.from_lists([list(range(i)) for i in range(7)], scores)
     samples = sample_clusterings(distribution, n_samples=20)
-    source = posterior_from(distribution, samples=samples)
+    source = summary_input(distribution, samples=samples)
     everything = [np.array(labels, np.int32) for labels in coreference.all_clusterings(7)]
     assert len(everything) == 877  # Bell number
     if loss == "conll":  # symmetric, so that all clusterings can be compared with a sample at once
@@ -121,19 +129,6 @@ def test_no_clustering_of_seven_mentions_is_better(loss: str) -> None:
     else:
         least = min(loss_under(source, labels, loss, 1.0).value for labels in everything)
     assert point_estimate(distribution, loss=loss, samples=samples).expected_loss == pytest.approx(least, abs=1e-9)
-
-
-@settings(max_examples=6, deadline=None)
-@given(st.integers(0, 10**6))
-def test_no_move_of_one_mention_improves_an_estimate(seed: int) -> None:
-    samples = random_samples(seed, 7, 15)
-    for loss in ("binder", "vi"):
-        estimate = point_estimate(samples, loss=loss)
-        for i in range(7):
-            for k in {*estimate.labels.tolist(), 100}:
-                moved = estimate.labels.copy()
-                moved[i] = k
-                assert expected_loss(samples, moved, loss=loss).value >= estimate.expected_loss - 1e-9
 
 
 def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
@@ -150,7 +145,7 @@ def test_an_estimate_is_at_least_as_good_as_the_likeliest_antecedents() -> None:
 @pytest.mark.parametrize("loss", SCORES)
 def test_the_best_start_is_not_dropped_after_a_few_samples(loss: ScoreName) -> None:
     samples = random_samples(8, 12, 600)
-    source = posterior_from(samples)
+    source = summary_input(samples)
     least = min(loss_under(source, labels, loss, 1.0).value for labels in starts(source))
     assert point_estimate(samples, loss=loss).expected_loss <= least + 1e-12
 
@@ -163,16 +158,10 @@ def test_a_distribution_and_samples_of_it_agree_on_the_loss() -> None:
     assert plausible_means(sampled.value, exact, sampled.mc_se).all()
 
 
-def test_splitting_costs_nothing_or_everything_at_the_ends() -> None:
-    samples = random_samples(0, 8, 10)
-    assert point_estimate(samples, loss="binder", split_cost=0.0).expected_loss == 0.0  # all apart
-    assert point_estimate(samples, loss="vi", split_cost=2.0).n_entities == 1  # all together
-
-
 @pytest.mark.parametrize("split_cost", [1.0, 1.4, 1.9])
 def test_after_the_sweeps_no_move_of_one_mention_lowers_the_loss(split_cost: float) -> None:
     # With 24 mentions many clusters have weak links only, which the sweeps do not compare with the samples.
-    source = posterior_from(random_samples(4, 24, 30))
+    source = summary_input(random_samples(4, 24, 30))
     start = np.arange(24, dtype=np.int32)
     labels = swept(source, start, "vi", split_cost)
     least = loss_under(source, labels, "vi", split_cost).value
@@ -189,7 +178,7 @@ def test_clusters_that_belong_together_are_merged_and_others_are_not(loss: str) 
     # Three of four samples have {0, 1, 2} and {3, 4}; the search begins with every mention alone.
     samples = np.array([[0, 0, 0, 3, 3]] * 3 + [[0, 1, 2, 3, 4]])
     start = np.arange(5, dtype=np.int32)
-    labels = merged(posterior_from(samples), start, loss, 1.0)
+    labels = merged(summary_input(samples), start, loss, 1.0)
     losses = {each: summaries.expected_loss(loss, each, samples.tolist()) for each in coreference.all_clusterings(5)}
     assert labels.tolist() == [0, 0, 0, 3, 3] == list(min(losses, key=losses.__getitem__))
 

@@ -190,7 +190,7 @@ def scored(tmp_path: Path, documents: list[Any]) -> Path:
 def test_scored_documents_are_scored_by_their_likeliest_clustering(scored: Path, documents: list[Any]) -> None:
     run = run_evaluate(scored, scored, EvaluateOptions(n_samples=200, n_resamples=200))
     expected = corpus_scores(clustering_scores(each.gold, map_clustering(each.antecedents)) for each in documents)
-    assert run.result[0] == expected.corpus
+    assert run.result[0] == expected
     assert run.result[1].n_samples == 200
     lower, upper = run["intervals"]["conll"]
     assert lower <= run.result[0].conll.f1 <= upper
@@ -214,7 +214,7 @@ def test_gold_documents_that_the_system_lacks_count_as_without_entities(tmp_path
     responses += [[None] * each.n_mentions for each in documents[8:]]
     golds = [each.gold for each in documents[2:]]
     expected = corpus_scores(map(clustering_scores, golds, responses))
-    assert run.result[0] == expected.corpus
+    assert run.result[0] == expected
     assert run.result[1].counts["mentions"][0].tolist() == run.result[0].counts["mentions"].tolist()
 
 

@@ -1,4 +1,4 @@
-"""Credible balls, probable clusterings, and a document's links and entities."""
+"""Credible balls, and a document's links and entities."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from references import coreference, summaries
 from strategies.documents import Lists, antecedent_lists, mild_scores
 from strategies.documents import one_word_document as scored
 
-from corefsample import AntecedentDistribution, ParameterError, clustering_log_prob, sample_clusterings
+from corefsample import AntecedentDistribution, ParameterError, sample_clusterings
 from corefsample.summaries import (
     cluster_probability,
     credible_ball,
     document_links,
     entity_count_posterior,
-    most_probable_clusterings,
     point_estimate,
 )
-from corefsample.summaries._alternatives import DISTANCES
+from corefsample.summaries._credible_balls import DISTANCES
 
 
 def noisy(seed: int, n_mentions: int, n_samples: int) -> np.ndarray:
@@ -109,38 +108,6 @@ def test_a_ball_of_a_distribution_has_a_centre_and_samples_of_its_own() -> None:
     assert credible_ball(samples).centre.tolist() == point_estimate(samples).labels.tolist()
 
 
-# --- probable clusterings ----------------------------------------------------------------------------------
-
-
-@settings(max_examples=25)
-@given(antecedent_lists(min_mentions=1, max_mentions=6, scores=mild_scores), st.integers(1, 30), st.integers(1, 40))
-def test_the_most_probable_clusterings_are_those_of_the_enumeration(lists: Lists, n: int, max_width: int) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    probs = sorted(coreference.clustering_probs(coreference.softmax_rows(*lists)).values(), reverse=True)
-    found = most_probable_clusterings(distribution, n, max_width=max_width)
-    for labels, log_prob in zip(found.labels, found.log_probs, strict=True):
-        assert log_prob == pytest.approx(clustering_log_prob(distribution, labels))
-    assert len({tuple(row) for row in found.labels.tolist()}) == found.labels.shape[0] <= n
-    if found.certified:
-        assert found.labels.shape[0] == min(n, len(probs))
-        assert found.probs == pytest.approx(probs[:n])
-        assert found.mass == pytest.approx(math.fsum(probs[:n]))
-    listed = {tuple(row) for row in found.labels.tolist()}
-    others = [
-        p for truth, p in coreference.clustering_probs(coreference.softmax_rows(*lists)).items() if truth not in listed
-    ]
-    assert max(others, default=0.0) <= math.exp(found.other_log_prob) + 1e-9
-    assert len(found.to_frame()) == found.labels.shape[0]
-
-
-def test_wide_enough_searches_are_certified() -> None:
-    lists = [list(range(i)) for i in range(6)], [[0.3 * k - 1.0 for k in range(i)] for i in range(6)]
-    distribution = AntecedentDistribution.from_lists(*lists)
-    assert most_probable_clusterings(distribution, 300).certified  # 203 clusterings
-    assert most_probable_clusterings(distribution, 300).mass == pytest.approx(1.0)
-    assert not most_probable_clusterings(distribution, 3, max_width=3).certified
-
-
 # --- probabilities of clusters -----------------------------------------------------------------------------
 
 
@@ -173,7 +140,6 @@ DEPTHS = [0.5] * 18  # level .95 needs 19
         ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
         ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
         ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
-        ("n", lambda: most_probable_clusterings(EVEN, 0)),
     ],
 )
 def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:

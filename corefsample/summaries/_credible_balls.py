@@ -1,12 +1,7 @@
-"""Alternatives to one clustering: the most probable ones, and credible balls.
-
-Probable clusterings come with a certificate that no other is more probable. Credible balls are those of Wade &
-Ghahramani (2018).
-"""
+"""Credible balls: the clusterings around one that hold a share of the posterior (Wade & Ghahramani 2018)."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,111 +15,14 @@ from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.errors import ParameterError, shown
 from corefsample.metrics._metric_counts import Labels, label_codes
-from corefsample.summaries import _search_kernels as kernels
-from corefsample.summaries._expected_losses import estimate_of, losses_by_sample
-from corefsample.summaries._summary_input import Samples, SummaryInput, clustering_samples, posterior_from
-
-_FIRST_WIDTH = 64
-_ROUNDING = 1e-9  # of sums of logarithms
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProbableClusterings(Result):
-    """The most probable clusterings; arrays are read-only.
-
-    Attributes
-    ----------
-    labels
-        int32 (n_clusterings, n_mentions), most probable first.
-    log_probs
-        float64 (n_clusterings,): natural log of the exact probability of each.
-    certified
-        Whether no other clustering can be more probable than the last of these.
-    other_log_prob
-        Upper bound of the log probability of every clustering that is not listed; -inf if all are.
-    """
-
-    labels: Ints32
-    log_probs: Floats
-    certified: bool
-    other_log_prob: float
-
-    def __repr__(self) -> str:
-        return f"ProbableClusterings({self.labels.shape[0]}, mass={self.mass:.3g}, certified={self.certified})"
-
-    @property
-    def probs(self) -> Floats:
-        """Probability of each clustering."""
-        return np.exp(self.log_probs)
-
-    @property
-    def mass(self) -> float:
-        """Probability of all listed clusterings together."""
-        return min(1.0, math.fsum(self.probs.tolist()))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per clustering: rank (from 1), log_prob, probability, n_entities."""
-        n_entities = (self.labels == np.arange(self.labels.shape[1])).sum(axis=1)
-        ranks = np.arange(1, self.labels.shape[0] + 1)
-        columns = {"rank": ranks, "log_prob": self.log_probs, "probability": self.probs}
-        return pd.DataFrame({**columns, "n_entities": n_entities})
-
-
-def most_probable_clusterings(
-    antecedents: AntecedentDistribution, n: int = 10, *, max_width: int = 4096
-) -> ProbableClusterings:
-    """Find the n most probable clusterings, with their exact probabilities.
-
-    The probability of a clustering is a product over mentions in text order, each factor depending on earlier mentions
-    only. The search keeps the most probable partial clusterings, and bounds the probability of everything it gives up.
-    If the bound is above the n-th clustering's probability, it starts again with twice as many.
-
-    Parameters
-    ----------
-    antecedents
-        Distribution over the antecedents of one document.
-    n
-        Number of clusterings, at least 1; fewer are returned if fewer have a positive probability.
-    max_width
-        Largest number of partial clusterings that are kept, at least 1. They take about 8 bytes times max_width times
-        mentions.
-
-    Returns
-    -------
-    ProbableClusterings
-        Clusterings, the most probable first. `certified` is true if the bound proves that none is missing, which it
-        often cannot for documents of many uncertain mentions.
-
-    Raises
-    ------
-    ParameterError
-        If antecedents is not a distribution, or a number is below 1.
-
-    References
-    ----------
-    Nguyen & O'Connor (2015), section 5.1, for the probability of a clustering.
-
-    Examples
-    --------
-    >>> even = AntecedentDistribution.from_lists([[], [0]], [[], [1.0]])
-    >>> most_probable_clusterings(even, 1).labels
-    array([[0, 0]], dtype=int32)
-    """
-    AntecedentDistribution.require(antecedents)
-    n = _checks.whole("n", n, 1)
-    max_width = max(_checks.whole("max_width", max_width, 1), n)
-    width = min(max(_FIRST_WIDTH, 2 * n), max_width)
-    rows = antecedents.indptr, antecedents.antecedents, antecedents.probs, antecedents.new_probs
-    while True:
-        labels, logs = np.zeros((width, antecedents.n_mentions), np.int32), np.empty(width)
-        n_found, lost = kernels.widest_paths(*rows, width, labels, logs)
-        n_listed = min(n, n_found)
-        certified = bool(lost <= logs[n_listed - 1] + _ROUNDING) or lost == -np.inf
-        if certified or width == max_width:
-            bounds = [float(lost), *logs[n_listed : n_listed + 1][: n_found - n_listed].tolist()]
-            return ProbableClusterings(labels[:n_listed].copy(), logs[:n_listed].copy(), certified, max(bounds))
-        width = min(2 * width, max_width)
-
+from corefsample.summaries._expected_losses import (
+    Samples,
+    SummaryInput,
+    clustering_samples,
+    estimate_of,
+    losses_by_sample,
+    summary_input,
+)
 
 Distance = Literal["vi", "binder"]
 
@@ -258,7 +156,7 @@ def credible_ball(
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     _checks.choice("distance", distance, DISTANCES)
-    source_samples = posterior_from(posterior)
+    source_samples = summary_input(posterior)
     if centre is not None and calibrated is not None:
         rule = "must be left out with calibrated, whose balls have estimates as centres"
         raise ParameterError(f"{rule}, got {shown(centre)}", parameter="centre")
@@ -273,7 +171,13 @@ def credible_ball(
     if calibrated is None:  # the 1e-9 keeps 0.95 * 100 from becoming 96 samples by rounding
         n_needed = max(int(np.ceil(level * n_samples - _TIE)), 1)
     else:
-        n_needed = int(_conformal_depth(calibrated, level) * n_samples + _TIE) + 1
+        # Gold of one more document exceeds the depth of this rank with probability 1 - level at most.
+        depths = np.sort(predictions("calibrated", calibrated))
+        rank = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
+        if rank > depths.shape[0]:
+            rule = f"must be of at least {int(np.ceil(level / (1.0 - level) - _TIE))} documents for level {level:g}"
+            raise ParameterError(f"{rule}, got {depths.shape[0]}", parameter="calibrated")
+        n_needed = int(float(depths[rank - 1]) * n_samples + _TIE) + 1
     # A ball beyond all samples has all clusterings: VI is at most log n, the Binder loss below 1.
     largest = max(float(np.log(max(rows.shape[1], 1))) if distance == "vi" else 1.0, float(distances.max()))
     radius = float(np.partition(distances, n_needed - 1)[n_needed - 1]) if n_needed <= n_samples else largest
@@ -297,14 +201,3 @@ def credible_ball(
         finest=border(rows_inside[n_entities == n_entities.max()]),
         n_samples=n_samples,
     )
-
-
-def _conformal_depth(calibrated: npt.ArrayLike, level: float) -> float:
-    """Depth that gold of one more document exceeds with probability 1 - level at most."""
-    depths = np.sort(predictions("calibrated", calibrated))
-    rank = int(np.ceil((depths.shape[0] + 1) * level - _TIE))
-    if rank > depths.shape[0]:
-        n_least = int(np.ceil(level / (1.0 - level) - _TIE))
-        rule = f"must be of at least {n_least} documents for level {level:g}"
-        raise ParameterError(f"{rule}, got {depths.shape[0]}", parameter="calibrated")
-    return float(depths[rank - 1])
