@@ -1,41 +1,49 @@
-"""The posterior of a scored Doc, ``doc._.coref``, in terms of its spans, from any scores."""
+"""The posterior of a scored Doc, ``doc._.coref``, in terms of its spans, and how it is stored in the Doc.
+
+Doc.user_data has numbers, strings and bytes, which spaCy can serialise. Samples and marginals are not stored: they
+follow from the distribution, the seed and the doc_id, and are computed once per Doc, at their first use.
+"""
 
 from __future__ import annotations
 
 import datetime
-import hashlib
+import io
 import numbers
-import re
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 import corefsample as cs
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, HtmlTable, Ints32, pd
+from corefsample._arrays import Bytes, Floats, HtmlTable, Ints32, Result, pd
 from corefsample._random import share_error
 from corefsample.errors import ParameterError, shown
-from corefsample.spacy_bridge._state import Content, content_of, store
-from corefsample.spacy_bridge.documents import mention_rows, spans_of_mentions, tokens_of_doc, word_offsets
+from corefsample.spacy_bridge.documents import tokens_of_doc, word_offsets
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, SpanGroup
 
     from corefsample.coreference._clusterings import ClusteringSamples
+    from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.summaries._expected_losses import Loss
 
 ClusteringName = Literal["map", "binder", "vi", "vi-bound", "b3", "lea", "conll"]
+Members = Literal["any", "all", "together"]
 
 CLUSTERING_NAMES: tuple[ClusteringName, ...] = get_args(ClusteringName)
-
-
-def component_groups(spans_key: str) -> re.Pattern[str]:
-    """Names of the groups of spans that the component writes, and replaces when it scores a Doc again."""
-    return re.compile(rf"{re.escape(spans_key)}_(map|clusters_\d+|sample_\d+)")
+MEMBERS: tuple[Members, ...] = get_args(Members)
+KEY = "corefsample"
+VERSION = 2
+_PLACE = f"doc.user_data[{KEY!r}]"
 
 
 def require_text(name: str, value: object) -> None:
@@ -44,8 +52,182 @@ def require_text(name: str, value: object) -> None:
         raise ParameterError(f"must be a string that is not empty, got {value!r}", parameter=name)
 
 
-Members = Literal["any", "all", "together"]
-MEMBERS: tuple[Members, ...] = ("any", "all", "together")
+# --- what a Doc stores -------------------------------------------------------------------------------------
+
+
+class State(msgspec.Struct):
+    """The entry of Doc.user_data, whose words are those that were scored.
+
+    The arrays are an npz file: mentions, indptr, antecedents and scores of the distribution and, if its recalibration
+    has draws, their parameters `draws`, and the `kinds` of the mentions.
+    """
+
+    version: int
+    doc_id: str
+    seed: int
+    n_samples: int
+    n_words: int
+    words: int
+    recalibration: str
+    arrays: bytes
+
+
+@dataclass(eq=False)
+class Content:
+    """The posterior of one Doc, and what was computed from it; it keeps the Doc's words, not the Doc.
+
+    Attributes
+    ----------
+    entry, state
+        The entry of Doc.user_data from which this was read, and its fields.
+    offsets
+        int32 (n_words,): the place in the Doc of each word.
+    n_tokens
+        Length of the Doc.
+    mentions
+        int32 (n_mentions, 3), read-only: start, end and head in offsets of words.
+    distribution
+        Distribution over the antecedents of these mentions.
+    draws, kinds
+        Parameters of the draws of the recalibration, (n_draws, n_parameters), and kinds of the mentions; empty without
+        draws.
+    estimates
+        Labels of the point estimates computed so far, by loss.
+    """
+
+    entry: dict[str, Any]
+    state: State
+    offsets: Ints32
+    n_tokens: int
+    mentions: Ints32
+    distribution: cs.AntecedentDistribution
+    draws: Floats
+    kinds: Bytes
+    estimates: dict[Loss, Ints32] = field(default_factory=dict)
+
+    @cached_property
+    def marginals(self) -> Floats:
+        """Exact link marginals, read-only."""
+        marginals = cs.link_marginals(self.distribution)
+        marginals.flags.writeable = False
+        return marginals
+
+    @cached_property
+    def samples(self) -> ClusteringSamples:
+        """The clusterings drawn, by default under the draws of an uncertain recalibration."""
+        return self.sampled(self.state.doc_id)
+
+    def sampled(self, doc_id: str) -> ClusteringSamples:
+        """Clusterings that depend on this doc_id."""
+        from corefsample.posterior._posterior import DocumentPosterior, DrawnRecalibration
+
+        draws = tuple(map(cs.Recalibration.from_vector, self.draws))
+        recalibrated = DrawnRecalibration(cs.Recalibration(), draws) if draws else None
+        posterior = DocumentPosterior(doc_id, self.distribution, recalibrated, self.kinds)
+        return posterior.clusterings(n_samples=self.state.n_samples, seed=self.state.seed)
+
+    @cached_property
+    def map_labels(self) -> Ints32:
+        """The clustering of likeliest antecedents, read-only."""
+        labels = cs.map_clustering(self.distribution)
+        labels.flags.writeable = False
+        return labels
+
+    def estimate(self, loss: Loss) -> Ints32:
+        """Clustering with the smallest expected loss that the search finds, read-only; computed once per loss."""
+        if loss not in self.estimates:
+            # With draws, exact marginals are not those of the samples.
+            arguments = (self.samples, None) if len(self.draws) else (self.distribution, self.samples)
+            self.estimates[loss] = cs.summaries.point_estimate(arguments[0], loss=loss, samples=arguments[1]).labels
+        return self.estimates[loss]
+
+
+# Keyed weakly by Doc, so that an entry is removed with its Doc.
+_CACHE: WeakKeyDictionary[Doc, Content] = WeakKeyDictionary()
+
+
+def _words_hash(doc: Doc, offsets: Ints32) -> int:
+    return zlib.crc32("\n".join(doc[i].text for i in offsets.tolist()).encode("utf-8", "surrogatepass"))
+
+
+def store(
+    doc: Doc,
+    document: cs.ScoredDocument,
+    *,
+    seed: int,
+    n_samples: int,
+    recalibrated: DrawnRecalibration | None = None,
+    kinds: Bytes | None = None,
+) -> None:
+    """Store the posterior in Doc.user_data.
+
+    Parameters
+    ----------
+    document
+        Mentions, in offsets of words, and their distribution; its metadata name the recalibrations of the scores.
+    recalibrated
+        Draws relative to these, if their uncertainty is known.
+    kinds
+        Kinds of the mentions, which draws need.
+    """
+    offsets, rows, arrays = word_offsets(doc), document.antecedents, io.BytesIO()
+    drawn: dict[str, Any] = {}
+    if recalibrated is not None and kinds is not None:
+        drawn = {"draws": np.array([draw.vector() for draw in recalibrated.draws]), "kinds": kinds}
+    lists = {name: getattr(rows, name) for name in ("indptr", "antecedents", "scores")}
+    np.savez(arrays, mentions=document.mentions, **lists, **drawn)
+    recalibration = cs.Recalibration.applied_to(document.metadata)
+    words = len(offsets), _words_hash(doc, offsets)
+    state = State(VERSION, document.doc_id, seed, n_samples, *words, recalibration, arrays.getvalue())
+    doc.user_data[KEY] = msgspec.structs.asdict(state)
+
+
+def content_of(doc: Doc) -> Content:
+    """Read the posterior of a scored Doc; it is read again only when it has changed.
+
+    Raises
+    ------
+    ParameterError
+        If the Doc has none, or one of another version, of other words, or with invalid content.
+    """
+    entry = doc.user_data.get(KEY)
+    if entry is None:
+        raise ParameterError(
+            "must have been scored by the component corefsample, got one without its posterior",
+            parameter="doc",
+            hint="a DocBin keeps it with store_user_data=True",
+        )
+    content = _CACHE.get(doc)
+    if content is not None and content.entry is entry and content.n_tokens == len(doc):
+        return content
+    version = entry.get("version") if isinstance(entry, dict) else type(entry).__name__
+    if version != VERSION:
+        raise ParameterError(f"{_PLACE} must be of version {VERSION}, got {version!r}", hint="score the Doc again")
+    try:
+        state = msgspec.convert(entry, State)
+        with np.load(io.BytesIO(state.arrays)) as stored:
+            arrays = {"draws": np.zeros((0, 0)), "kinds": np.zeros(0, np.uint8), **stored}
+        mentions = arrays["mentions"].reshape(-1, 3)
+        distribution = cs.AntecedentDistribution.from_csr(arrays["indptr"], arrays["antecedents"], arrays["scores"])
+    except (msgspec.ValidationError, ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise ParameterError(f"must be as it was stored, got: {error}", place=_PLACE) from None
+    offsets = word_offsets(doc)
+    if len(offsets) != state.n_words or _words_hash(doc, offsets) != state.words:
+        raise ParameterError(
+            f"must have the words that were scored ({state.n_words}), got others ({len(offsets)})",
+            parameter="doc",
+            hint="score the Doc again",
+        )
+    mentions.flags.writeable = False
+    outside = ((mentions < 0) | (mentions > len(offsets))).any()
+    if len(mentions) != distribution.n_mentions or outside or (mentions[:, 0] >= mentions[:, 1]).any():
+        raise ParameterError("mentions must be rows of start, end, head, got others", place=_PLACE)
+    content = Content(entry, state, offsets, len(doc), mentions, distribution, arrays["draws"], arrays["kinds"])
+    _CACHE[doc] = content
+    return content
+
+
+# --- the posterior in terms of spans -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,12 +255,9 @@ class JoinProbability(HtmlTable):
         """True if the probability was computed without sampling."""
         return self.n_samples == 0
 
-    def __float__(self) -> float:
-        return self.probability
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SpanAntecedents:
+class SpanAntecedents(Result):
     """Distribution over the antecedents of one mention: likeliest first, the nearest first among equal ones.
 
     Attributes
@@ -109,71 +288,16 @@ class SpanAntecedents:
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy table, one row per candidate: mention, start, end (tokens of the Doc), text, probability; no NEW."""
-        return pd.DataFrame({"mention": self.mentions, **span_columns(self.spans), "probability": self.probs})
+        return pd.DataFrame({"mention": self.mentions, **_span_columns(self.spans), "probability": self.probs})
 
 
-def span_columns(spans: Sequence[Span]) -> dict[str, Any]:
+def _span_columns(spans: Sequence[Span]) -> dict[str, Any]:
     """Columns of a table of spans: start, end (tokens of the Doc) and text."""
     return {
         "start": np.array([span.start for span in spans], np.int64),
         "end": np.array([span.end for span in spans], np.int64),
         "text": [span.text for span in spans],
     }
-
-
-def span_antecedents(distribution: cs.AntecedentDistribution, mention: int, spans: Sequence[Span]) -> SpanAntecedents:
-    """Return the distribution over one mention's antecedents; `spans` are those of all mentions."""
-    candidates, probs = distribution.row(mention)
-    order = np.lexsort((-candidates, -probs))
-    candidates, probs = candidates[order], probs[order]
-    for array in (candidates, probs):
-        array.flags.writeable = False
-    candidate_spans = tuple(spans[k] for k in candidates.tolist())
-    return SpanAntecedents(spans[mention], candidate_spans, candidates, probs, float(distribution.new_probs[mention]))
-
-
-def mention_frame(distribution: cs.AntecedentDistribution, spans: Sequence[Span], map_labels: Ints32) -> pd.DataFrame:
-    """Tidy table of all mentions, as `DocPosterior.to_frame` describes."""
-    rows = [span_antecedents(distribution, i, spans) for i in range(len(spans))]
-    return pd.DataFrame(
-        {
-            "mention": np.arange(len(spans)),
-            **span_columns(spans),
-            "new_prob": np.array([row.new_prob for row in rows], np.float64),
-            "antecedent": pd.array([int(row.mentions[0]) if row.spans else None for row in rows], "Int64"),
-            "antecedent_prob": np.array([row.probs[0] if row.spans else 0.0 for row in rows], np.float64),
-            "map_entity": map_labels,
-        }
-    )
-
-
-def join_share(labels: Ints32, mention: int, cluster: list[int], members: Members) -> JoinProbability:
-    """Share of the samples in which a mention joins a cluster; see `DocPosterior.join_probability`.
-
-    Parameters
-    ----------
-    labels
-        int32 (n_mentions, n_samples).
-    """
-    entities = labels[cluster]
-    linked = entities == labels[mention]
-    if members == "any":
-        return _share(linked.any(axis=0))
-    if members == "all":
-        return _share(linked.all(axis=0))
-    together = (entities == entities[0]).all(axis=0)
-    if not together.any():
-        raise ParameterError(
-            f"must be one entity in at least one sample, got none of {labels.shape[1]} samples", parameter="cluster"
-        )
-    return _share(linked[0, together])
-
-
-def _share(hits: Bools) -> JoinProbability:
-    """Share of the samples that hit, with its Monte Carlo standard error."""
-    n_samples = len(hits)
-    share = float(np.mean(hits))
-    return JoinProbability(share, share_error(share, n_samples), n_samples)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -232,7 +356,9 @@ class DocPosterior(HtmlTable):
     @property
     def mentions(self) -> tuple[Span, ...]:
         """All mentions, by start, then longest first."""
-        return tuple(spans_of_mentions(self.doc, self._content.mentions))
+        offsets = self._content.offsets.tolist()
+        rows = self._content.mentions[:, :2].tolist()
+        return tuple(self.doc[offsets[start] : offsets[end - 1] + 1] for start, end in rows)
 
     def number(self, mention: Span | int) -> int:
         """Index of a mention in `mentions`.
@@ -253,11 +379,12 @@ class DocPosterior(HtmlTable):
         if mention.doc is not self.doc:
             rule = "must be a span of this Doc"
             raise ParameterError(f"{rule}, got one of another: {shown(mention.text)}", parameter="mention")
-        position = self._content.number(mention)
-        if position is None:
+        span = np.searchsorted(self._content.offsets, (mention.start, mention.end))
+        equal = np.flatnonzero((self._content.mentions[:, :2] == span).all(axis=1))
+        if not equal.size:
             tokens = f"tokens [{mention.start}, {mention.end}]: {shown(mention.text)}"
             raise ParameterError(f"must be one of those scored, got {tokens}", parameter="mention")
-        return position
+        return int(equal[0])
 
     def scored_document(
         self,
@@ -310,7 +437,16 @@ class DocPosterior(HtmlTable):
         ParameterError
             If `mention` is not a mention of this Doc.
         """
-        return span_antecedents(self.distribution, self.number(mention), self.mentions)
+        i, spans = self.number(mention), self.mentions
+        candidates, probs = self._likeliest_first(i)
+        candidate_spans = tuple(spans[k] for k in candidates.tolist())
+        return SpanAntecedents(spans[i], candidate_spans, candidates, probs, float(self.distribution.new_probs[i]))
+
+    def _likeliest_first(self, i: int) -> tuple[Ints32, Floats]:
+        """Candidate antecedents of a mention and their probabilities; the nearest first among equal ones."""
+        candidates, probs = self.distribution.row(i)
+        order = np.lexsort((-candidates, -probs))
+        return candidates[order], probs[order]
 
     # --- clusterings ---------------------------------------------------------------------------------------
 
@@ -369,7 +505,15 @@ class DocPosterior(HtmlTable):
         ParameterError
             As `labels`.
         """
-        return names_by_overlap(self._content.map_labels, self.labels(clustering))
+        labels = self.labels(clustering).tolist()
+        overlaps = Counter(zip(self._content.map_labels.tolist(), labels, strict=True))
+        unused_numbers = {first: n for n, first in enumerate(sorted({first for first, _ in overlaps}), start=1)}
+        names: dict[int, str] = {}
+        # The largest overlap first; among equal ones the earlier entity of "map", then of the other clustering.
+        for map_entity, entity in sorted(overlaps, key=lambda pair: (-overlaps[pair], pair)):
+            if map_entity in unused_numbers and entity not in names:
+                names[entity] = f"E{unused_numbers.pop(map_entity)}"
+        return tuple(names.get(first, f"M{first}") for first in labels)
 
     def clusters(
         self, clustering: npt.ArrayLike | ClusteringName = "map", *, min_size: int = 1
@@ -420,7 +564,19 @@ class DocPosterior(HtmlTable):
             raise ParameterError("must have a mention other than the one that joins, got none", parameter="cluster")
         if len(members_of_cluster) == 1:
             return JoinProbability(float(self.link_marginals[i, members_of_cluster[0]]), 0.0, 0)
-        return join_share(self.samples.labels.T, i, members_of_cluster, members)
+        labels = self.samples.labels.T
+        entities = labels[members_of_cluster]
+        linked = entities == labels[i]
+        if members == "together":
+            together = (entities == entities[0]).all(axis=0)
+            if not together.any():
+                rule = "must be one entity in at least one sample"
+                raise ParameterError(f"{rule}, got none of {self.n_samples} samples", parameter="cluster")
+            hits = linked[0, together]
+        else:
+            hits = linked.any(axis=0) if members == "any" else linked.all(axis=0)
+        share = float(np.mean(hits))
+        return JoinProbability(share, share_error(share, len(hits)), len(hits))
 
     # --- spans ---------------------------------------------------------------------------------------------
 
@@ -479,7 +635,17 @@ class DocPosterior(HtmlTable):
         mention, start, end (tokens of the Doc), text, new_prob, antecedent (the likeliest candidate, <NA> if there is
         none), antecedent_prob, map_entity (the first mention of its entity in the clustering "map").
         """
-        return mention_frame(self.distribution, self.mentions, self.labels("map"))
+        rows = [self._likeliest_first(i) for i in range(self.n_mentions)]
+        return pd.DataFrame(
+            {
+                "mention": np.arange(self.n_mentions),
+                **_span_columns(self.mentions),
+                "new_prob": self.distribution.new_probs,
+                "antecedent": pd.array([int(mentions[0]) if mentions.size else None for mentions, _ in rows], "Int64"),
+                "antecedent_prob": np.array([probs[0] if probs.size else 0.0 for _, probs in rows], np.float64),
+                "map_entity": self._content.map_labels,
+            }
+        )
 
 
 def posterior_of(doc: Doc) -> DocPosterior:
@@ -491,142 +657,3 @@ def posterior_of(doc: Doc) -> DocPosterior:
         If the Doc was not scored, or its words have changed since.
     """
     return DocPosterior(doc, content_of(doc))
-
-
-def names_by_overlap(map_labels: Ints32, labels: Ints32) -> tuple[str, ...]:
-    """Name each mention's entity in one clustering after the entities of "map", as `DocPosterior.entity_names` does."""
-    overlaps = Counter(zip(map_labels.tolist(), labels.tolist(), strict=True))
-    unused_numbers = {first: n for n, first in enumerate(sorted({first for first, _ in overlaps}), start=1)}
-    names: dict[int, str] = {}
-    # The largest overlap first; among equal ones the earlier entity of "map", then of the other clustering.
-    for map_entity, entity in sorted(overlaps, key=lambda pair: (-overlaps[pair], pair)):
-        if map_entity in unused_numbers and entity not in names:
-            names[entity] = f"E{unused_numbers.pop(map_entity)}"
-    return tuple(names.get(first, f"M{first}") for first in labels.tolist())
-
-
-# --- scores computed elsewhere ----------------------------------------------------------------------------
-
-
-def doc_id_of(doc: Doc) -> str:
-    """Return the identifier that samples of a Doc depend on: ``doc.user_data["doc_id"]``, or a digest of its text.
-
-    Raises
-    ------
-    ParameterError
-        If ``doc.user_data["doc_id"]`` is not a non-empty string.
-    """
-    doc_id = doc.user_data.get("doc_id")
-    if doc_id is None:  # different texts get different ids, so that their samples are independent
-        digest = hashlib.blake2b(doc.text.encode("utf-8", "surrogatepass"), digest_size=16)
-        return f"text-{digest.hexdigest()}"
-    if not isinstance(doc_id, str) or not doc_id:
-        raise ParameterError(f"doc.user_data['doc_id'] must be a non-empty string, got {doc_id!r}")
-    return doc_id
-
-
-def set_posterior(
-    doc: Doc,
-    scored: cs.ScoredDocument | cs.AntecedentDistribution,
-    *,
-    mentions: Sequence[Span] | npt.ArrayLike | None = None,
-    n_samples: int = 1000,
-    seed: int = 0,
-    spans_key: str | None = "coref",
-    sample_groups: int = 0,
-) -> DocPosterior:
-    """Attach existing scores, from a file or another system, to a Doc. Nothing is scored again.
-
-    Parameters
-    ----------
-    doc
-        Doc with the words that were scored; tokens of whitespace are ignored. It needs no parse.
-    scored
-        A document, as read from a file or made by `corefsample.adapters`; samples then depend on its doc_id, and are
-        those in which events are counted. Or a distribution, with `mentions`; samples then depend on
-        ``doc.user_data["doc_id"]``, or on a digest of the text if that is not set.
-    mentions
-        The mentions of a distribution: spans of `doc`, or rows of start, end and head in offsets of its words; by
-        start, then longest first.
-    n_samples, seed, sample_groups
-        Number of clusterings to draw, seed of the draws in [0, 2**64), and number of sampled clusterings that are
-        written as groups of spans.
-    spans_key
-        Prefix of the names of the groups of spans that are written. If None, no groups are written.
-
-    Returns
-    -------
-    DocPosterior
-        Posterior of the Doc, which is also available as ``doc._.coref``.
-
-    Raises
-    ------
-    ParameterError
-        If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
-        The Doc is then unchanged.
-    """
-    from corefsample.posterior._posterior import CorpusRecalibration
-    from corefsample.recalibration._model import document_kinds
-
-    _checks.spacy_doc(doc)
-    if spans_key is None and sample_groups:
-        raise ParameterError(f"must be 0 where spans_key is None, got {sample_groups!r}", parameter="sample_groups")
-    if spans_key is not None:
-        require_text("spans_key", spans_key)
-    _checks.seed(seed)
-    _checks.at_most("sample_groups", _checks.whole("sample_groups", sample_groups, 0), _checks.n_samples(n_samples, 1))
-    document = _document(doc, scored, mentions)
-    _require_same_words(doc, document)
-    drawn: dict[str, Any] = {}
-    if document.tokens is not None:
-        drawn["recalibrated"] = CorpusRecalibration(seed=seed).for_scores(document.metadata)
-        drawn["kinds"] = document_kinds(document)
-    store(doc, document, seed=seed, n_samples=n_samples, **drawn)
-    posterior = posterior_of(doc)
-    if spans_key is not None:
-        write_groups(posterior, spans_key, sample_groups)
-    return posterior
-
-
-def write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) -> None:
-    """Write the component's groups of spans, and remove those of an earlier run."""
-    doc, pattern = posterior.doc, component_groups(spans_key)
-    for key in [key for key in doc.spans if pattern.fullmatch(key)]:
-        del doc.spans[key]
-    posterior.add_clustering("map", key=f"{spans_key}_map")
-    posterior.add_clusters("map", prefix=f"{spans_key}_clusters")
-    for sample in range(sample_groups):
-        posterior.add_clustering(sample, key=f"{spans_key}_sample_{sample}")
-
-
-def _document(doc: Doc, scored: Any, mentions: Any) -> cs.ScoredDocument:
-    if isinstance(scored, cs.ScoredDocument):
-        if mentions is not None:
-            raise ParameterError("must be left out where scored is a document, which has its own", parameter="mentions")
-        return scored
-    if not isinstance(scored, cs.AntecedentDistribution):
-        raise ParameterError(
-            f"must be a ScoredDocument or an AntecedentDistribution, got {type(scored).__name__}",
-            parameter="scored",
-        )
-    if mentions is None:
-        raise ParameterError("is required where scored is a distribution", parameter="mentions")
-    return cs.ScoredDocument(doc_id_of(doc), mention_rows(doc, mentions), scored)
-
-
-def _require_same_words(doc: Doc, document: cs.ScoredDocument) -> None:
-    """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
-    words = [doc[i].text for i in word_offsets(doc).tolist()]
-    location = f"doc_id {document.doc_id!r}"
-    if document.tokens is not None and list(document.tokens.text) != words:
-        pairs = zip(document.tokens.text, words, strict=False)
-        unlike = next((t for t, (word, doc_word) in enumerate(pairs) if word != doc_word), None)
-        if unlike is None:
-            rule = f"tokens must be the {len(words)} words of doc, got {len(document.tokens)}"
-            raise ParameterError(rule, place=location)
-        rule = f"tokens.text[{unlike}] must be the word {shown(words[unlike])} of doc"
-        raise ParameterError(f"{rule}, got {shown(document.tokens.text[unlike])}", place=location)
-    outside = np.flatnonzero(document.mentions[:, 1] > len(words))
-    if outside.size:
-        rule = f"mentions[{outside[0]}] must lie in the {len(words)} words of doc"
-        raise ParameterError(f"{rule}, got {document.mentions[outside[0]].tolist()}", place=location)

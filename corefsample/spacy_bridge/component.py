@@ -10,13 +10,12 @@ or of another system, to a Doc.
 
 from __future__ import annotations
 
-import inspect
-import logging
+import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import takewhile
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -29,20 +28,18 @@ from spacy.tokens import Doc
 
 import corefsample as cs
 from corefsample import _checks
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
 from corefsample.spacy_bridge._posterior import (
+    KEY,
     DocPosterior,
     JoinProbability,
     SpanAntecedents,
-    component_groups,
-    doc_id_of,
-    posterior_of,
+    content_of,
     require_text,
-    set_posterior,
-    write_groups,
+    store,
 )
-from corefsample.spacy_bridge._state import KEY, content_of, store
+from corefsample.spacy_bridge.documents import mentions_of_spans, tokens_of_doc, word_offsets
 from corefsample.syntax._schemes import SCHEMES
 
 if TYPE_CHECKING:
@@ -50,11 +47,8 @@ if TYPE_CHECKING:
     from spacy.tokens import Span
     from spacy.training import Example
 
-    from corefsample.metrics._scores import ClusteringScores, ScoreSamples
-    from corefsample.posterior._posterior import DrawnRecalibration
     from corefsample.recalibration._uncertain import UncertainRecalibration
     from corefsample.scorers.protocol import MentionSource
-
 
 __all__ = [
     "EXTENSION",
@@ -69,78 +63,18 @@ __all__ = [
 ]
 
 EXTENSION = "coref"
-_NAME = "corefsample"
 _FILE, _MODEL = "component.msgpack", "model.npz"
-FROM_PARSE = "parse"
-
-# An extension of this name by another package is kept; adding the component then raises.
-if not Doc.has_extension(EXTENSION):
-    Doc.set_extension(EXTENSION, getter=posterior_of)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Settings of a component, as `corefsample_component` describes them.
+def posterior_of(doc: Doc) -> DocPosterior:
+    """Posterior of a scored Doc; the same as ``doc._.coref``.
 
     Raises
     ------
     ParameterError
-        On construction, if one breaks its rule.
+        If the Doc was not scored, or its words have changed since.
     """
-
-    model: str | None = None
-    mentions: str = FROM_PARSE
-    min_prob: float = 1e-4
-    scheme: str | None = None
-    temperature: float = 1.0
-    new_bias: float = 0.0
-    recalibration: str | None = None
-    n_samples: int = 1000
-    seed: int = 0
-    spans_key: str = "coref"
-    sample_groups: int = 0
-    require_parser: bool = True
-
-    def __post_init__(self) -> None:
-        if self.model is not None:
-            require_text("model", self.model)
-        require_text("mentions", self.mentions)
-        require_text("spans_key", self.spans_key)
-        if component_groups(self.spans_key).fullmatch(self.mentions):
-            raise ParameterError(
-                f"must not be a group that the component writes, got {self.mentions!r}", parameter="mentions"
-            )
-        if self.scheme is not None:
-            _checks.choice("scheme", self.scheme, tuple(SCHEMES))
-        _checks.probability("min_prob", self.min_prob, below_one=True)
-        if self.recalibration is not None:
-            require_text("recalibration", self.recalibration)
-            if self.configured_recalibration is not None and self.named_recalibration is not None:
-                rule = "must be null with a temperature or a new_bias"
-                raise ParameterError(f"{rule}, got {self.recalibration!r}", parameter="recalibration")
-        _checks.n_samples(self.n_samples, 1)
-        _checks.seed(self.seed)
-        _checks.at_most("sample_groups", _checks.whole("sample_groups", self.sample_groups, 0), self.n_samples)
-
-    @property
-    def mention_source(self) -> MentionSource:
-        """Source of the mentions: "parse", or "annotated" for mentions that the Doc marks."""
-        return "parse" if self.mentions == FROM_PARSE else "annotated"
-
-    @property
-    def configured_recalibration(self) -> cs.Recalibration | None:
-        """Recalibration by temperature and new_bias; None if they change nothing."""
-        configured = cs.Recalibration(self.temperature, self.new_bias)
-        return None if configured == cs.Recalibration() else configured
-
-    @property
-    def named_recalibration(self) -> str | None:
-        """Name or path of the recalibration, by default that of a model of the package; None for none."""
-        from corefsample.recalibration._uncertain import chosen_recalibration
-
-        if self.recalibration is None and self.configured_recalibration is not None:
-            return None
-        return chosen_recalibration(self.recalibration, self.model, self.mention_source)
+    return DocPosterior(doc, content_of(doc))
 
 
 def is_scored(doc: Doc) -> bool:
@@ -148,80 +82,9 @@ def is_scored(doc: Doc) -> bool:
     return KEY in doc.user_data
 
 
-def corefsample_component(nlp: Language, name: str, **settings: Any) -> CorefComponent:
-    """Make the component; `nlp.add_pipe("corefsample", config={...})` calls this.
-
-    Parameters
-    ----------
-    nlp, name
-        The pipeline, and the component's name in it.
-    model
-        Path of a model file, or "es" for the shipped Spanish model. By default (null), the shipped English model.
-    mentions
-        "parse": mentions found in the parse (`corefsample.syntax`). Any other value is the name of a group of spans,
-        which are the mentions.
-    min_prob
-        Candidate antecedents of a lower probability are left out; in [0, 1).
-    scheme
-        Dependency scheme: ud2, ud1 or clearnlp. By default (null), it is recognised from the labels of each Doc.
-    temperature, new_bias
-        Parameters of the `Recalibration` of the scores, which replaces the recalibration of the model.
-    recalibration
-        Path of a record of `corefsample recalibrate`, instead of temperature and new_bias; or "english" or "spanish"
-        for the recalibration of a shipped model, or "none" for no recalibration. By default (null), a shipped model has
-        its recalibration unless temperature or new_bias is set; other models have none.
-    n_samples, seed
-        Number of clusterings to draw, at least 1, and seed of the draws, in [0, 2**64).
-    spans_key
-        Prefix of the names of the groups of spans that are written:
-        f"{spans_key}_map", f"{spans_key}_clusters_1", ..., f"{spans_key}_sample_0", ...
-    sample_groups
-        Number of sampled clusterings to write as groups.
-    require_parser
-        True to reject a pipeline without a parser; false if Docs are parsed before they enter the pipeline.
-
-    Raises
-    ------
-    ParameterError
-        If a setting breaks its rule, the pipeline has no parser, or ``doc._.coref`` belongs to another package.
-    InputError
-        If the file of the model or of the recalibration exists, but cannot be read.
-    """
-    if Doc.get_extension(EXTENSION)[2] is not posterior_of:
-        raise ParameterError(
-            f"doc._.{EXTENSION} must be free, got an extension of another package",
-            hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
-        )
-    checked = Settings(**settings)
-    if checked.require_parser:
-        _require_parser(nlp, nlp.component_names)
-    return CorefComponent(name, checked, nlp)
-
-
-# spaCy checks a config against the signature of the factory.
-_PARAMETERS = {"nlp": Language, "name": str} | {field.name: field.type for field in fields(Settings)}
-corefsample_component.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
-        for name, kind in _PARAMETERS.items()
-    ]
-)
-Language.factory(
-    _NAME,
-    default_config={field.name: field.default for field in fields(Settings)},
-    requires=["token.dep", "token.head", "token.lemma", "doc.sents"],
-    assigns=[f"doc._.{EXTENSION}", "doc.spans"],
-    func=corefsample_component,
-)
-
-
-def _require_parser(nlp: Language, before: Iterable[str]) -> None:
-    names = list(before)
-    if not any("token.dep" in nlp.get_pipe_meta(each).assigns for each in names):
-        raise ParameterError(
-            f"pipeline must have a parser before {_NAME}, got {', '.join(names) or 'nothing'}",
-            hint="require_parser = false accepts Docs that are parsed already",
-        )
+# An extension of this name by another package is kept; adding the component then raises.
+if not Doc.has_extension(EXTENSION):
+    Doc.set_extension(EXTENSION, getter=posterior_of)
 
 
 class _Saved(msgspec.Struct):
@@ -234,49 +97,94 @@ class _Saved(msgspec.Struct):
 
 
 class CorefComponent(Pipe):
-    """Scores parsed Docs; made by `corefsample_component`.
+    """Scores parsed Docs; `nlp.add_pipe("corefsample", config={...})` makes it.
 
     Parameters
     ----------
-    name
-        Its name in the pipeline.
-    settings
-        Its settings.
-    nlp
-        Its pipeline, whose language and scheme it has.
+    nlp, name
+        The pipeline, and the component's name in it.
+    model
+        Path of a model file, or "es" for the shipped Spanish model. By default (null), the shipped English model. A
+        missing file is an error only when it is needed: a pipeline that is loaded from disk brings its model.
+    mentions
+        "parse": mentions found in the parse (`corefsample.syntax`). Any other value is the name of a group of spans,
+        which are the mentions.
+    min_prob
+        Candidate antecedents of a lower probability are left out; in [0, 1).
+    scheme
+        Dependency scheme: ud2, ud1 or clearnlp. By default (null), it is recognised from the labels of each Doc.
+    recalibration
+        Path of a record of `corefsample recalibrate`, "english" or "spanish" for the recalibration of a shipped model,
+        or "none" for no recalibration. By default (null), a shipped model has its recalibration; other models have
+        none.
+    n_samples, seed
+        Number of clusterings to draw, at least 1, and seed of the draws, in [0, 2**64).
+    spans_key
+        Prefix of the names of the groups of spans that are written:
+        f"{spans_key}_map", f"{spans_key}_clusters_1", ..., f"{spans_key}_sample_0", ...
+    sample_groups
+        Number of sampled clusterings to write as groups.
 
     Raises
     ------
-    InputError
-        If the file of the model or of the recalibration exists, but cannot be read. A missing file is an error only
-        when it is needed: a pipeline loaded from disk brings both.
+    ParameterError
+        If a setting breaks its rule, the model is of another language, or ``doc._.coref`` belongs to another package.
     """
 
-    def __init__(self, name: str, settings: Settings, nlp: Language | None = None) -> None:
+    def __init__(
+        self,
+        nlp: Language,
+        name: str,
+        model: str | None = None,
+        mentions: str = "parse",
+        min_prob: float = 1e-4,
+        scheme: str | None = None,
+        recalibration: str | None = None,
+        n_samples: int = 1000,
+        seed: int = 0,
+        spans_key: str = "coref",
+        sample_groups: int = 0,
+    ) -> None:
+        from corefsample.recalibration._uncertain import chosen_recalibration
+
+        if Doc.get_extension(EXTENSION)[2] is not posterior_of:
+            raise ParameterError(
+                f"doc._.{EXTENSION} must be free, got an extension of another package",
+                hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
+            )
+        texts = {"model": model, "mentions": mentions, "recalibration": recalibration, "spans_key": spans_key}
+        for parameter, text in texts.items():
+            if text is not None:
+                require_text(parameter, text)
+        if _component_groups(spans_key).fullmatch(mentions):
+            raise ParameterError(
+                f"must not be a group that the component writes, got {mentions!r}", parameter="mentions"
+            )
+        if scheme is not None:
+            _checks.choice("scheme", scheme, tuple(SCHEMES))
         self.name = name
         self._nlp = nlp
-        self.settings = settings
-        if settings.model is not None and os.path.exists(settings.model):
-            _ = self.antecedent_model
-        named = settings.named_recalibration
-        if named is not None and os.path.exists(named):
-            _ = self.recalibration
-        self._counts = [0, 0]  # words of the first Docs, and those of them that the model knows
-        if settings.model is None:
+        self._min_prob = _checks.probability("min_prob", min_prob, below_one=True)
+        self._n_samples, self._seed = _checks.n_samples(n_samples, 1), _checks.seed(seed)
+        self._sample_groups = _checks.whole("sample_groups", sample_groups, 0)
+        _checks.at_most("sample_groups", sample_groups, n_samples)
+        # Not `model`: spaCy treats components with this attribute as trainable.
+        self._model_name, self._mentions, self._scheme_name, self._spans_key = model, mentions, scheme, spans_key
+        self._source: MentionSource = "parse" if mentions == "parse" else "annotated"
+        self._recalibration_name = chosen_recalibration(recalibration, model, self._source)
+        if model is None:
             self._require_language("en")
 
     @cached_property
     def antecedent_model(self) -> cs.scorers.AntecedentScorer:
         """The model that scores; loaded at its first use.
 
-        It is not called `model`, because spaCy treats components with that attribute as trainable.
-
         Raises
         ------
         InputError
             If the model file cannot be read.
         """
-        model = cs.scorers.load_scorer(self.settings.model, self.settings.mention_source)
+        model = cs.scorers.load_scorer(self._model_name, self._source)
         self._require_language(model.language.code)
         return model
 
@@ -284,28 +192,28 @@ class CorefComponent(Pipe):
         """Raise ParameterError if the model is of another language than the pipeline."""
         from corefsample.languages._language import code_of, require_same
 
-        if self._nlp is not None:
-            pipeline_language = code_of(self._nlp.lang or "")
-            hint = f"a model of {pipeline_language} is made by `corefsample train`"
-            require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
+        pipeline_language = code_of(self._nlp.lang or "")
+        hint = f"a model of {pipeline_language} is made by `corefsample train`"
+        require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
 
-    @property
-    def recalibration(self) -> cs.Recalibration | None:
-        """The recalibration of its scores, or None; a file is loaded at its first use.
+    @cached_property
+    def recalibration(self) -> UncertainRecalibration | None:
+        """The recalibration of its scores, with its uncertainty, or None; loaded at its first use.
 
         Raises
         ------
         InputError
             If the file cannot be read.
         """
-        uncertain = self._uncertain
-        return self.settings.configured_recalibration if uncertain is None else uncertain.recalibration
+        name = self._recalibration_name
+        return None if name is None else cs.recalibration.read_recalibration(name)
 
     @cached_property
-    def _uncertain(self) -> UncertainRecalibration | None:
-        """The recalibration that the config names, with its uncertainty; None without a name."""
-        named = self.settings.named_recalibration
-        return None if named is None else cs.recalibration.read_recalibration(named)
+    def _scheme(self) -> str | None:
+        """The scheme of the settings, or else of all labels of the pipeline's parser."""
+        from corefsample.syntax._schemes import pipeline_scheme
+
+        return self._scheme_name or pipeline_scheme(self._nlp)
 
     def __call__(self, doc: Doc) -> Doc:
         """Score a Doc: set its posterior, ``doc._.coref``, and write the groups of spans.
@@ -317,71 +225,43 @@ class CorefComponent(Pipe):
             of its mentions; the place is the doc_id if ``doc.user_data`` has one.
         """
         from corefsample.documents._scored import RECALIBRATION_FIELD
+        from corefsample.posterior._posterior import drawn_recalibration
         from corefsample.scorers._scoring import score_mentions
-        from corefsample.spacy_bridge.documents import tokens_of_doc
         from corefsample.syntax._words import WordTable
 
-        settings, doc_id = self.settings, doc_id_of(doc)
+        doc_id = _doc_id(doc)
         try:
             tokens = tokens_of_doc(doc)
-            self._count(tokens)
-            mentions = self._mentions(doc, tokens)
+            mentions = self._mention_rows(doc, tokens)
             scorer = self.antecedent_model
-            (scored,) = score_mentions(scorer, [tokens], [mentions], settings.min_prob, self._scheme)
+            (scored,) = score_mentions(scorer, [tokens], [mentions], self._min_prob, self._scheme)
         except ParameterError as error:
             if doc.user_data.get("doc_id") is None:
                 raise
             raise error.at(f"doc_id {doc_id!r}") from None
-        document, change, kinds = cs.ScoredDocument(doc_id, mentions, scored.distribution), self.recalibration, None
-        if change is not None:
+        distribution, drawn, kinds = scored.distribution, None, None
+        metadata: dict[str, str] = {}
+        if self.recalibration is not None:
+            fit = self.recalibration.recalibration
             kinds = WordTable.adapted(tokens, scorer.language).mention_kinds(mentions)
-            metadata = {RECALIBRATION_FIELD: change.fingerprint()}
-            document = cs.ScoredDocument(doc_id, mentions, change.apply(scored.distribution, kinds), metadata=metadata)
-        drawn = self._drawn_recalibration
-        store(doc, document, seed=settings.seed, n_samples=settings.n_samples, recalibrated=drawn, kinds=kinds)
-        write_groups(posterior_of(doc), settings.spans_key, settings.sample_groups)
+            distribution, metadata = fit.apply(distribution, kinds), {RECALIBRATION_FIELD: fit.fingerprint()}
+            if self.recalibration.widest != "none":
+                widest = self.recalibration.widest
+                drawn = drawn_recalibration(self.recalibration, widest, self._seed, "", is_applied=True)
+        document = cs.ScoredDocument(doc_id, mentions, distribution, metadata=metadata)
+        store(doc, document, seed=self._seed, n_samples=self._n_samples, recalibrated=drawn, kinds=kinds)
+        _write_groups(posterior_of(doc), self._spans_key, self._sample_groups)
         return doc
 
-    @property
-    def _drawn_recalibration(self) -> DrawnRecalibration | None:
-        """Draws relative to the fit of a recalibration whose uncertainty is known."""
-        from corefsample.posterior._posterior import drawn_recalibration
-
-        uncertain = self._uncertain
-        if uncertain is None or uncertain.widest == "none":
-            return None
-        return drawn_recalibration(uncertain, uncertain.widest, self.settings.seed, "", is_applied=True)
-
-    @cached_property
-    def _scheme(self) -> str | None:
-        """The scheme of the settings, or else of all labels of the pipeline's parser."""
-        from corefsample.syntax._schemes import pipeline_scheme
-
-        return self.settings.scheme or (None if self._nlp is None else pipeline_scheme(self._nlp))
-
-    def _count(self, tokens: cs.Tokens) -> None:
-        """Warn once, after some words, if the model knows few of them."""
-        from corefsample.scorers._scoring import ENOUGH_WORDS, ScoringTally, few_known_words, known_words
-
-        if self._counts[0] >= ENOUGH_WORDS:
-            return
-        counts = known_words(self.antecedent_model, tokens)
-        self._counts = [self._counts[0] + counts[0], self._counts[1] + counts[1]]
-        few_known = few_known_words(ScoringTally(n_words=self._counts[0], n_known_words=self._counts[1]))
-        if few_known:
-            logging.getLogger("corefsample.spacy_bridge").warning("of the first Docs, %s", few_known)
-
-    def _mentions(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
-        from corefsample.spacy_bridge.documents import mentions_of_spans
+    def _mention_rows(self, doc: Doc, tokens: cs.Tokens) -> npt.NDArray[np.int32]:
         from corefsample.syntax._mentions import mentions_from_parse
 
-        if self.settings.mentions == FROM_PARSE:
-            language = self.antecedent_model.language
-            return mentions_from_parse(tokens, scheme=self._scheme, language=language)
-        if self.settings.mentions not in doc.spans:
+        if self._source == "parse":
+            return mentions_from_parse(tokens, scheme=self._scheme, language=self.antecedent_model.language)
+        if self._mentions not in doc.spans:
             groups = ", ".join(doc.spans) or "none"
-            raise ParameterError(f"doc.spans must have the group {self.settings.mentions!r} of mentions, got {groups}")
-        rows = mentions_of_spans(doc, list(doc.spans[self.settings.mentions]))
+            raise ParameterError(f"doc.spans must have the group {self._mentions!r} of mentions, got {groups}")
+        rows = mentions_of_spans(doc, list(doc.spans[self._mentions]))
         return rows[np.lexsort((-rows[:, 1], rows[:, 0]))]
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
@@ -392,10 +272,11 @@ class CorefComponent(Pipe):
     def score(  # type: ignore[override]  # spaCy's own scores are None too without annotation
         self, examples: Iterable[Example], **settings: Any
     ) -> dict[str, float | None]:
-        """Score clusterings against annotated Docs; `nlp.evaluate` calls this.
+        """Score clusterings against annotated Docs, and their posterior; `nlp.evaluate` calls this.
 
-        The annotated entities are groups of spans with the names that the component gives to its clusters:
-        coref_clusters_1 and so on. docs/spacy.md describes the scores.
+        The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are
+        the same if they have the same characters, ignoring whitespace. Entities of one mention do not count, because
+        groups do not contain them.
 
         Parameters
         ----------
@@ -404,24 +285,57 @@ class CorefComponent(Pipe):
         settings
             Settings that spaCy's scorer passes to every component; they are ignored.
 
+        Returns
+        -------
+        dict
+            For spans_key "coref": coref_p, coref_r and coref_f of the CoNLL average, coref_muc_p and so on of each
+            metric, all from the summed counts of the corpus; coref_f_mean, coref_f_lower and coref_f_upper, the
+            posterior mean of coref_f and its 95% credible interval. All are None if no example is annotated, and the
+            last three if fewer than 2 samples are drawn.
+
         Raises
         ------
         ParameterError
             If a predicted Doc is not scored.
         """
-        return scores_of_examples(examples, spans_key=self.settings.spans_key)
+        from corefsample.metrics._metric_counts import METRICS
+        from corefsample.metrics._scores import corpus_posterior, corpus_scores
 
-    def initialize(self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None) -> None:
-        """Check that the pipeline has a parser and that the model can be read; nothing is trained.
-
-        Raises
-        ------
-        ParameterError, InputError
-            As for `corefsample_component`.
-        """
-        if nlp is not None and self.settings.require_parser:
-            _require_parser(nlp, takewhile(lambda name: name != self.name, nlp.pipe_names))
-        _ = self.antecedent_model, self.recalibration
+        prefix = f"{self._spans_key}_clusters_"
+        examples = list(examples)
+        if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
+            examples = []
+        documents, posteriors = [], []
+        doc_ids: set[str] = set()
+        for number, example in enumerate(examples):
+            if not is_scored(example.predicted):
+                rule = "must have scored Docs as predicted"
+                raise ParameterError(f"{rule}, got one without a posterior at place {number}", parameter="examples")
+            posterior = posterior_of(example.predicted)
+            entities = [group for name, group in example.reference.spans.items() if name.startswith(prefix)]
+            labels = [entity for entity, group in enumerate(entities) for _ in group]
+            options: dict[str, Any] = {
+                "response_spans": _characters(example.predicted, posterior.mentions),
+                "singletons": False,
+            }
+            spans = _characters(example.reference, [span for group in entities for span in group])
+            documents.append(cs.clustering_scores(labels, posterior.labels("map"), key_spans=spans, **options))
+            if posterior.n_samples > 1:
+                samples = posterior.samples
+                if posterior.doc_id in doc_ids:  # samples of equal texts must be independent
+                    samples = content_of(example.predicted).sampled(f"{posterior.doc_id} {number}")
+                doc_ids.add(posterior.doc_id)
+                posteriors.append(cs.metric_posterior(labels, samples, gold_spans=spans, **options))
+        scores: dict[str, float | None] = {}
+        corpus = corpus_scores(documents) if documents else None
+        for metric in ("conll", *METRICS):
+            for short, part in {"p": "precision", "r": "recall", "f": "f1"}.items():
+                name = short if metric == "conll" else f"{metric}_{short}"
+                scores[name] = None if corpus is None else float(getattr(getattr(corpus, metric), part))
+        of_corpus = corpus_posterior(posteriors) if posteriors else None
+        for name in ("mean", "lower", "upper"):
+            scores[f"f_{name}"] = None if of_corpus is None else getattr(of_corpus, name)
+        return {f"{self._spans_key}_{name}": value for name, value in scores.items()}
 
     # --- to disk and back ----------------------------------------------------------------------------------
 
@@ -430,8 +344,8 @@ class CorefComponent(Pipe):
         with TemporaryDirectory() as folder:
             path = Path(folder, _MODEL)
             self.antecedent_model.save(path)
-            fields = None if self._uncertain is None else self._uncertain.to_json()
-            saved = _Saved(self.settings.model, path.read_bytes(), self.settings.named_recalibration, fields)
+            fields = None if self.recalibration is None else self.recalibration.to_json()
+            saved = _Saved(self._model_name, path.read_bytes(), self._recalibration_name, fields)
         return msgspec.msgpack.encode(saved)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> CorefComponent:
@@ -449,15 +363,15 @@ class CorefComponent(Pipe):
         except msgspec.DecodeError:
             rule = "must be of a component corefsample, got something else"
             raise InputError(rule, parameter="bytes_data") from None
-        if saved.model_name == self.settings.model:
+        if saved.model_name == self._model_name:
             with TemporaryDirectory() as folder:
                 path = Path(folder, _MODEL)
                 path.write_bytes(saved.model)
                 self.antecedent_model = cs.scorers.load_scorer(path)
             self._require_language(self.antecedent_model.language.code)
-        if saved.recalibration_name == self.settings.named_recalibration:
+        if saved.recalibration_name == self._recalibration_name:
             fields = saved.recalibration
-            self._uncertain = None if fields is None else UncertainRecalibration.from_json(fields)
+            self.recalibration = None if fields is None else UncertainRecalibration.from_json(fields)
         return self
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
@@ -481,92 +395,137 @@ class CorefComponent(Pipe):
             raise InputError(f"must be readable, got: {error.strerror or error}", place=str(file)) from None
 
 
-# --- evaluation ---------------------------------------------------------------------------------------------
-
-_PARTS = {"p": "precision", "r": "recall", "f": "f1"}
-_FEWEST_SAMPLES = 2
-
-
-def scores_of_examples(examples: Iterable[Example], *, spans_key: str) -> dict[str, float | None]:
-    """Score the likeliest antecedents' clusterings, and the posterior of the CoNLL average.
-
-    The annotated entities of an example are the groups ``reference.spans[f"{spans_key}_clusters_..."]``. Spans are the
-    same if they have the same characters, ignoring whitespace. Entities of one mention do not count, because groups do
-    not contain them.
-
-    Parameters
-    ----------
-    examples
-        Examples whose `predicted` is a scored Doc.
-    spans_key
-        Prefix of the names of the groups of spans, and of the names of the scores.
-
-    Returns
-    -------
-    dict
-        For spans_key "coref": coref_p, coref_r and coref_f of the CoNLL average, coref_muc_p and so on of each metric,
-        all from the summed counts of the corpus; coref_f_mean, coref_f_lower and coref_f_upper, the posterior mean of
-        coref_f and its 95% credible interval. All are None if no example is annotated, and the last three if fewer than
-        2 samples are drawn.
-
-    Raises
-    ------
-    ParameterError
-        If the predicted Doc of an example is not scored.
-    """
-    prefix = f"{spans_key}_clusters_"
-    examples = list(examples)
-    if not any(name.startswith(prefix) for example in examples for name in example.reference.spans):
-        examples = []
-    documents: list[ClusteringScores] = []
-    posteriors: list[ScoreSamples] = []
-    doc_ids: set[str] = set()
-    for number, example in enumerate(examples):
-        if KEY not in example.predicted.user_data:
-            rule = "must have scored Docs as predicted"
-            raise ParameterError(f"{rule}, got one without a posterior at place {number}", parameter="examples")
-        posterior = posterior_of(example.predicted)
-        entities = [group for name, group in example.reference.spans.items() if name.startswith(prefix)]
-        labels = [entity for entity, group in enumerate(entities) for _ in group]
-        key_spans = _offsets(example.reference, [span for group in entities for span in group])
-        own_spans = _offsets(example.predicted, posterior.mentions)
-        documents.append(
-            cs.clustering_scores(
-                labels, posterior.labels("map"), key_spans=key_spans, response_spans=own_spans, singletons=False
-            )
-        )
-        if posterior.n_samples >= _FEWEST_SAMPLES:
-            # Samples of equal texts must be independent.
-            is_repeated = posterior.doc_id in doc_ids
-            state = content_of(example.predicted)
-            samples = state.sampled(f"{posterior.doc_id} {number}") if is_repeated else state.samples
-            doc_ids.add(posterior.doc_id)
-            posteriors.append(
-                cs.metric_posterior(labels, samples, singletons=False, gold_spans=key_spans, response_spans=own_spans)
-            )
-    return {f"{spans_key}_{name}": value for name, value in _values(documents, posteriors).items()}
+corefsample_component = CorefComponent  # the name of the entry point, by which spaCy finds the component
+Language.factory(
+    "corefsample",
+    requires=["token.dep", "token.head", "token.lemma", "doc.sents"],
+    assigns=[f"doc._.{EXTENSION}", "doc.spans"],
+    func=CorefComponent,
+)
 
 
-def _values(documents: list[ClusteringScores], posteriors: list[ScoreSamples]) -> dict[str, float | None]:
-    """Scores by their names without the prefix; None without documents."""
-    from corefsample.metrics._metric_counts import METRICS
-    from corefsample.metrics._scores import corpus_posterior, corpus_scores
-
-    corpus = corpus_scores(documents).corpus if documents else None
-    posterior = corpus_posterior(posteriors).corpus if posteriors else None
-    scores: dict[str, float | None] = {}
-    for metric in ("conll", *METRICS):
-        for short, measure in _PARTS.items():
-            name = short if metric == "conll" else f"{metric}_{short}"
-            scores[name] = None if corpus is None else float(getattr(getattr(corpus, metric), measure))
-    return scores | {
-        f"f_{name}": None if posterior is None else getattr(posterior, name) for name in ("mean", "lower", "upper")
-    }
-
-
-def _offsets(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
+def _characters(doc: Doc, spans: Iterable[Span]) -> npt.NDArray[np.int64]:
     """Start and end of spans in characters that are not whitespace, which tokenisers cannot change; (n, 2)."""
     before = np.zeros(len(doc.text) + 1, np.int64)
     np.cumsum([not character.isspace() for character in doc.text], out=before[1:])
     rows: list[Any] = [(before[span.start_char], before[span.end_char]) for span in spans]
     return np.array(rows, np.int64).reshape(-1, 2)
+
+
+# --- scores computed elsewhere ----------------------------------------------------------------------------
+
+
+def _doc_id(doc: Doc) -> str:
+    """Return the identifier that samples of a Doc depend on: ``doc.user_data["doc_id"]``, or a digest of its text.
+
+    Raises
+    ------
+    ParameterError
+        If ``doc.user_data["doc_id"]`` is not a non-empty string.
+    """
+    doc_id = doc.user_data.get("doc_id")
+    if doc_id is None:  # different texts get different ids, so that their samples are independent
+        digest = hashlib.blake2b(doc.text.encode("utf-8", "surrogatepass"), digest_size=16)
+        return f"text-{digest.hexdigest()}"
+    if not isinstance(doc_id, str) or not doc_id:
+        raise ParameterError(f"doc.user_data['doc_id'] must be a non-empty string, got {doc_id!r}")
+    return doc_id
+
+
+def set_posterior(
+    doc: Doc,
+    scored: cs.ScoredDocument | cs.AntecedentDistribution,
+    *,
+    mentions: Iterable[Span] | None = None,
+    n_samples: int = 1000,
+    seed: int = 0,
+    spans_key: str = "coref",
+    sample_groups: int = 0,
+) -> DocPosterior:
+    """Attach existing scores, from a file or another system, to a Doc. Nothing is scored again.
+
+    Parameters
+    ----------
+    doc
+        Doc with the words that were scored; tokens of whitespace are ignored. It needs no parse.
+    scored
+        A document, as read from a file or made by `corefsample.adapters`; samples then depend on its doc_id, and are
+        those in which events are counted. Or a distribution, with `mentions`; samples then depend on
+        ``doc.user_data["doc_id"]``, or on a digest of the text if that is not set.
+    mentions
+        The mentions of a distribution: spans of `doc`, by start, then longest first.
+    n_samples, seed, sample_groups
+        Number of clusterings to draw, seed of the draws in [0, 2**64), and number of sampled clusterings that are
+        written as groups of spans.
+    spans_key
+        Prefix of the names of the groups of spans that are written.
+
+    Returns
+    -------
+    DocPosterior
+        Posterior of the Doc, which is also available as ``doc._.coref``.
+
+    Raises
+    ------
+    ParameterError
+        If the document has other words, the mentions are not those of the distribution, or an option breaks its rule.
+        The Doc is then unchanged.
+    """
+    from corefsample.posterior._posterior import CorpusRecalibration
+    from corefsample.recalibration._model import document_kinds
+
+    _checks.spacy_doc(doc)
+    require_text("spans_key", spans_key)
+    _checks.seed(seed)
+    _checks.at_most("sample_groups", _checks.whole("sample_groups", sample_groups, 0), _checks.n_samples(n_samples, 1))
+    if isinstance(scored, cs.ScoredDocument):
+        if mentions is not None:
+            raise ParameterError("must be left out where scored is a document, which has its own", parameter="mentions")
+        document = scored
+    elif isinstance(scored, cs.AntecedentDistribution):
+        if mentions is None:
+            raise ParameterError("is required where scored is a distribution", parameter="mentions")
+        document = cs.ScoredDocument(_doc_id(doc), mentions_of_spans(doc, list(mentions)), scored)
+    else:
+        rule = "must be a ScoredDocument or an AntecedentDistribution"
+        raise ParameterError(f"{rule}, got {type(scored).__name__}", parameter="scored")
+    _require_same_words(doc, document)
+    drawn: dict[str, Any] = {}
+    if document.tokens is not None:
+        drawn["recalibrated"] = CorpusRecalibration(seed=seed).for_scores(document.metadata)
+        drawn["kinds"] = document_kinds(document)
+    store(doc, document, seed=seed, n_samples=n_samples, **drawn)
+    posterior = posterior_of(doc)
+    _write_groups(posterior, spans_key, sample_groups)
+    return posterior
+
+
+def _component_groups(spans_key: str) -> re.Pattern[str]:
+    """Names of the groups of spans that the component writes, and replaces when it scores a Doc again."""
+    return re.compile(rf"{re.escape(spans_key)}_(map|clusters_\d+|sample_\d+)")
+
+
+def _write_groups(posterior: DocPosterior, spans_key: str, sample_groups: int) -> None:
+    """Write the component's groups of spans, and remove those of an earlier run."""
+    doc, pattern = posterior.doc, _component_groups(spans_key)
+    for key in [key for key in doc.spans if pattern.fullmatch(key)]:
+        del doc.spans[key]
+    posterior.add_clustering("map", key=f"{spans_key}_map")
+    posterior.add_clusters("map", prefix=f"{spans_key}_clusters")
+    for sample in range(sample_groups):
+        posterior.add_clustering(sample, key=f"{spans_key}_sample_{sample}")
+
+
+def _require_same_words(doc: Doc, document: cs.ScoredDocument) -> None:
+    """Raise if a document has other words, or if one without tokens has mentions past the end of the Doc."""
+    words = [doc[i].text for i in word_offsets(doc).tolist()]
+    location = f"doc_id {document.doc_id!r}"
+    if document.tokens is not None:
+        for t, (token, word) in enumerate(zip_longest(document.tokens.text, words)):
+            if token != word:
+                rule = f"tokens.text[{t}] must be the word {shown(word)} of doc"
+                raise ParameterError(f"{rule}, got {shown(token)}", place=location)
+    outside = np.flatnonzero(document.mentions[:, 1] > len(words))
+    if outside.size:
+        rule = f"mentions[{outside[0]}] must lie in the {len(words)} words of doc"
+        raise ParameterError(f"{rule}, got {document.mentions[outside[0]].tolist()}", place=location)

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Ints32
@@ -54,22 +53,6 @@ def word_offsets(doc: Doc) -> Ints32:
     return offsets
 
 
-def require_parsed(doc: Doc) -> None:
-    """Raise unless a Doc has dependencies, sentences, parts of speech and lemmas."""
-    _checks.spacy_doc(doc)
-    for attribute, annotation, component in _ANNOTATIONS:
-        if not doc.has_annotation(attribute):
-            raise ParameterError(
-                f"must have {annotation}, got none", parameter="doc", hint=f"the pipeline needs {component}"
-            )
-    for token in np.flatnonzero(doc.to_array("DEP") == 0).tolist():
-        text = doc[token].text
-        if not text.isspace():
-            raise ParameterError(
-                f"must have a dependency label for each word, got none for {shown(text)}", parameter="doc"
-            )
-
-
 def word_tree(doc: Doc, offsets: Ints32) -> tuple[Ints32, list[str]]:
     """Head (-1: a root) and label of each word of `word_offsets`, without the tokens of whitespace in the tree."""
     labels = attribute_texts(doc, "DEP")
@@ -99,17 +82,7 @@ def attribute_texts(doc: Doc, name: str) -> list[str]:
     return list(map(texts.__getitem__, numbers))
 
 
-def depths(heads: Ints32) -> list[int]:
-    """Number of links from each token up to its root."""
-    depth, above = np.zeros(len(heads), np.int64), heads
-    while (above >= 0).any():
-        depth += above >= 0
-        above = np.where(above >= 0, heads[above], -1)
-    return depth.tolist()
-
-
 MENTIONS = "mentions"  # the name of the group of spans with a document's mentions
-_UNIVERSAL = "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SPACE SYM VERB X _"
 
 
 # --- from spaCy --------------------------------------------------------------------------------------------
@@ -138,8 +111,16 @@ def tokens_of_doc(doc: Doc) -> Tokens:
         If `doc` is not a Doc, lacks a parse, sentences, parts of speech or lemmas, or has a word without a dependency
         label.
     """
-    require_parsed(doc)
+    _checks.spacy_doc(doc)
+    for attribute, annotation, component in _ANNOTATIONS:
+        if not doc.has_annotation(attribute):
+            hint = f"the pipeline needs {component}"
+            raise ParameterError(f"must have {annotation}, got none", parameter="doc", hint=hint)
     offsets = word_offsets(doc)
+    unlabelled = offsets[doc.to_array("DEP")[offsets] == 0]
+    if unlabelled.size:
+        rule = "must have a dependency label for each word"
+        raise ParameterError(f"{rule}, got none for {shown(doc[int(unlabelled[0])].text)}", parameter="doc")
     tree, labels = word_tree(doc, offsets)
     sentence = np.cumsum(doc.to_array("SENT_START") == 1)[offsets]
     sent = np.cumsum(np.diff(sentence, prepend=sentence[:1]) > 0, dtype=np.int32)  # without gaps
@@ -182,59 +163,24 @@ def mentions_of_spans(doc: Doc, spans: Sequence[Span]) -> Ints32:
     Raises
     ------
     ParameterError
-        If a span has no word.
+        If a span has no word, or is of another Doc.
     """
     offsets = word_offsets(doc)
     heads, _ = word_tree(doc, offsets)
-    depth, above = depths(heads), heads.tolist()
+    depth, above = np.zeros(len(heads), np.int64), heads  # links from each word up to its root
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, heads[above], -1)
+    head_list, depth_list = heads.tolist(), depth.tolist()
     mentions = np.zeros((len(spans), 3), np.int32)
-    for i, span in enumerate(spans):
-        start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
-        if start == end:
-            raise ParameterError(f"mentions[{i}] must have a word, got {shown(span.text)}")
-        mentions[i] = start, end, span_head(above, start, end, depth)
-    return mentions
-
-
-def mention_rows(doc: Doc, mentions: npt.ArrayLike | Sequence[Span]) -> Any:
-    """Mentions given as spans of a Doc, or as rows of start, end and head, as rows.
-
-    Raises
-    ------
-    ParameterError
-        If a span has no word, or is of another Doc.
-    """
-    spans: Any = mentions
-    if not len(spans) or not all(hasattr(span, "root") for span in spans):
-        return mentions
     for i, span in enumerate(spans):
         if span.doc is not doc:
             raise ParameterError(f"mentions[{i}] must be a span of doc, got one of another: {shown(span.text)}")
-    return mentions_of_spans(doc, spans)
-
-
-def spans_of_mentions(doc: Doc, mentions: npt.ArrayLike) -> list[Span]:
-    """Spans of a Doc for mentions in offsets of its words.
-
-    Parameters
-    ----------
-    mentions
-        int (n_mentions, 2 or more): start and end (exclusive); further columns are ignored.
-
-    Raises
-    ------
-    ParameterError
-        If a mention does not lie in the Doc.
-    """
-    offsets = word_offsets(doc)
-    rows = np.asarray(mentions)
-    rows = rows.reshape(-1, 3) if rows.size == 0 else rows
-    if rows.ndim != 2 or rows.shape[1] < 2 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ParameterError(f"must be rows of start, end (and head), got {shown(mentions)}", parameter="mentions")
-    for i, (start, end) in enumerate(rows[:, :2].tolist()):
-        if not 0 <= start < end <= len(offsets):
-            raise ParameterError(f"mentions[{i}] must lie in the {len(offsets)} words of doc, got [{start}, {end}]")
-    return [doc[int(offsets[start]) : int(offsets[end - 1]) + 1] for start, end in rows[:, :2].tolist()]
+        start, end = np.searchsorted(offsets, (span.start, span.end)).tolist()
+        if start == end:
+            raise ParameterError(f"mentions[{i}] must have a word, got {shown(span.text)}")
+        mentions[i] = start, end, span_head(head_list, start, end, depth_list)
+    return mentions
 
 
 # --- to spaCy ----------------------------------------------------------------------------------------------
@@ -259,28 +205,29 @@ def doc_of_tokens(tokens: Tokens, vocab: Vocab) -> Doc:
     """
     from spacy.tokens import Doc
 
-    for t, (word, pos) in enumerate(zip(tokens.text, tokens.upos, strict=True)):
-        if not word:
-            raise ParameterError(f"tokens.text[{t}] must not be empty, got ''")
-        if pos and pos not in _UNIVERSAL.split():
-            raise ParameterError(f"tokens.upos[{t}] must be a universal part of speech, got {shown(pos)}")
     n_tokens = len(tokens)
     feats, xpos = ([_or_empty(v) for v in tokens.extra.get(name, [""] * n_tokens)] for name in ("feats", "xpos"))
-    for t, value in enumerate(feats):
-        if value and not all(part.count("=") == 1 for part in value.split("|")):
-            raise ParameterError(f"tokens.feats[{t}] must be name=value|name=value, got {shown(value)}")
-    doc = Doc(
-        vocab,
-        words=list(tokens.text),
-        spaces=[bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)],
-        tags=xpos,
-        pos=[_or_empty(pos) for pos in tokens.upos],
-        morphs=feats,
-        lemmas=list(tokens.lemma),
-        heads=[t if head < 0 else head for t, head in enumerate(tokens.head.tolist())],
-        deps=list(tokens.dep),
-    )
-    _require_same_sentences(tokens, doc)
+    try:
+        doc = Doc(
+            vocab,
+            words=list(tokens.text),
+            spaces=[bool(space) for space in tokens.extra.get("space_after", [True] * n_tokens)],
+            tags=xpos,
+            pos=[_or_empty(pos) for pos in tokens.upos],
+            morphs=feats,
+            lemmas=list(tokens.lemma),
+            heads=[t if head < 0 else head for t, head in enumerate(tokens.head.tolist())],
+            deps=list(tokens.dep),
+        )
+    except ValueError as error:
+        raise ParameterError(f"must be what spaCy can represent, got: {error}", parameter="tokens") from None
+    trees = {sentence.start for sentence in doc.sents}
+    sentences = {start for start, _ in tokens.sentences().values()}
+    if trees != sentences:
+        start = min(trees ^ sentences)
+        source = "sent" if start in sentences else "head"
+        rule = "tokens.sent must be one tree per sentence"
+        raise ParameterError(f"{rule}, got token {start} as a start only in {source}")
     return doc
 
 
@@ -301,14 +248,3 @@ def doc_of_scored_document(document: ScoredDocument, vocab: Vocab) -> Doc:
 
 def _or_empty(value: Any) -> str:
     return "" if value in ("_", None) else str(value)
-
-
-def _require_same_sentences(tokens: Tokens, doc: Doc) -> None:
-    trees = {sentence.start for sentence in doc.sents}
-    sentences = {start for start, _ in tokens.sentences().values()}
-    if trees != sentences:
-        start = min(trees ^ sentences)
-        source = "sent" if start in sentences else "head"
-        raise ParameterError(
-            f"tokens.sent must be one tree per sentence, got token {start} as a start only in {source}"
-        )

@@ -72,26 +72,14 @@ def test_tokens_of_whitespace_are_not_words_of_the_document() -> None:
     assert [span.text for span in posterior.mentions] == ["He", "his dog", "his"]
 
 
-def test_without_a_key_no_groups_are_written() -> None:
-    doc = parsed(spacy.blank("en"))
-    doc.spans["coref_map"] = [doc[0:1]]
-    set_posterior(doc, document(), spans_key=None)
-    assert [(span.start, span.end) for span in doc.spans["coref_map"]] == [(0, 1)]
-    set_posterior(doc, document(), spans_key="who")
-    assert [len(doc.spans[key]) for key in ("coref_map", "who_map")] == [1, 3]
-
-
 # --- a distribution ----------------------------------------------------------------------------------------
 
 
-def test_a_distribution_takes_spans_of_the_doc_or_rows() -> None:
-    doc, other = bare(), bare()
-    by_spans = set_posterior(doc, DISTRIBUTION, mentions=[doc[0:2], doc[3:5], doc[3:4]])
-    by_rows = set_posterior(other, DISTRIBUTION, mentions=[[0, 1, 0], [2, 4, 2], [2, 3, 2]])
-    assert [span.text for span in by_spans.mentions] == [span.text for span in by_rows.mentions]
-    assert by_spans.doc_id == by_rows.doc_id  # a digest of the text
-    assert by_spans.doc_id.startswith("text-")
-    np.testing.assert_array_equal(by_spans.samples.labels, by_rows.samples.labels)
+def test_a_distribution_has_spans_of_the_doc_as_mentions() -> None:
+    doc = bare()
+    posterior = set_posterior(doc, DISTRIBUTION, mentions=[doc[0:2], doc[3:5], doc[3:4]])
+    assert [span.text for span in posterior.mentions] == ["He", "his dog", "his"]
+    assert posterior.doc_id.startswith("text-")  # a digest of the text
     named = bare(user_data={"doc_id": "nyt-1"})
     assert set_posterior(named, DISTRIBUTION, mentions=[named[0:1], named[3:5], named[3:4]]).doc_id == "nyt-1"
 
@@ -135,12 +123,11 @@ def test_options_outside_their_range_are_rejected() -> None:
         "sample_groups": {"n_samples": 5, "sample_groups": 6},
     }.items():
         rejected(doc, document(), name, **options)
-    rejected(doc, document(), "sample_groups", spans_key=None, sample_groups=1)
     rejected(doc, doc, "scored")
     with pytest.raises(ParameterError, match=r"^doc must be a spaCy Doc, got str$"):
         set_posterior("He left.", document())  # type: ignore[arg-type]
     doc.user_data["doc_id"] = 3
-    rejected(doc, DISTRIBUTION, None, mentions=document().mentions)
+    rejected(doc, DISTRIBUTION, None, mentions=[doc[0:1], doc[1:2], doc[2:3]])
 
 
 def test_point_estimates_are_clusterings_by_name() -> None:
@@ -184,7 +171,7 @@ def annotated(*entities: list[tuple[int, int]], words: list[str] = WORDS, key: s
 @pytest.fixture(scope="module")
 def component() -> CorefComponent:
     nlp = spacy.blank("en")
-    added: Any = nlp.add_pipe("corefsample", config={"require_parser": False})
+    added: Any = nlp.add_pipe("corefsample")
     return added  # type: ignore[no-any-return]
 
 
@@ -256,7 +243,7 @@ def test_a_doc_that_is_not_scored_is_an_error(component: CorefComponent) -> None
 
 def test_evaluate_scores_the_component_under_its_own_key() -> None:
     nlp = spacy.blank("en")
-    nlp.add_pipe("corefsample", config={"require_parser": False, "spans_key": "ours"})
+    nlp.add_pipe("corefsample", config={"spans_key": "ours"})
     tokens = ranking_references.parsed(ranking_references.PARSES["ud2"])
     add_parser(nlp, tokens)
     first = nlp(Doc(nlp.vocab, words=tokens.text))

@@ -41,7 +41,7 @@ from corefsample.scorers._scoring import score_mentions
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES
 from corefsample.scorers.log_linear._model import AntecedentModel, on_grid
 from corefsample.scorers.protocol import MIN_PROB, MentionSource
-from corefsample.spacy_bridge import _state as state
+from corefsample.spacy_bridge._posterior import store
 from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax._mentions import mentions_from_parse
@@ -76,7 +76,7 @@ def pipeline(model_path: Path) -> Callable[..., Any]:
 
     def make(**config: Any) -> Any:
         nlp = spacy.blank("en")
-        nlp.add_pipe("corefsample", config={"model": str(model_path), "require_parser": False, **config})
+        nlp.add_pipe("corefsample", config={"model": str(model_path), **config})
         return nlp
 
     return make
@@ -100,7 +100,7 @@ def stored(lists: strategies.Lists, *, n_samples: int = 200, seed: int = 0) -> A
     doc = Doc(VOCAB, words=[f"w{i}" for i in range(n)])
     rows = np.stack([np.arange(n), np.arange(n) + 1, np.arange(n)], axis=1).astype(np.int32)
     distribution = cs.AntecedentDistribution.from_lists(lists.antecedents, lists.scores)
-    state.store(doc, cs.ScoredDocument("a", rows, distribution), seed=seed, n_samples=n_samples)
+    store(doc, cs.ScoredDocument("a", rows, distribution), seed=seed, n_samples=n_samples)
     return doc
 
 
@@ -142,14 +142,13 @@ def test_a_scheme_passed_in_the_config_is_used(pipeline: Any) -> None:
         recognised(odd)
 
 
-def test_min_prob_and_recalibration_are_those_of_the_engine(pipeline: Any, model_path: Path) -> None:
-    nlp = pipeline(min_prob=0.05, temperature=2.0, new_bias=-0.5)
+def test_min_prob_is_that_of_the_engine(pipeline: Any, model_path: Path) -> None:
+    nlp = pipeline(min_prob=0.05)
     doc = nlp(parsed(nlp))
     tokens = tokens_of_doc(doc)
     distribution = scored(load_scorer(model_path), tokens, mentions_from_parse(tokens), 0.05)
-    expected = cs.Recalibration(2.0, -0.5).apply(distribution)
-    assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
-    assert distribution.n_candidates < expected.n_mentions * (expected.n_mentions - 1) // 2
+    assert np.array_equal(doc._.coref.distribution.scores, distribution.scores)
+    assert distribution.n_candidates < distribution.n_mentions * (distribution.n_mentions - 1) // 2
 
 
 def replace_english(monkeypatch: pytest.MonkeyPatch, model: AntecedentModel) -> None:
@@ -173,8 +172,6 @@ def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pyt
     found = plain(parsed(plain))._.coref
     assert np.array_equal(found.distribution.scores, distribution.scores)
     assert not found.scored_document().metadata
-    tempered = pipeline(model=None, temperature=2.0)  # instead of the recalibration of the model
-    assert np.array_equal(tempered(parsed(tempered))._.coref.distribution.scores, distribution.scores / 2.0)
 
 
 def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
@@ -338,7 +335,6 @@ def test_a_join_probability_is_the_share_of_samples_with_the_join(lists: strateg
             continue
         found = posterior.join_probability(doc[mention : mention + 1], spans, members=members)
         assert (found.probability, found.n_samples, found.exact) == (sum(votes) / len(votes), len(votes), False)
-        assert float(found) == found.probability
         p = found.probability
         usual = (p * (1 - p) / len(votes)) ** 0.5
         assert found.mc_se == pytest.approx(usual if 0 < p < 1 else 1 - 0.05 ** (1 / len(votes)), rel=1e-9)
@@ -666,16 +662,12 @@ def test_a_saved_pipeline_carries_its_recalibration(pipeline: Any, tmp_path: Pat
     assert changed(parsed(changed))._.coref.distribution == direct(parsed(direct))._.coref.distribution
 
 
-def test_a_recalibration_excludes_a_temperature_and_must_be_a_record(pipeline: Any, tmp_path: Path) -> None:
-    rule = "^recalibration must be null with a temperature or a new_bias, got 'english'$"
-    with pytest.raises(ParameterError, match=rule):
-        pipeline(recalibration="english", temperature=2.0)
+def test_a_recalibration_must_be_a_record(pipeline: Any, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text("{}", encoding="utf-8")
-    with error(InputError, place="r.json"):
-        pipeline(recalibration=str(tmp_path / "r.json"))
-    nlp = pipeline(recalibration=str(tmp_path / "none.json"))
-    with error(InputError, place="none.json"):
-        nlp(parsed(nlp))
+    for name in ("r.json", "none.json"):
+        nlp = pipeline(recalibration=str(tmp_path / name))
+        with error(InputError, place=name):
+            nlp(parsed(nlp))
 
 
 def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
@@ -700,26 +692,25 @@ def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Any, tmp_pat
 
 def test_a_missing_model_is_rejected_before_the_first_text_is_read(pipeline: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no model")
-    with error(InputError, place="notes.txt"):
-        pipeline(model=str(tmp_path / "notes.txt"))
-    nlp = pipeline(model=str(tmp_path / "none.npz"))
     calls: list[int] = []
 
-    def documents() -> Iterator[Any]:
+    def documents(nlp: Any) -> Iterator[Any]:
         calls.append(1)
         yield parsed(nlp)
 
-    for ask in (lambda: list(nlp.pipe(documents())), nlp.initialize, lambda: nlp(parsed(nlp))):
-        with error(InputError, place="none.npz"):
-            ask()
-        assert calls == []
+    for name in ("notes.txt", "none.npz"):
+        nlp = pipeline(model=str(tmp_path / name))
+        with error(InputError, place=name):
+            list(nlp.pipe(documents(nlp)))
+        with error(InputError, place=name):
+            nlp(parsed(nlp))
+    assert calls == []
 
 
 SETTINGS = {
     "n_samples": [0],
     "seed": [-1],
     "min_prob": [1.0],
-    "temperature": [0.0],
     "scheme": ["ptb"],
     "mentions": ["", "coref_clusters_1"],
     "spans_key": [""],
@@ -736,14 +727,6 @@ def test_a_setting_outside_its_range_is_rejected_when_the_component_is_added(pip
 
 
 # --- no parser ---------------------------------------------------------------------------------------------
-
-
-def test_a_pipeline_without_a_parser_is_rejected_when_the_component_is_added() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    with pytest.raises(ParameterError, match=r"^pipeline must have a parser before corefsample, got sentencizer "):
-        nlp.add_pipe("corefsample")
-    assert nlp.pipe_names == ["sentencizer"]
 
 
 def test_a_doc_without_a_parse_is_rejected(pipeline: Any) -> None:
@@ -772,7 +755,7 @@ def test_spacy_finds_the_component_by_itself_and_loads_nothing_heavy_for_it() ->
 import sys, spacy
 nlp = spacy.blank("en")
 heavy = [name for name in ("numba", "pandas", "scipy", "pyarrow", "matplotlib") if name in sys.modules]
-nlp.add_pipe("corefsample", config={"require_parser": False})
+nlp.add_pipe("corefsample")
 print(heavy, nlp.pipe_names, nlp.get_pipe_meta("corefsample").assigns)
 """
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -881,5 +864,5 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(("mentions", "source"), [("parse", "parse"), ("found", "annotated")])
 def test_the_spanish_model_of_the_package_is_that_of_the_mentions(mentions: str, source: MentionSource) -> None:
     nlp = spacy.blank("es")
-    component = nlp.add_pipe("corefsample", config={"model": "es", "mentions": mentions, "require_parser": False})
+    component = nlp.add_pipe("corefsample", config={"model": "es", "mentions": mentions})
     assert component.antecedent_model.provenance == load_scorer("es", source).provenance

@@ -27,7 +27,6 @@ from corefsample.spacy_bridge.documents import (
     doc_of_scored_document,
     doc_of_tokens,
     mentions_of_spans,
-    spans_of_mentions,
     tokens_of_doc,
     word_offsets,
 )
@@ -145,10 +144,7 @@ def test_spans_become_mentions_without_the_whitespace_at_their_ends() -> None:
     rows = mentions_of_spans(doc, spans)
     # "US troops", twice; "by them ." hangs on "attacked" by "by" and ".", of which "by" is first; "them"; "They"
     assert rows.tolist() == [[0, 2, 1], [0, 2, 1], [4, 7, 4], [5, 6, 5], [7, 8, 7]]
-    texts = [span.text for span in spans_of_mentions(doc, rows)]
-    assert texts == ["US troops", "US troops", "by them.", "them", "They"]
     assert mentions_of_spans(doc, []).shape == (0, 3)
-    assert spans_of_mentions(doc, []) == []
 
 
 def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
@@ -157,17 +153,10 @@ def test_the_head_of_a_mention_is_the_word_highest_in_the_tree() -> None:
     assert mentions_of_spans(doc, [doc[0:3]]).tolist() == [[0, 3, 2]]
 
 
-def test_a_mention_without_a_word_or_outside_is_rejected() -> None:
+def test_a_mention_without_a_word_is_rejected() -> None:
     doc = attack()
     with pytest.raises(ParameterError, match=r"mentions\[1\] must have a word, got ' '"):
         mentions_of_spans(doc, [doc[0:2], doc[2:3]])
-    with pytest.raises(ParameterError, match=r"mentions\[1\] must lie in the 10 words of doc, got \[3, 3\]"):
-        spans_of_mentions(doc, [[0, 1, 0], [3, 3, 3]])
-    with pytest.raises(ParameterError, match=r"mentions must be rows of start, end \(and head\), got \[0, 1\]"):
-        spans_of_mentions(doc, [0, 1])
-    for parameter, rows in ((None, [[0, 11, 0]]), (None, [[-1, 1, 0]]), ("mentions", [[0.0, 1.0, 0.0]])):
-        with error(ParameterError, parameter):
-            spans_of_mentions(doc, rows)
 
 
 def test_a_document_of_a_doc_makes_a_doc_with_its_mentions() -> None:
@@ -257,9 +246,9 @@ def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"text": ["", "b"]}, "tokens.text[0] must not be empty, got ''"),
-        ({"upos": ["DET", "NN"]}, "tokens.upos[1] must be a universal part of speech, got 'NN'"),
-        ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens.feats[0] must be name=value|name=value, got 'A=b|c'"),
+        ({"text": ["", "b"]}, "tokens must be what spaCy can represent, got: "),
+        ({"upos": ["DET", "NN"]}, "tokens must be what spaCy can represent, got: "),
+        ({"extra": {"feats": ["A=b|c", "_"]}}, "tokens must be what spaCy can represent, got: "),
         ({"head": [-1, -1]}, "tokens.sent must be one tree per sentence, got token 1 as a start only in head"),
         ({"sent": [0, 1]}, "tokens.sent must be one tree per sentence, got token 1 as a start only in sent"),
     ],
@@ -269,7 +258,7 @@ def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any], reason
     columns = {**texts, "head": [1, -1], "sent": [0, 0]}
     with pytest.raises(ParameterError) as caught:
         doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
-    assert str(caught.value) == reason
+    assert str(caught.value).startswith(reason)
 
 
 def test_a_document_without_tokens_makes_no_doc() -> None:
