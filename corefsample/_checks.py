@@ -63,21 +63,12 @@ def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
     return np.unique(np.sort(rows, axis=1)[:, ::-1], axis=0)
 
 
-def mentions(name: str, values: npt.ArrayLike) -> Ints32:
-    """Return a new one-dimensional int32 array of mention indices, or raise."""
+def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
+    """Return a new one-dimensional int32 array, or raise."""
     array = np.asarray(values)
     if array.dtype == np.int32 and array.ndim == 1:
         return array.copy()
     wide = integers(name, array)
-    outside = np.flatnonzero((wide < 0) | (wide > MAX_MENTIONS))
-    if outside.size:
-        raise ParameterError(f"must be mentions, from 0 to {MAX_MENTIONS}, got {wide[outside[0]]}", parameter=name)
-    return wide.astype(np.int32)
-
-
-def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
-    """Return a new one-dimensional int32 array, or raise."""
-    wide = integers(name, values)
     narrow = wide.astype(np.int32)
     if (wide != narrow).any():
         raise ParameterError(f"must fit into 32 bits, got {wide[wide != narrow][0]}", parameter=name)

@@ -110,8 +110,6 @@ def _part(**options: Any) -> _Decorator:
 
 
 kernel = _compiled()
-# NaN and the sign of zero do not matter: a maximum then vectorises.
-kernel_without_nan = _compiled(fastmath={"nnan", "nsz"})
 # Without counts of references: the function must not allocate or return arrays. It compiles in two thirds of the time.
 kernel_in_place = _compiled(_nrt=False)
 

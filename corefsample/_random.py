@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -42,13 +41,6 @@ def document_draws(seed: int, doc_id: str, n_samples: int) -> Floats:
 def agreement_bound(n_samples: float) -> float:
     """Distance from a share of 0 or 1 to its one-sided 95% confidence limit: about 3 / n_samples."""
     return float(1.0 - (1.0 - _CONFIDENCE) ** (1.0 / n_samples))
-
-
-def share_error(share: float, n_samples: int) -> float:
-    """Standard error of a share of samples; for the shares 0 and 1, whose standard error is 0, `agreement_bound`."""
-    if share in (0.0, 1.0):
-        return agreement_bound(n_samples)
-    return math.sqrt(share * (1.0 - share) / n_samples)
 
 
 def monte_carlo_errors(n_hits: npt.ArrayLike, n_samples: int, inefficiency: float = 1.0) -> Floats:

@@ -154,7 +154,7 @@ class AntecedentDistribution(ByValue, Result):
             is not before its mention or is repeated, or a score is not finite.
         """
         starts = _checks.integers("indptr", indptr)
-        candidates = _checks.mentions("antecedents", antecedents)
+        candidates = _checks.integers_32("antecedents", antecedents)
         log_scores = _checks.floats("scores", scores)
         ends = starts.shape[0] > 0 and starts[0] == 0 and starts[-1] == candidates.shape[0]
         if not ends or (starts[1:] < starts[:-1]).any():

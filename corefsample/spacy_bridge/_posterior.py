@@ -25,7 +25,7 @@ import numpy.typing as npt
 import corefsample as cs
 from corefsample import _checks
 from corefsample._arrays import Bytes, Floats, HtmlTable, Ints32, Result, pd
-from corefsample._random import share_error
+from corefsample._random import monte_carlo_errors
 from corefsample.errors import ParameterError, shown
 from corefsample.spacy_bridge.documents import tokens_of_doc, word_offsets
 
@@ -575,8 +575,8 @@ class DocPosterior(HtmlTable):
             hits = linked[0, together]
         else:
             hits = linked.any(axis=0) if members == "any" else linked.all(axis=0)
-        share = float(np.mean(hits))
-        return JoinProbability(share, share_error(share, len(hits)), len(hits))
+        mc_se = float(monte_carlo_errors(hits.sum(), len(hits)))
+        return JoinProbability(float(hits.mean()), mc_se, len(hits))
 
     # --- spans ---------------------------------------------------------------------------------------------
 

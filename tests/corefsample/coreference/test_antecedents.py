@@ -100,8 +100,8 @@ def test_arrays_of_the_caller_are_neither_changed_nor_shared() -> None:
     [
         ([[0]], [[0.0]], "antecedents[0][0] must be a mention before 0, got 0"),
         ([[], [0], [0, 2]], [[], [0.0], [0.0, 1.0]], "antecedents[2][1] must be a mention before 2, got 2"),
-        ([[], [-1]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
-        ([[], [2**31]], [[], [0.0]], "antecedents must be mentions, from 0 to 2147483647, got 2147483648"),
+        ([[], [-1]], [[], [0.0]], "antecedents[1][0] must be a mention before 1, got -1"),
+        ([[], [2**31]], [[], [0.0]], "antecedents must fit into 32 bits, got 2147483648"),
         ([[], [0], [0, 1, 0]], [[], [0.0], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 0 twice"),
         ([[], [], [0, 1, 1]], [[], [], [1.0, 2.0, 3.0]], "antecedents[2] must be distinct, got 1 twice"),
         *(
