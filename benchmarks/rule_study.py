@@ -181,10 +181,10 @@ def _trigger_causes(variants: Sequence[MentionMatches], all_mentions: MentionMat
     for i, token in enumerate(without_conditions.triggers.tolist()):
         own.setdefault(token, []).append(_instance_cause(without_conditions, i, labels))
     causes |= {token: Cause(min(names, key=CAUSES.index)) for token, names in own.items()}
-    for each in rule.excluded:
+    for token, conditions in rule.excluded:
         # Only what would be found otherwise is lost by a condition.
-        if causes[each.token].name in FOUND:
-            causes[each.token] = Cause(f"excluded: {each.conditions[0]}", each.conditions)
+        if causes[token].name in FOUND:
+            causes[token] = Cause(f"excluded: {conditions[0]}", conditions)
     return causes
 
 

@@ -42,8 +42,8 @@ def reading_of(parse: Any) -> str:
 def is_event(parse: Any) -> bool:
     """Whether the rule attack finds an attack by Iraq in a parse."""
     tokens = tokens_of_doc(parse)
-    trace = trace_document(tokens, mentions_from_parse(tokens), load_rules("attack"), load_lexicon(), None)
-    return any(trigger.outcome == "counted" for trigger in trace.triggers)
+    triggers, _ = trace_document(tokens, mentions_from_parse(tokens), load_rules("attack"), load_lexicon(), None)
+    return any(trigger.outcome == "counted" for trigger in triggers)
 
 
 def drawing(parse: Any, number: int) -> tuple[str, float, float]:

@@ -32,7 +32,6 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from events._options import Progress
-    from events.inspection._reports import Report
 
 
 @declared
@@ -90,60 +89,50 @@ def run_doctor(
         hint = ParameterHint("environment", "describes the installation, and takes no files")
         raise ParameterError("must be left out" if files else "are missing", parameter="files", hint=hint)
     if options.environment:
-        from events.inspection._environment import describe_environment, environment_pairs
+        from events.inspection._reports import describe_environment, pairs_of
 
         values = describe_environment()
-        title = f"corefsample {values['corefsample']}"
-        return Summary(values=values, shown=[Pairs(title, environment_pairs(values))])
+        memory = values["free_memory"]
+        shown = {**values, "free_memory": None if memory is None else f"{memory / 2**30:.1f} GiB"}
+        return Summary(values=values, shown=[Pairs(f"corefsample {values['corefsample']}", pairs_of(shown))])
+    from events.evidence._rule_set import RuleSet
     from events.inspection import _corpora
-    from events.inspection._news_files import check_news
     from events.inspection._reports import summary_of_reports
-    from events.inspection._rule_files import check_file, is_rule_or_lexicon
-    from events.runs._document_inputs import annotated_kind
+    from events.inspection._rule_checks import check_file, is_rule_or_lexicon, rule_hits
+    from events.lexicon._lexicon import load_lexicon
+    from events.runs._document_inputs import annotated_kind, named_kind
 
-    yaml_files = [name for name in files if is_rule_or_lexicon(name)]
-    annotated = [name for name in files if annotated_kind(name) is not None]
-    other_files = [name for name in files if name not in (*yaml_files, *annotated)]
-    news = [name for name in other_files if _is_news(name)]
-    corpus = [name for name in other_files if name not in news]
-    reports = [check_file(name, options.lexicon, options.scheme)[0] for name in yaml_files]
-    if news:
-        reports.append(check_news(news, on_progress))
-    if annotated:
-        reports.append(_corpora.check_annotated(annotated, on_progress, scheme=options.scheme))
+    by_kind: dict[str, list[str]] = {kind: [] for kind in ("yaml", "news", "annotated", "scored")}
+    for name in files:
+        if is_rule_or_lexicon(name):
+            kind = "yaml"
+        elif annotated_kind(name) is not None:
+            kind = "annotated"
+        else:
+            may_be_news = name != "-" and not os.path.isdir(name)
+            kind = "news" if may_be_news and named_kind(name, prefer_news=False) == "news" else "scored"
+        by_kind[kind].append(name)
+    reports = [check_file(name, options.lexicon, options.scheme)[0] for name in by_kind["yaml"]]
+    if by_kind["news"]:
+        reports.append(_corpora.check_news(by_kind["news"], on_progress))
+    if by_kind["annotated"]:
+        reports.append(_corpora.check_annotated(by_kind["annotated"], on_progress, scheme=options.scheme))
+    corpus = by_kind["scored"]
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:
         raise ParameterError("needs files that can be read twice, got standard input", parameter="rule")
-    if corpus:
-        reports += _reports_on_corpus(corpus, options, on_progress)
-    return summary_of_reports(reports)
-
-
-def _reports_on_corpus(corpus: list[str], options: DoctorOptions, on_progress: Progress | None) -> list[Report]:
-    """Report on files of scored mentions, and on the hits of the rule in them."""
-    from events.evidence._rule_set import RuleSet
-    from events.inspection._corpora import check_corpus
-    from events.inspection._rule_hits import rule_hits
-    from events.lexicon._lexicon import load_lexicon
-
     reading: dict[str, Any] = {"scheme": options.scheme, "on_progress": on_progress}
-    if options.rule is None:
+    if options.rule is not None:
+        definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
+        language = definitions.language or ""
+        reports.append(_corpora.check_corpus(corpus, lexicon=definitions.lexicon, language=language, **reading))
+        reports += [rule_hits(corpus, rule, definitions.lexicon, **reading) for rule in definitions.whole_rules]
+    elif corpus:
         lexicon = None if options.lexicon is None else load_lexicon(options.lexicon)
         language = "" if lexicon is None else lexicon.language
-        return [check_corpus(corpus, lexicon=lexicon, language=language, **reading)]
-    definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
-    words = definitions.lexicon
-    return [
-        check_corpus(corpus, lexicon=words, language=definitions.language or "", **reading),
-        *(rule_hits(corpus, rule, words, **reading) for rule in definitions.whole_rules),
-    ]
-
-
-def _is_news(name: str) -> bool:
-    from events.runs._document_inputs import named_kind
-
-    return name != "-" and not os.path.isdir(name) and named_kind(name, prefer_news=False) == "news"
+        reports.append(_corpora.check_corpus(corpus, lexicon=lexicon, language=language, **reading))
+    return summary_of_reports(reports)
 
 
 command = Command(DoctorOptions, run_doctor, "files*", task="checking")

@@ -16,10 +16,9 @@ Examples
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from events import _shared_options as shared
 from events._options import Progress, declared, option
@@ -28,7 +27,7 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import Inputs
-    from events.inspection._trigger_traces import ExplainedTrigger, Explanation
+    from events.inspection._trigger_traces import ExplainedTrigger
 
 # Explanation of the outcome of a trigger, by its name.
 _OUTCOMES = {
@@ -83,26 +82,26 @@ def run_explain(
     options = options or ExplainOptions()
     definitions = RuleSet.named([options.rule], options.preset, options.lexicon, examples=False)
     selection = options.subset("scheme", "doc_id", "trigger", "sample", "seed")
-    result = explain_triggers(inputs, definitions.only(options.filled), **selection, on_progress=on_progress)
-    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
-    return Summary(values=fields, shown=[*_shown(result)], result=result)
+    values, triggers = explain_triggers(inputs, definitions.only(options.filled), **selection, on_progress=on_progress)
+    return Summary(values={**values, "shown": triggers}, shown=[*_shown(values, triggers)], result=triggers)
 
 
-def _shown(run: Explanation) -> Iterator[str | Pairs]:
+def _shown(values: Mapping[str, Any], shown: Sequence[ExplainedTrigger]) -> Iterator[str | Pairs]:
     """Yield the numbers of triggers by outcome, and the triggers that were drawn."""
-    outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(run.outcomes.items()))
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in sorted(values["outcomes"].items()))
     yield (
-        f"Rule {run.rule}, preset {run.preset}, lexicon {run.lexicon}: {counted(run.n_triggers, 'trigger')} in "
-        f"{counted(run.n_documents, 'document')}{': ' * bool(outcomes)}{outcomes}."
+        f"Rule {values['rule']}, preset {values['preset']}, lexicon {values['lexicon']}: "
+        f"{counted(values['n_triggers'], 'trigger')} in "
+        f"{counted(values['n_documents'], 'document')}{': ' * bool(outcomes)}{outcomes}."
     )
-    if run.n_by_nobody:
+    if values["n_by_nobody"]:
         yield (
-            f"Without coreference, {counted(run.n_with_event, 'document')} with the event: {run.n_by_actor:,} by an "
-            f"actor, {run.n_by_nobody:,} by nobody whom the lexicon names."
+            f"Without coreference, {counted(values['n_with_event'], 'document')} with the event: "
+            f"{values['n_by_actor']:,} by an actor, {values['n_by_nobody']:,} by nobody whom the lexicon names."
         )
-    if run.n_several_parses:
-        yield f"The likeliest parse alone is shown of {counted(run.n_several_parses, 'document')} with several."
-    for _, triggers in groupby(run.shown, key=lambda trigger: trigger.doc_id):  # those of a document are adjacent
+    if values["n_several_parses"]:
+        yield f"The likeliest parse alone is shown of {counted(values['n_several_parses'], 'document')} with several."
+    for _, triggers in groupby(shown, key=lambda trigger: trigger.doc_id):  # those of a document are adjacent
         for number, trigger in enumerate(triggers):
             pairs = [*_pairs(trigger), *([] if number else [("P(event)", _shares(trigger))])]
             yield ""
@@ -115,8 +114,13 @@ def _shares(trigger: ExplainedTrigger) -> str:
 
     if trigger.events is None:
         return "none: the labels fit several schemes, which give different events"
-    shares = ", ".join(map(str, trigger.events)) or "0"
-    return f"{shares}, of the document in {N_SAMPLES:,} samples"
+    shares = []
+    for event in trigger.events:
+        by_default = {"default": " by default", "both": " named and by default"}.get(event["filled"], "")
+        reasons = f"; without it: {event['reasons']}" if event["reasons"] else ""
+        figures = f"{event['probability']:.3f} (MC error {event['mc_se']:.3f}{reasons})"
+        shares.append(f"{event['actors']}{by_default} {figures}")
+    return f"{', '.join(shares) or '0'}, of the document in {N_SAMPLES:,} samples"
 
 
 def _pairs(trigger: ExplainedTrigger) -> Iterator[tuple[str, str]]:

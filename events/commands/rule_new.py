@@ -12,17 +12,11 @@ Examples
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
-
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import declared, option
 from events._summary import Pairs, Summary
 from events.commands._parser import Command
-
-if TYPE_CHECKING:
-    from corefsample.documents._tokens import Tokens
 
 
 @declared
@@ -73,10 +67,10 @@ def run_rule_new(name: str, options: RuleNewOptions) -> Summary:
     """
     from corefsample.files._atomic import require_free, write_bytes
     from corefsample.spacy_bridge.documents import tokens_of_doc
-    from events._yaml_file import read_yaml, typed
+    from events._yaml_file import typed
     from events.evidence._examples import example_results
     from events.lexicon._lexicon import load_lexicon
-    from events.matching._rule_draft import draft_example, rule_text
+    from events.matching._rule_draft import PRESETS, draft_example, rule_text, rule_tree
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of
     from events.runs._pipelines import load_pipeline, scheme_of_pipeline
@@ -85,48 +79,37 @@ def run_rule_new(name: str, options: RuleNewOptions) -> Summary:
         raise ParameterError("must be given at least once", parameter="example")
     out = options.out or f"{name}.yaml"
     require_free(out, overwrite=options.overwrite)
-    lexicon = load_lexicon(options.lexicon)
-    pipeline = load_pipeline(options.pipeline)
-    parses = [tokens_of_doc(pipeline(text)) for text in options.example]
-    for text, tokens in zip(options.example, parses, strict=True):
-        if not len(tokens) or int(tokens.sent[-1]) > 0:
-            n_sentences = int(tokens.sent[-1]) + 1 if len(tokens) else 0
-            raise ParameterError(f"must be one sentence, got {n_sentences} in {text!r}", parameter="example")
+    lexicon, pipeline = load_lexicon(options.lexicon), load_pipeline(options.pipeline)
     scheme = scheme_of_pipeline(pipeline)
     drafts = []
     triggers, actors = _one_each(options, "trigger"), _one_each(options, "actor")
-    for text, tokens, trigger, actor in zip(options.example, parses, triggers, actors, strict=True):
+    for text, trigger, actor in zip(options.example, triggers, actors, strict=True):
+        tokens = tokens_of_doc(pipeline(text))
+        n_sentences = int(tokens.sent[-1]) + 1 if len(tokens) else 0
+        if n_sentences != 1:
+            raise ParameterError(f"must be one sentence, got {n_sentences} in {text!r}", parameter="example")
         try:
-            lower = partial(_parsed_in_lower_case, pipeline, text)
-            drafts.append(draft_example(tokens, scheme, lexicon, trigger, actor, lower=lower))
+            drafts.append(draft_example(tokens, scheme, lexicon, trigger, actor))
         except ParameterError as error:
             raise ParameterError(error.message, parameter=error.parameter, place=repr(text)) from None
-
-    def examined(text: str) -> dict[tuple[int, str], tuple[str, ...]]:
-        file = typed(out, read_yaml(out, text.encode()), RuleFile)
-        check_rule_file(file, out)
-        results = [each for rule in presets_of(file, (out,)) for each in example_results(rule, lexicon)]
-        return {(each.number, each.preset): each.events for each in results}
-
-    events = examined(rule_text(name, drafts, scheme, {}))
-    has_roles = any(draft.actor >= 0 for draft in drafts)
-    for number, draft in enumerate(drafts):
-        code = draft.code if has_roles else "event"
-        if code not in events[number, "extended"]:
-            names = ", ".join(events[number, "extended"]) or "nothing"
+    tree = rule_tree(name, drafts, scheme)
+    file = typed(out, tree, RuleFile)
+    check_rule_file(file, out)
+    results = [result for rule in presets_of(file, (out,)) for result in example_results(rule, lexicon)]
+    events = {(result.number, result.preset): result.events for result in results}
+    examples = []
+    for number, (text, draft, example) in enumerate(zip(options.example, drafts, tree["examples"], strict=True)):
+        (code,) = example["expect"]["extended"]
+        by_preset = {preset: events[number, preset] for preset in PRESETS}
+        if code not in by_preset["extended"]:
+            names = ", ".join(by_preset["extended"]) or "nothing"
             raise ParameterError(f"must have {code} by its parse, got {names}", parameter="example")
-    write_bytes(out, rule_text(name, drafts, scheme, events).encode(), overwrite=options.overwrite)
-    examples = [
-        {
-            "text": text,
-            "trigger": " ".join(draft.words),
-            "actor": draft.code,
-            "mention": draft.tokens.text[draft.actor] if draft.actor >= 0 else "",
-            "path": draft.path,
-            **{preset: ", ".join(events[number, preset]) for preset in ("extended", "asserted")},
-        }
-        for number, (text, draft) in enumerate(zip(options.example, drafts, strict=True))
-    ]
+        example["expect"] = {preset: [*codes] for preset, codes in by_preset.items()}
+        mention = draft.tokens.text[draft.actor] if draft.actor >= 0 else ""
+        values = {"text": text, "trigger": " ".join(draft.words), "actor": draft.code, "mention": mention}
+        shown = {preset: ", ".join(codes) for preset, codes in by_preset.items()}
+        examples.append({**values, "path": draft.path, **shown})
+    write_bytes(out, rule_text(tree).encode(), overwrite=options.overwrite)
     return Summary(
         values={"out": out, "rule": name, "scheme": scheme, "examples": examples},
         shown=[Pairs(example["text"], _pairs(example)) for example in examples],
@@ -139,13 +122,6 @@ def _pairs(example: dict[str, str]) -> list[tuple[str, str]]:
     at = f", at {example['mention']!r} by {example['path']}" if example["mention"] else ": nobody named"
     presets = [(preset, example[preset] or "nothing") for preset in ("extended", "asserted")]
     return [("trigger", example["trigger"]), ("actor", f"{example['actor']}{at}"), *presets]
-
-
-def _parsed_in_lower_case(pipeline: Any, text: str) -> Tokens:
-    """Parse a sentence with its first letter in lower case, so that its first word is not tagged as a name."""
-    from corefsample.spacy_bridge.documents import tokens_of_doc
-
-    return tokens_of_doc(pipeline(text[:1].lower() + text[1:]))
 
 
 def _one_each(options: RuleNewOptions, name: str) -> tuple[str | None, ...]:

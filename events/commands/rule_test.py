@@ -56,7 +56,7 @@ def run_rule_test(files: Sequence[str], options: RuleTestOptions | None = None) 
         If a file is not a rule.
     """
     from events.inspection._reports import summary_of_reports
-    from events.inspection._rule_files import check_file, is_rule_or_lexicon
+    from events.inspection._rule_checks import check_file, is_rule_or_lexicon
 
     options = options or RuleTestOptions()
     for name in files:

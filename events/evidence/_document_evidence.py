@@ -293,8 +293,8 @@ def _excluded_triggers(events: DocumentEvents, parses: Parses) -> str:
         tokens = parses[parse_events.parse][0]
         assert tokens is not None  # rules need them
         assert parse_events.matches is not None  # of one parse
-        for trigger in parse_events.matches.excluded:
-            texts[f"{tokens.written[trigger.token]} [{trigger.token}] {', '.join(trigger.conditions)}"] = None
+        for token, conditions in parse_events.matches.excluded:
+            texts[f"{tokens.written[token]} [{token}] {', '.join(conditions)}"] = None
     return SEPARATOR.join(texts)
 
 

@@ -1,17 +1,17 @@
-"""Reports on annotated corpora and on files of scored mentions."""
+"""Reports on annotated corpora, on files of scored mentions, and on files of news."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 
 import numpy as np
 
 from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._tokens import EMPTY_COLUMN
-from corefsample.errors import CorefsampleError, InputError
+from corefsample.errors import CorefsampleError, InputError, ParameterHint
 from corefsample.formats import DocumentStream
 from corefsample.formats.annotated._corefud_reading import PARTS
 from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
@@ -21,77 +21,73 @@ from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
 from events._document_batches import batches
 from events._options import Progress
-from events._summary import counted
 from events.counts._notes import CountNotes
 from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
 from events.inspection._reports import Report
 from events.lexicon._lexicon import Lexicon
+from events.news._articles import ArticleStream, corpus_paths
+from events.news._dates import outlying_dates, outlying_notice
+from events.news._preparation import prepared
+from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 
 _SAMPLES = 100  # number of samples of a document, in which merged actors are counted
+_EXAMPLES = 5  # number of examples of each kind
+_EVERY = 100  # number of articles between reports of progress
+_UNDECLARED = "not said"  # in place of a language
+_ANNOTATED = (
+    *("n_documents", "n_words", "n_known_words", "n_mentions", "n_entities", "n_zeros", "n_discontinuous"),
+    *("n_of_parse", "n_by_span", "n_by_head", "n_unparsed"),
+)
 
 
 def check_annotated(files: Sequence[str], on_progress: Progress | None, *, scheme: str | None = None) -> Report:
-    """Check annotated corpora, and describe them; invalid documents are listed as problems of the report."""
+    """Check annotated corpora, and describe them; invalid documents are listed as problems of the report.
+
+    The report has the number of mentions of the parse, of annotated mentions with the same span, and of other annotated
+    mentions whose head is that of a mention of the parse.
+    """
     report, inputs = Report(", ".join(files)), DocumentInputs(files)
-    n, languages = Counter[str](), Counter[str]()
+    n, languages = Counter[str](dict.fromkeys(_ANNOTATED, 0)), Counter[str]()
     for item in inputs:
         if isinstance(item, ReadDocument):
             assert isinstance(item.document, AnnotatedDocument)  # all files are annotated
             language = declared_language(item.document.metadata, item.source)
             try:
-                n += _counts_of_annotated(item.document, language, scheme)
-                languages[language or ""] += 1
+                n.update(_counts_of_annotated(item.document, language, scheme))
+                languages[language or _UNDECLARED] += 1
             except CorefsampleError as error:
                 report.reject(item.rejected(error))
         else:
             report.reject(item)
         if on_progress is not None:
-            on_progress(inputs.bytes_read, inputs.total_bytes, n["documents"])
-    names = "documents words known_words mentions entities zeros discontinuous of_parse by_span by_head unparsed"
-    skipped = dict(inputs.skipped)
-    report.values = {**{f"n_{name}": n[name] for name in names.split()}, "skipped": skipped, "languages": languages}
-    missed = n["mentions"] - n["by_span"] - n["by_head"]
-    report.pairs = [
-        ("documents", f"{n['documents']:,} valid, {report.n_problems:,} bad"),
-        ("language", _languages_text(languages, n["known_words"] / max(n["words"], 1))),
-        ("mentions", f"{n['mentions']:,} of {n['entities']:,} entities"),
-        ("zeros", f"{n['zeros']:,} of the mentions"),
-        ("in parts", f"{n['discontinuous']:,} of the mentions"),
-        ("skipped", ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in skipped.items())),
-        ("unparsed", f"{n['unparsed']:,} documents"),
-        (
-            "of the parse",
-            f"{n['of_parse']:,}; {n['by_span']:,} annotated mentions have their spans, {n['by_head']:,} only their "
-            f"heads, {missed:,} neither",
-        ),
-    ]
+            on_progress(inputs.bytes_read, inputs.total_bytes, n["n_documents"])
+    report.values = {**n, "skipped": dict(inputs.skipped), "languages": languages}
     return report
 
 
-def _counts_of_annotated(document: AnnotatedDocument, language: str | None, scheme: str | None) -> Counter[str]:
-    """Numbers of mentions, and of those whose spans or only whose heads are those of mentions of the parse."""
+def _counts_of_annotated(document: AnnotatedDocument, language: str | None, scheme: str | None) -> dict[str, int]:
     tokens, mentions = document.tokens, document.mentions.tolist()
     empty = tokens.extra.get(EMPTY_COLUMN, [""] * len(tokens))
     n_words, n_known = known_words(load_scorer(ENGLISH), tokens)
     n = {
-        "documents": 1,
-        "words": n_words,
-        "known_words": n_known,
-        "mentions": len(mentions),
-        "entities": len(set(document.entities)),
-        "zeros": sum(bool(empty[head]) for _, _, head in mentions),
-        "discontinuous": sum(map(bool, document.attributes.get(PARTS, ()))),
-        "unparsed": int(tokens.is_unparsed),
+        "n_documents": 1,
+        "n_words": n_words,
+        "n_known_words": n_known,
+        "n_mentions": len(mentions),
+        "n_entities": len(set(document.entities)),
+        "n_zeros": sum(bool(empty[head]) for _, _, head in mentions),
+        "n_discontinuous": sum(map(bool, document.attributes.get(PARTS, ()))),
+        "n_unparsed": int(tokens.is_unparsed),
     }
     if not tokens.is_unparsed:
         scheme = scheme or document_scheme(document)
         parsed = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH)).tolist()
         spans, heads = {(start, end) for start, end, _ in parsed}, {head for _, _, head in parsed}
-        n["of_parse"] = len(parsed)
-        n["by_span"] = sum((start, end) in spans for start, end, _ in mentions)
-        n["by_head"] = sum((start, end) not in spans and head in heads for start, end, head in mentions)
-    return Counter(n)
+        n["n_of_parse"] = len(parsed)
+        n["n_by_span"] = sum((start, end) in spans for start, end, _ in mentions)
+        n["n_by_head"] = sum((start, end) not in spans and head in heads for start, end, head in mentions)
+    return n
 
 
 def check_corpus(
@@ -110,92 +106,111 @@ def check_corpus(
     report = Report(", ".join(files))
     stream = DocumentStream(files, on_rejected=report.reject, parses=True)
     n, schemes, languages = Counter[str](), Counter[str](), Counter[str]()
-    sizes: list[int] = []
-    ends: list[str] = []  # first and last date
+    sizes, dates = list[int](), list[str]()  # number of mentions of each document; first and last date
     new_mass, words, merged = 0.0, np.zeros(2, np.int64), list[dict[str, object]]()
     for parses, _ in batches(stream, on_progress, may_be_empty=lambda: report.n_problems > 0):
         batch, firsts = parses.usual_parses(), parses.firsts.tolist()
-        n_several = [n_parses for row in firsts if (n_parses := len(parses.parses(row))) > 1]
-        dates = batch.dates[~np.isnat(batch.dates)]
+        days = batch.dates[~np.isnat(batch.dates)]
         n.update(
-            documents=len(batch),
-            several_parses=len(n_several),
-            parses=sum(n_several),
-            candidates=len(batch.candidates[1]),
-            gold=len(batch) - batch.table.column("gold").null_count,
-            dated=len(dates),
-            parsed=int(batch.has_tokens.sum()),
+            n_documents=len(batch),
+            n_candidates=len(batch.candidates[1]),
+            n_several_parses=sum(len(parses.parses(row)) > 1 for row in firsts),
+            n_dated=len(days),
+            n_parsed=int(batch.has_tokens.sum()),
+            n_gold=len(batch) - batch.table.column("gold").null_count,
         )
         sizes += np.diff(batch.mentions[0]).tolist()
-        if len(dates):
-            ends = sorted([*ends, str(dates.min()), str(dates.max())])
-        schemes += _schemes(batch)
-        languages.update(declared_language(batch.metadata(row)) or "" for row in range(len(batch)))
+        if len(days):
+            dates = [min([*dates, str(days.min())]), max([*dates, str(days.max())])]
+        languages.update(declared_language(batch.metadata(row)) or _UNDECLARED for row in range(len(batch)))
         new_mass += sum(float(batch.antecedents(row).new_probs.sum()) for row in range(len(batch)))
         for row in np.flatnonzero(batch.has_tokens).tolist():
             tokens = batch.tokens(row)
             assert tokens is not None
+            schemes[" or ".join(fitting_schemes(tokens.dep)) or "none"] += 1
             words += np.array(known_words(load_scorer(ENGLISH), tokens), np.int64)
             if lexicon is not None:
                 with suppress(InputError):  # the report says how many documents fit no scheme
                     document = sampled_merged_actors(parses, firsts[row], lexicon, scheme=scheme, n_samples=_SAMPLES)
                     merged.append(document)
-    other_languages = {code: count for code, count in languages.items() if differ(language or None, code or None)}
-    if other_languages:
-        other_texts = ", ".join(f"{count:,} of {code}" for code, count in other_languages.items())
+    foreign = {c: count for c, count in languages.items() if c != _UNDECLARED and differ(language or None, c)}
+    if foreign:
+        texts = ", ".join(f"{count:,} of {code}" for code, count in foreign.items())
         rule = f"documents must be in the language of the rule and the lexicon ({language})"
         hint = "docs/languages.md says how to write rules and lexicons of another language"
-        report.add(InputError(f"{rule}, got {other_texts}", hint=hint))
-    low, median, high = (min(sizes), float(np.median(sizes)), max(sizes)) if sizes else (0, 0.0, 0)
+        report.add(InputError(f"{rule}, got {texts}", hint=hint))
     merging = merging_summary(merging_table(merged), _SAMPLES)
-    names = "documents candidates several_parses parses dated parsed gold"
-    n_mentions, mean_new = sum(sizes), new_mass / max(sum(sizes), 1)
-    known_share = float(words[1] / words[0]) if words[0] else None
+    if merging is not None:
+        report.notes.append(CountNotes(merging).merging())
     report.values = {
-        **{f"n_{name}": n[name] for name in names.split()},
-        "n_mentions": n_mentions,
-        "dates": (ends[0], ends[-1]) if ends else None,
-        "mentions_quantiles": (low, median, high),
+        **n,
+        "n_mentions": sum(sizes),
+        "mentions_quantiles": [min(sizes), float(np.median(sizes)), max(sizes)] if sizes else None,
+        "dates": dates,
         "schemes": schemes,
         "languages": languages,
-        "known_share": known_share,
-        "new_mass": mean_new,
+        "known_share": float(words[1] / words[0]) if words[0] else None,  # of the words, by the English model
+        "new_mass": new_mass / sum(sizes) if sizes else None,  # mean P(NEW)
         "merged_actors": merging,
     }
-    several = n["several_parses"]
-    average = f"{counted(several, 'document')} with several parses, on average {n['parses'] / max(several, 1):.1f}"
-    report.pairs = [
-        ("documents", f"{n['documents']:,} valid, {report.n_problems:,} bad"),
-        ("mentions", f"{n_mentions:,} ({low:,} to {high:,} per document, median {median:,g})"),
-        ("candidates", f"{n['candidates']:,} ({n['candidates'] / max(n_mentions, 1):.1f} per mention)"),
-        ("dates", f"{ends[0]} to {ends[-1]} ({n['dated']:,} documents)" if ends else "none"),
-        ("tokens", f"{n['parsed']:,} documents"),
-        *([("parses", average)] if several else []),
-        ("scheme", _with_counts(schemes)),
-        ("language", _languages_text(languages, known_share)),
-        ("gold", f"{n['gold']:,} documents"),
-        ("P(NEW)", f"{mean_new:.3f}, mean over mentions" if n_mentions else "none"),
-        *([] if merging is None else [("actors", CountNotes(merging).merging())]),
-    ]
     return report
 
 
-def _schemes(batch: DocumentBatch) -> Counter[str]:
-    """Number of documents by dependency scheme: "ud2 or clearnlp" if labels fit both, "none" if they fit none."""
-    labels, bounds = batch.token_strings("dep"), batch.token_bounds
-    distinct = (
-        labels[int(bounds[row]) : int(bounds[row + 1])].unique().to_pylist()
-        for row in np.flatnonzero(batch.has_tokens).tolist()
-    )
-    return Counter(" or ".join(fitting_schemes(each)) or "none" for each in distinct)
+def check_news(files: Sequence[str], on_progress: Progress | None) -> Report:
+    """Read articles, and describe the text that `corefsample score` would leave out of the parse or rewrite.
+
+    A file that cannot be read is listed as a problem of the report, unless it is the only file.
+    """
+    paths, unreadable = corpus_paths(list(files)), list[CorefsampleError]()
+    while True:
+        report = Report(", ".join(files))
+        try:
+            if paths:
+                _read_news(report, paths, on_progress)
+            break
+        except InputError as error:
+            remaining = [path for path in paths if error.place != path and not str(error.place).startswith(f"{path}:")]
+            if len(remaining) == len(paths) or (not remaining and not unreadable):
+                raise _with_option_of_score(error) from None
+            paths, unreadable = remaining, [*unreadable, error]
+    report.problems = list(map(_with_option_of_score, [*unreadable, *report.problems]))
+    report.n_problems += len(unreadable)
+    return report
 
 
-def _with_counts(counts: Mapping[str, int], empty: str = "") -> str:
-    """Text with names and their numbers: "ud1 (3), ud2 (1,200)"; `empty` stands for the name ""."""
-    return ", ".join(f"{name or empty} ({count:,})" for name, count in sorted(counts.items())) or "none"
+def _with_option_of_score(error: CorefsampleError) -> CorefsampleError:
+    """An error whose hint names an option of `score`, because `doctor` has no options for columns and dates."""
+    if isinstance(error.hint, ParameterHint):
+        option = error.hint.parameter.replace("_", "-")
+        error.hint = f"`corefsample score` has --{option}, which {error.hint.effect}"
+    return error
 
 
-def _languages_text(languages: Counter[str], known_share: float | None) -> str:
-    """Text with the number of documents by language, and the share of their words that the English model knows."""
-    share = "" if known_share is None else f"; the English model knows {known_share:.0%} of the words"
-    return _with_counts(languages, "not said") + share
+def _read_news(report: Report, files: list[str], on_progress: Progress | None) -> None:
+    """Report faults of texts, first examples of text that is left out or changed, and dates."""
+    stream, knows = ArticleStream(files, on_rejected=report.reject), load_scorer(ENGLISH).knows
+    tally, n_by_date, first_ids = TextTally(), Counter[str](), dict[str, str]()
+    examples: dict[str, list[str]] = {}
+    for n_articles, article in enumerate(stream, start=1):
+        text = prepared(article, knows, headline=True, paragraphs="blank-line")
+        tally += text.tally
+        n_by_date[str(article.date)] += 1
+        first_ids.setdefault(str(article.date), article.doc_id)
+        pairs = zip(text.parsed, text.written, strict=True)
+        changed = [("capitals", parsed) for parsed, written in pairs if parsed != written]
+        for kind, piece in [*((note.kind, note.text) for note in text.notes), *changed]:
+            pieces = examples.setdefault(kind, [])
+            if len(pieces) < _EXAMPLES and piece not in pieces:
+                pieces.append(piece)
+        if on_progress is not None and n_articles % _EVERY == 0:
+            on_progress(stream.bytes_read, stream.total_bytes, n_articles)
+    names = sorted(n_by_date)
+    days, counts = np.array(names, "datetime64[D]"), np.array([n_by_date[name] for name in names], np.int64)
+    report.values = {
+        "n_articles": tally.n_texts,
+        "dates": [names[0], names[-1]] if names else [],
+        "outlying": [first_ids[names[day]] for day in np.flatnonzero(outlying_dates(days, counts))],
+        "examples": examples,
+        "texts": asdict(tally),
+    }
+    report.notes = [*filter(None, [outlying_notice(days, counts, names)]), *tally.notices()]

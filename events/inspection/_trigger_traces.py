@@ -70,32 +70,6 @@ def traced(
 
 
 @dataclass(frozen=True, slots=True)
-class EventShare:
-    """An event of a document with its probability.
-
-    Attributes
-    ----------
-    actors
-        Actors of the event, such as "IRQ>KWT", or "-" for none; preceded by the name of the event if there are several.
-    probability, mc_se
-        P(event), and its Monte Carlo standard error.
-    reasons, filled
-        Reasons why the event is not true in other samples, and how its roles are filled, as in the table of evidence.
-    """
-
-    actors: str
-    probability: float
-    mc_se: float
-    reasons: str = ""
-    filled: str = ""
-
-    def __str__(self) -> str:
-        reason_text = f"; without it: {self.reasons}" if self.reasons else ""
-        by_default = {"default": " by default", "both": " named and by default"}.get(self.filled, "")
-        return f"{self.actors}{by_default} {self.probability:.3f} (MC error {self.mc_se:.3f}{reason_text})"
-
-
-@dataclass(frozen=True, slots=True)
 class ExplainedTrigger:
     """One trigger in its sentence.
 
@@ -109,7 +83,10 @@ class ExplainedTrigger:
         Trace of the trigger, with its token offset in the document.
     events
         Events of the document with P > 0, the likeliest first, as `corefsample events` counts them; None if the labels
-        fit several schemes that give different events, so that `events` rejects the document.
+        fit several schemes that give different events, so that `events` rejects the document. Of each event: actors,
+        such as "IRQ>KWT", or "-" for none, preceded by the name of the event if there are several; probability with
+        its Monte Carlo standard error; reasons why the event is not true in other samples, and how its roles are
+        filled, as in the table of evidence.
     """
 
     doc_id: str
@@ -117,7 +94,7 @@ class ExplainedTrigger:
     words: tuple[str, ...]
     start: int
     trace: TriggerTrace
-    events: tuple[EventShare, ...] | None = None
+    events: list[dict[str, Any]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The fields by name, with those of the trace."""
@@ -127,42 +104,8 @@ class ExplainedTrigger:
             "sentence": " ".join(self.words),
             "word": self.words[self.trace.token - self.start],
             **dataclasses.asdict(self.trace),
-            "document_events": None if self.events is None else [dataclasses.asdict(each) for each in self.events],
+            "document_events": self.events,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Triggers of a corpus with their outcomes.
-
-    Attributes
-    ----------
-    rule, preset, lexicon
-        Names of the rule and of its preset, and the source of the lexicon.
-    n_documents, n_several_parses
-        Number of documents read, and number of those with several parses, of which the likeliest was inspected.
-    n_with_event, n_by_actor, n_by_nobody
-        Number of documents with a trigger that makes an event without coreference; number of those with an event by an
-        actor of the lexicon; and number of those with an event whose optional role no name of the lexicon fills.
-    n_triggers
-        Number of triggers that were selected.
-    outcomes
-        Number of these triggers by outcome.
-    shown
-        Triggers that were drawn at random to be shown, in the order of the corpus.
-    """
-
-    rule: str
-    preset: str
-    lexicon: str
-    n_documents: int
-    n_several_parses: int
-    n_with_event: int
-    n_by_actor: int
-    n_by_nobody: int
-    n_triggers: int
-    outcomes: dict[str, int]
-    shown: tuple[ExplainedTrigger, ...]
 
 
 def explain_triggers(
@@ -175,7 +118,7 @@ def explain_triggers(
     sample: int | None = None,
     seed: int = 0,
     on_progress: Progress | None = None,
-) -> Explanation:
+) -> tuple[dict[str, Any], list[ExplainedTrigger]]:
     """Trace the triggers of rules in scored documents, and draw some to show with the events of their documents.
 
     Parameters
@@ -194,6 +137,16 @@ def explain_triggers(
         Seed of the random draws, in [0, 2**64).
     on_progress
         Function that is called after each batch with the bytes read, the bytes of all files, and the documents read.
+
+    Returns
+    -------
+    values
+        Names of the rules, their presets and the lexicon; numbers of documents, of documents with several parses, of
+        documents with a trigger that makes an event without coreference (with_event), of those with an event by an
+        actor of the lexicon (by_actor) and with an event whose optional role no name of the lexicon fills (by_nobody),
+        and of triggers; and number of triggers by outcome.
+    shown
+        Triggers that were drawn, in the order of the corpus.
 
     Raises
     ------
@@ -236,29 +189,30 @@ def explain_triggers(
                 outcomes[trace.outcome] += 1
                 if trace.outcome == COUNTED:
                     is_by_actor.add(trace.is_named)
-                heapq.heappush(sampled, (-_rank(seed, explained), n["triggers"], explained, batch))
+                # A pseudorandom number that depends on the seed and the trigger alone
+                key = f"{seed}\0{explained.doc_id}\0{trace.token}".encode()
+                rank = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
+                heapq.heappush(sampled, (-rank, n["triggers"], explained, batch))
                 if len(sampled) > limit:
                     heapq.heappop(sampled)
             n.update(by_actor=True in is_by_actor, by_nobody=False in is_by_actor, with_event=bool(is_by_actor))
     if doc_id is not None and not n["chosen"]:
         raise ParameterError(f"must be the doc_id of a document, got {doc_id!r}", parameter="doc_id")
     finder = RuleFinder(screen, definitions.outcomes, N_SAMPLES, seed)
-    events: dict[str, tuple[EventShare, ...] | None] = {}
+    events: dict[str, list[dict[str, Any]] | None] = {}
     for _, _, explained, batch in sampled:
         if explained.doc_id not in events:
             first = next(row for row in batch.firsts.tolist() if batch.doc_ids[row] == explained.doc_id)
             events[explained.doc_id] = _document_events(batch.take(batch.parses(first)), finder, recalibration)
-    ordered = sorted(sampled, key=lambda item: item[1])
-    names, presets = (", ".join(dict.fromkeys(getattr(rule, name) for rule in rules)) for name in ("name", "preset"))
-    shown = tuple(dataclasses.replace(explained, events=events[explained.doc_id]) for _, _, explained, _ in ordered)
-    return Explanation(
-        rule=names,
-        preset=presets,
-        lexicon=lexicon.source,
+    values = {
+        "rule": ", ".join(dict.fromkeys(rule.name for rule in rules)),
+        "preset": ", ".join(dict.fromkeys(rule.preset for rule in rules)),
+        "lexicon": lexicon.source,
         **{f"n_{name}": n[name] for name in _NUMBERS},
-        outcomes=dict(outcomes),
-        shown=shown,
-    )
+        "outcomes": dict(outcomes),
+    }
+    ordered = [explained for _, _, explained, _ in sorted(sampled, key=lambda item: item[1])]
+    return values, [dataclasses.replace(explained, events=events[explained.doc_id]) for explained in ordered]
 
 
 def _triggers(
@@ -269,22 +223,16 @@ def _triggers(
     assert tokens is not None  # the stream needs them
     bounds = tokens.sentences()
     date = None if np.isnat(batch.dates[row]) else str(batch.dates[row])
-    for rule, document in zip(rules, traces, strict=True):
-        for trace in document.triggers:
+    for rule, (triggers, _) in zip(rules, traces, strict=True):
+        for trace in triggers:
             start, end = bounds[int(tokens.sent[trace.token])]
             named = trace if len(rules) == 1 else dataclasses.replace(trace, frame=f"{rule.name}.{trace.frame}")
             yield ExplainedTrigger(batch.doc_ids[row], date, tuple(tokens.text[start:end]), start, named)
 
 
-def _rank(seed: int, trigger: ExplainedTrigger) -> int:
-    """A pseudorandom number that depends on the seed and the trigger alone."""
-    key = f"{seed}\0{trigger.doc_id}\0{trigger.trace.token}".encode()
-    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
-
-
 def _document_events(
     document: DocumentBatch, finder: RuleFinder, recalibration: CorpusRecalibration
-) -> tuple[EventShare, ...] | None:
+) -> list[dict[str, Any]] | None:
     """Events of a document: see `ExplainedTrigger.events`."""
     matches, faults = finder.match(document)
     if faults:
@@ -294,8 +242,8 @@ def _document_events(
     rows = evidence_rows(events, parses, "", dict.fromkeys((e.event for e in events), ACTOR), ACTOR)
     names = [f"{e.event}: {key.name}" if finder.outcomes else key.name for e in events for key in e.keys]
     shares = [
-        EventShare(name, row["probability"], row["mc_se"], row["reasons"], row["filled"])
+        {"actors": name, **{column: row[column] for column in ("probability", "mc_se", "reasons", "filled")}}
         for name, row in zip(names, rows, strict=True)
         if row["probability"]
     ]
-    return tuple(sorted(shares, key=lambda share: (-share.probability, share.actors)))
+    return sorted(shares, key=lambda share: (-share["probability"], share["actors"]))

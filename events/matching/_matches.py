@@ -51,18 +51,8 @@ class InferredDescription:
         """Whether the description holds in each sample, for labels (n_mentions, n_samples) and draws (n_samples,)."""
         entity = labels[self.mention if self.possessor is None else self.possessor]
         same: Bools = (labels[list(self.described_mentions)] == entity).any(axis=0)
-        if self.possessor is not None:
-            return same
         stands: Bools = ~same & (draws >= self.start) & (draws < self.start + self.chance)
-        return stands
-
-
-@dataclass(frozen=True, slots=True)
-class ExcludedTrigger:
-    """Token of a trigger that would make instances of the event, and names of the conditions that exclude it."""
-
-    token: int
-    conditions: tuple[str, ...]
+        return stands if self.possessor is None else same
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,7 +89,7 @@ class MentionMatches:
         Actors as which an entity counts if it is described as an inner actor and as another: see `Lexicon`. By default
         it counts as the inner actor.
     excluded
-        Triggers that a condition of the preset excludes.
+        Tokens of triggers that would make instances of the event, each with names of the conditions that exclude it.
     apart
         int32 (n_pairs, 2): mentions of different entities, the same for all rules of a run: mentions that are described
         as distinct actors, and subject and object of one verb. A mention that names several actors counts for each of
@@ -127,7 +117,7 @@ class MentionMatches:
     role_codes: tuple[tuple[str, ...], ...] | None = None
     inner: frozenset[str] = frozenset()
     inner_counts_as: frozenset[str] = frozenset({INNER})
-    excluded: tuple[ExcludedTrigger, ...] = ()
+    excluded: tuple[tuple[int, tuple[str, ...]], ...] = ()
     apart: Ints32 | None = None
     n_distinct: int | None = None
     naming: Ints32 | None = None
@@ -181,10 +171,9 @@ class MentionMatches:
         draws = np.full(labels.shape[1], _LIKELIEST) if draws is None else draws
         rows = [labels]
         for row, description in enumerate(self.inferred, len(labels)):
-            virtual = np.full((1, labels.shape[1]), row, np.int32)
-            if stand_ins or description.possessor is not None:
-                virtual[0] = np.where(description.holds(labels, draws), labels[description.mention], virtual[0])
-            rows.append(virtual)
+            is_used = stand_ins or description.possessor is not None
+            holds = is_used & description.holds(labels, draws)
+            rows.append(np.where(holds, labels[description.mention], np.int32(row))[np.newaxis])
         return np.ascontiguousarray(np.concatenate(rows)) if self.inferred else labels
 
     def rows_of_descriptions(self, n_rows: int) -> Ints32:
@@ -195,10 +184,14 @@ class MentionMatches:
         virtual = np.arange(n_rows - n_inferred, n_rows, dtype=np.int32)
         return np.append(self.described_mentions[:-n_inferred], virtual)
 
-    def _content_key(self) -> tuple[object, ...]:
-        pairs = zip(self.described_mentions.tolist(), self.described_actors.tolist(), strict=True)
-        return self.actors, frozenset(pairs), frozenset(map(tuple, self.instances.tolist()))
-
     def agrees(self, matches: MentionMatches) -> bool:
         """Whether both matches lead to the same events: they are equal, or no event is possible in either."""
-        return not (self.possible or matches.possible) or self._content_key() == matches._content_key()
+        contents = [
+            (
+                either.actors,
+                {*zip(either.described_mentions.tolist(), either.described_actors.tolist(), strict=True)},
+                {*map(tuple, either.instances.tolist())},
+            )
+            for either in (self, matches)
+        ]
+        return not (self.possible or matches.possible) or contents[0] == contents[1]

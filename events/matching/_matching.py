@@ -23,7 +23,7 @@ from corefsample.syntax._schemes import SCHEMES, schemes_of
 from corefsample.syntax._views import ParseView, dependents_of
 from events.lexicon._entries import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
-from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, ExcludedTrigger, InferredDescription, MentionMatches
+from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 from events.rules._format import NEAR
 from events.rules._rules import Frame, Phrase, Rule
 
@@ -39,14 +39,8 @@ _OBJECTS = frozenset(["obj", "dobj", "iobj", "dative"])
 _PATIENTS = frozenset(["obj", "dobj", "nsubj:pass", "nsubjpass"])
 # Names of the paths by which a mention is described as an actor, for whether two mentions can be of one entity.
 _DESCRIBING = (
-    "head",
-    "adjectival_modifier",
-    "of_modifier",
-    "possessive",
-    "compound",
-    "conjoined_modifier",
-    "group_member",
-    "origin",
+    *("head", "adjectival_modifier", "of_modifier", "possessive", "compound", "conjoined_modifier"),
+    *("group_member", "origin"),
 )
 
 
@@ -152,8 +146,9 @@ def distinct_actors(
     schemes, the first one is used. Raises InputError if the labels fit no scheme, or do not fit `scheme`.
     """
     reading = ParseReading(tokens, mentions, readable_schemes(tokens.dep, scheme)[0], frozenset())
-    apart = reading.apart(lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma), lexicon)
-    return apart.pairs[: apart.n_distinct], apart.naming
+    names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
+    pairs, n_distinct, naming = reading.apart(names, lexicon)
+    return pairs[:n_distinct], naming
 
 
 def _agreed(readings: Sequence[RuleReading], names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
@@ -178,14 +173,6 @@ class _Descriptions(NamedTuple):
     inferred: tuple[InferredDescription, ...] = ()
 
 
-class _Apart(NamedTuple):
-    """Pairs of mentions that belong to different entities: see `MentionMatches`."""
-
-    pairs: Ints32
-    n_distinct: int
-    naming: Ints32
-
-
 class ParseReading:
     """A parse read by one scheme, with the intermediate results that all rules share."""
 
@@ -202,13 +189,18 @@ class ParseReading:
         self._mentions = mentions
         self._described: dict[tuple[str, ...], _Descriptions] = {}
         self._with_inferred: dict[tuple[tuple[str, ...], bool], _Descriptions] = {}
-        self._apart: _Apart | None = None
+        self._apart: tuple[Ints32, int, Ints32] | None = None
 
-    def apart(self, names: LexiconMatches, lexicon: Lexicon) -> _Apart:
+    def apart(self, names: LexiconMatches, lexicon: Lexicon) -> tuple[Ints32, int, Ints32]:
         """Pairs of mentions that belong to different entities, computed once for all rules.
 
-        The mentions of a pair are described as distinct actors, or are subject and object of one verb, as in "The
-        president attacked Georgia." The description paths are the same for all rules.
+        The mentions of a pair are described as distinct actors, or are subject and object of one verb that are not
+        reflexive, as in "The president attacked Georgia." The description paths are the same for all rules.
+
+        Returns
+        -------
+        pairs, n_distinct, naming
+            The fields `apart`, `n_distinct` and `naming` of `MentionMatches`.
         """
         if self._apart is None:
             # A tuple like the paths of a rule, because rules with equal paths share the descriptions.
@@ -217,27 +209,30 @@ class ParseReading:
             actor_sets: dict[int, frozenset[str]] = {}
             for mention, number in zip(descriptions.mentions.tolist(), descriptions.numbers.tolist(), strict=True):
                 actor_sets[mention] = actor_sets.get(mention, frozenset()) | {descriptions.codes[number]}
-            distinct_pairs = _pairs_apart(actor_sets, lexicon)
-            pairs = np.concatenate((distinct_pairs, self._coarguments()))
-            self._apart = _Apart(pairs, len(distinct_pairs), np.array(sorted(actor_sets), np.int32))
+            mentions_by_actors: dict[frozenset[str], list[int]] = {}
+            for mention, codes in actor_sets.items():
+                mentions_by_actors.setdefault(codes, []).append(mention)
+            pairs = [
+                pair
+                for (actors, mentions), (rivals, rival_mentions) in combinations(mentions_by_actors.items(), 2)
+                if lexicon.are_distinct(actors, rivals)
+                for pair in product(mentions, rival_mentions)
+            ]
+            n_distinct, view = len(pairs), self.view
+            pairs += [
+                (i, j)
+                for token, label in enumerate(view.labels)
+                if label in _OBJECTS and not self._is_reflexive(token)
+                for subject in view.dependents[view.heads[token]]
+                if view.labels[subject] in _SUBJECTS and not self._is_reflexive(subject)
+                for i in self.by_head[token]
+                for j in self.by_head[subject]
+            ]
+            self._apart = np.array(pairs, np.int32).reshape(-1, 2), n_distinct, np.array(sorted(actor_sets), np.int32)
         return self._apart
 
     def _is_reflexive(self, token: int) -> bool:
         return self._language.is_reflexive(self.view.text[token], self._feats[token])
-
-    def _coarguments(self) -> Ints32:
-        """Pairs of a subject and an object of one verb that are not reflexive."""
-        view = self.view
-        pairs = [
-            (i, j)
-            for token, label in enumerate(view.labels)
-            if label in _OBJECTS and not self._is_reflexive(token)
-            for subject in view.dependents[view.heads[token]]
-            if view.labels[subject] in _SUBJECTS and not self._is_reflexive(subject)
-            for i in self.by_head[token]
-            for j in self.by_head[subject]
-        ]
-        return np.array(pairs, np.int32).reshape(-1, 2)
 
     def described(self, paths: tuple[str, ...], names: LexiconMatches) -> _Descriptions:
         """Descriptions that hold in all samples, computed once for all rules with the same paths."""
@@ -257,22 +252,33 @@ class ParseReading:
     def with_inferred(
         self, paths: tuple[str, ...], names: LexiconMatches, lexicon: Lexicon, stand_ins: bool
     ) -> _Descriptions:
-        """Descriptions of `described`, followed by the descriptions that hold in some samples only."""
+        """Descriptions of `described`, followed by the descriptions that hold in some samples only.
+
+        Words stand for actors of the lexicon only with `stand_ins`.
+        """
         key = paths, stand_ins
         if key not in self._with_inferred:
-            base = self.described(paths, names)
-            inferred = self._inferred(self._described_words(paths, names.codes), lexicon, stand_ins)
-            actor_numbers = {code: c for c, code in enumerate(base.codes)}
+            base, words = self.described(paths, names), self._described_words(paths, names.codes)
+            by_code: dict[str, list[int]] = {}
+            for mention, code in words:
+                by_code.setdefault(code, []).append(mention)
+            inferred = [*self._possessed(words, by_code)]
+            if stand_ins:
+                inferred += self._of_class(words, by_code, lexicon.members)
+                inferred += self._of_the_state(words, by_code, lexicon)
             spans = [names.spans.get(extra.word, (extra.word, extra.word + 1)) for extra in inferred]
-            self._with_inferred[key] = _Descriptions(
-                base.codes,
-                np.append(base.mentions, np.array([extra.mention for extra in inferred], np.int32)),
-                np.append(base.numbers, np.array([actor_numbers[extra.code] for extra in inferred], np.int32)),
-                np.concatenate((base.words, np.array(spans, np.int32).reshape(-1, 2))),
-                tuple(inferred),
+            # Without inferred descriptions the same object, because rules with one object are evaluated together.
+            self._with_inferred[key] = (
+                base
+                if not inferred
+                else _Descriptions(
+                    base.codes,
+                    np.append(base.mentions, np.array([extra.mention for extra in inferred], np.int32)),
+                    np.append(base.numbers, np.array([base.codes.index(extra.code) for extra in inferred], np.int32)),
+                    np.concatenate((base.words, np.array(spans, np.int32).reshape(-1, 2))),
+                    tuple(inferred),
+                )
             )
-            if not inferred:  # rules with the same descriptions are evaluated together
-                self._with_inferred[key] = base
         return self._with_inferred[key]
 
     def _described_words(self, paths: tuple[str, ...], codes: Mapping[int, str]) -> dict[tuple[int, str], int]:
@@ -283,22 +289,6 @@ class ParseReading:
                 for mention in self.by_head[head]:
                     words |= {(mention, code): token for code in codes[token].split(OF)}
         return words
-
-    def _inferred(
-        self, described: Mapping[tuple[int, str], int], lexicon: Lexicon, stand_ins: bool
-    ) -> list[InferredDescription]:
-        """Descriptions that hold in some samples only; words stand for actors of the lexicon only with `stand_ins`.
-
-        `described` has the descriptions that hold in all samples: the token that describes each (mention, code).
-        """
-        by_code: dict[str, list[int]] = {}
-        for mention, code in described:
-            by_code.setdefault(code, []).append(mention)
-        inferred = [*self._possessed(described, by_code)]
-        if stand_ins:
-            inferred += self._of_class(described, by_code, lexicon.members)
-            inferred += self._of_the_state(described, by_code, lexicon)
-        return inferred
 
     def _possessed(
         self, described: Mapping[tuple[int, str], int], by_code: Mapping[str, Sequence[int]]
@@ -335,10 +325,11 @@ class ParseReading:
                     continue
                 head = int(heads[mention])
                 is_definite = any(view.text[token].lower() in articles for token in view.dependents[head])
-                weights = {
-                    code: _chance(len(candidates), (sentences[heads[named_by]] <= sentences[head]).any(), is_definite)
-                    for code, named_by in sorted(candidates.items())
-                }
+                weights: dict[str, float] = {}
+                for code, named_by in sorted(candidates.items()):
+                    is_named_before = bool((sentences[heads[named_by]] <= sentences[head]).any())
+                    z = _INTERCEPT + _ALONE * (len(candidates) == 1) + _BEFORE * is_named_before
+                    weights[code] = 1.0 / (1.0 + exp(-(z + _DEFINITE * is_definite)))
                 total, start = sum(weights.values()), 0.0
                 token = described[mention, class_code]
                 for code, weight in weights.items():
@@ -372,27 +363,7 @@ class ParseReading:
                 yield InferredDescription(mention, states[0], head, described_mentions, chance=_OF_STATE)
 
 
-def _pairs_apart(sets: Mapping[int, frozenset[str]], lexicon: Lexicon) -> Ints32:
-    """Pairs of mentions whose sets of actors are distinct."""
-    mentions_by_actors: dict[frozenset[str], list[int]] = {}
-    for mention, codes in sets.items():
-        mentions_by_actors.setdefault(codes, []).append(mention)
-    pairs = [
-        pair
-        for (actors, mentions), (other_actors, other_mentions) in combinations(mentions_by_actors.items(), 2)
-        if lexicon.are_distinct(actors, other_actors)
-        for pair in product(mentions, other_mentions)
-    ]
-    return np.array(pairs, np.int32).reshape(-1, 2)
-
-
 _NOTHING = _Descriptions((), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, 2), np.int32))
-
-
-def _chance(n_candidates: int, is_named_before: bool, is_definite: bool) -> float:
-    """Probability that a class noun stands for one of several actors of its class that the text names."""
-    z = _INTERCEPT + _ALONE * (n_candidates == 1) + _BEFORE * is_named_before + _DEFINITE * is_definite
-    return 1.0 / (1.0 + exp(-z))
 
 
 class TriggerCandidate(NamedTuple):
@@ -417,42 +388,38 @@ class RuleReading:
             for of_roles in [[frame.roles.get(role, {}).get(parse.scheme, ()) for role in rule.event]]
             for token, words in parse.index.triggers(frame).items()
         ]
+        by_token: dict[int, Instances] = {}
+        for candidate in self.candidates:
+            role_fillers = []
+            for role, ends in zip(rule.event, candidate.ends, strict=True):
+                mentions = {mention for head in ends for mention in parse.by_head[head]}
+                absent = [ABSENT] if role in rule.may_be_absent - candidate.frame.required else []
+                role_fillers.append(sorted(mentions) or absent)
+            for instance in product(*role_fillers):
+                by_token.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
         self.instances: list[tuple[int, ...]] = []
         self._triggers: list[int] = []
         self._frames: list[str] = []
-        self._excluded: list[ExcludedTrigger] = []
+        self._excluded: list[tuple[int, tuple[str, ...]]] = []
         reached = {(c.token, r) for c in self.candidates for r, ends in enumerate(c.ends) if ends}
-        for token, instances in sorted(self._possible_instances().items()):
+        for token, instances in sorted(by_token.items()):
             excluding_conditions = tuple(
                 name for name in rule.unless if rule.conditions[name].holds(parse.view, token, parse.scheme)
             )
             if excluding_conditions:
-                self._excluded.append(ExcludedTrigger(token, excluding_conditions))
+                self._excluded.append((token, excluding_conditions))
                 continue
             default_roles = {
                 r
                 for r, role in enumerate(rule.event)
                 if (token, r) not in reached and is_filled_by_default(rule, role, parse, token)
             }
-            for instance, frame in instances.items():
+            for instance, frame in _most_complete(instances).items():
                 fillers = tuple(DEFAULT if r in default_roles else m for r, m in enumerate(instance))
                 if all(m != ABSENT or role in rule.optional for role, m in zip(rule.event, fillers, strict=True)):
                     self.instances.append(fillers)
                     self._frames.append(frame)
                     self._triggers.append(token)
-
-    def _possible_instances(self) -> dict[int, Instances]:
-        """Instances of the event at each trigger, with their frames; triggers without an instance are left out."""
-        instances: dict[int, Instances] = {}
-        for candidate in self.candidates:
-            fillers = []
-            for role, ends in zip(self._rule.event, candidate.ends, strict=True):
-                mentions = {mention for head in ends for mention in self.parse.by_head[head]}
-                absent = [ABSENT] if role in self._rule.may_be_absent - candidate.frame.required else []
-                fillers.append(sorted(mentions) or absent)
-            for instance in product(*fillers):
-                instances.setdefault(candidate.token, {}).setdefault(instance, candidate.frame.name)
-        return {token: _most_complete(variants) for token, variants in instances.items()}
 
     def matches(self, names: LexiconMatches, lexicon: Lexicon) -> MentionMatches:
         """Matches of the rule: its instances, and the mentions that the names of actors in the text describe."""
@@ -463,7 +430,9 @@ class RuleReading:
             paths = rule.described[self.parse.scheme]
             described = self.parse.with_inferred(paths, names, lexicon, rule.stands_for and rule.filled == "either")
         # The same holds for pairs of mentions if this rule has no instance: the cache serves the other rules.
-        apart = self.parse.apart(names, lexicon) if rule.distinct_actors and self.instances else None
+        pairs, n_distinct, naming = None, None, None
+        if rule.distinct_actors and self.instances:
+            pairs, n_distinct, naming = self.parse.apart(names, lexicon)
         instances = np.array(self.instances, np.int32).reshape(len(self.instances), len(rule.event))
         # A role has no default actor if no instance needs one, or if the lexicon does not have the actor.
         defaults = tuple(
@@ -475,6 +444,11 @@ class RuleReading:
             else ""
             for r, role in enumerate(rule.event)
         )
+        role_codes = []
+        for role, default in zip(rule.event, defaults, strict=True):
+            codes = lexicon.countable(described.codes, rule.classes.get(role))
+            by_default = (default,) if default and default not in codes else ()
+            role_codes.append((*codes, *((NO_ACTOR,) if role in rule.optional else ()), *by_default))
         return MentionMatches(
             actors=described.codes,
             described_mentions=described.mentions,
@@ -485,16 +459,13 @@ class RuleReading:
             n_ambiguous=names.n_ambiguous,
             described_words=described.words,
             event=rule.name,
-            role_codes=tuple(
-                _role_codes(rule, role, described.codes, lexicon, default)
-                for role, default in zip(rule.event, defaults, strict=True)
-            ),
+            role_codes=tuple(role_codes),
             inner=lexicon.inner_codes.intersection(described.codes),
             inner_counts_as=lexicon.inner_counts_as,
             excluded=tuple(self._excluded),
-            apart=None if apart is None else apart.pairs,
-            n_distinct=None if apart is None else apart.n_distinct,
-            naming=None if apart is None else apart.naming,
+            apart=pairs,
+            n_distinct=n_distinct,
+            naming=naming,
             defaults=defaults,
             only_default=rule.filled == "default",
             inferred=described.inferred,
@@ -517,13 +488,6 @@ def is_filled_by_default(rule: Rule, role: str, reading: ParseReading, trigger: 
         return any(condition.holds(reading.view, token, reading.scheme) for token in tokens)
 
     return (not default.when or any(map(holds, default.when))) and not any(map(holds, default.unless))
-
-
-def _role_codes(rule: Rule, role: str, actors: tuple[str, ...], lexicon: Lexicon, default: str) -> tuple[str, ...]:
-    """Codes that a role can have: actors of its classes (or all actors), "" if it is optional, its default actor."""
-    codes = lexicon.countable(actors, rule.classes.get(role))
-    default_code = (default,) if default and default not in codes else ()
-    return (*codes, *((NO_ACTOR,) if role in rule.optional else ()), *default_code)
 
 
 def _most_complete(instances: Instances) -> Instances:
@@ -582,17 +546,12 @@ class LemmaIndex:
             missing_words = set(phrase.words) - {self._lemmas[top]}
             frontier = [top]
             while frontier and missing_words:
-                below = _below(self._view, frontier)
+                below = [d for token in frontier for d in self._view.dependents[token]]
+                markers = [m for d in below for m in self._view.dependents[d] if self._view.labels[m] == "case"]
                 frontier = []
-                for token in below:
+                for token in (*below, *markers):
                     if self._lemmas.get(token) in missing_words:
                         missing_words.remove(self._lemmas[token])
                         frontier.append(token)
             if not missing_words:
                 yield top
-
-
-def _below(view: ParseView, tokens: Iterable[int]) -> list[int]:
-    direct = [d for token in tokens for d in view.dependents[token]]
-    markers = (m for d in direct for m in view.dependents[d] if view.labels[m] == "case")
-    return [*direct, *markers]

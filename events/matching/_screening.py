@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -23,24 +22,6 @@ _MOST_WORDS = 2**17
 _FIRST_DOCUMENTS = 256  # number of documents from which the scheme of a file is determined
 _IN_MEMORY = "documents"  # source of batches of Python objects
 _MOST_FRAMES = 63  # bits of the flags of tokens
-
-
-@dataclass(slots=True)
-class _WordTable:
-    """Cache of the integer of each distinct string; `value` computes the integers of new strings."""
-
-    value: Callable[[Sequence[str]], Iterable[int]]
-    values: dict[str, int]
-
-    def flags(self, batch: DocumentBatch, column: str) -> Ints:
-        """Value of each token of a batch, for the strings in one of its columns."""
-        words, indices = batch.token_words(column)
-        if len(self.values) > _MOST_WORDS:  # limits the memory for large vocabularies
-            self.values.clear()
-        new = [word for word in words if word not in self.values]
-        if new:
-            self.values.update(zip(new, self.value(new), strict=True))
-        return np.fromiter(map(self.values.__getitem__, words), np.int64, len(words))[indices]
 
 
 @dataclass(slots=True)
@@ -76,8 +57,8 @@ class DocumentMatches:
             conditions_by_token = self.triggers.setdefault(rule_matches.event, {})
             for token in rule_matches.triggers.tolist():
                 conditions_by_token.setdefault(token, set())
-            for trigger in rule_matches.excluded:
-                conditions_by_token.setdefault(trigger.token, set()).update(trigger.conditions)
+            for token, conditions in rule_matches.excluded:
+                conditions_by_token.setdefault(token, set()).update(conditions)
 
 
 class RuleMatcher:
@@ -109,24 +90,25 @@ class RuleMatcher:
         self._scheme = scheme
         self._file_scheme: tuple[str, str | None] = ("", None)  # last file with undecided documents, and its scheme
         self._schemes = list(SCHEMES) if scheme is None else [scheme]
-        self._misfits = _WordTable(partial(_unreadable, self._schemes), {})  # a method would keep the last batch alive
+        schemes = [SCHEMES[name] for name in self._schemes]
+        # Bit i of a label: scheme i cannot read it.
+        self._misfits = _cached_flags(
+            lambda labels: [sum((s.reads(label) is None) << i for i, s in enumerate(schemes)) for label in labels]
+        )
         # Bit i of a lemma or a part of speech: a trigger of frame i could have it.
         by_lemma = _bits(frame.words for _, frame in frames)
         by_upos = _bits(frame.upos for _, frame in frames)
-        self._bits_of_rules = [
-            sum(1 << i for i, (frame_rule, _) in enumerate(frames) if frame_rule is rule) for rule in self._rules
-        ]
-        # Bits of the frames in which default actors may fill all roles
-        self._bits_of_defaults = [
-            sum(1 << i for i, (frame_rule, frame) in enumerate(frames) if frame_rule is rule and not frame.required)
-            if rule.may_be_absent.issuperset(rule.event)
-            else 0
-            for rule in self._rules
-        ]
-        self._lemmas = _WordTable(lambda words: (by_lemma.get(word.lower(), 0) for word in words), {})
-        self._upos = _WordTable(lambda words: (by_upos.get(word, 0) for word in words), {})
-        self._starts = _WordTable(lambda words: lexicon.may_start(words).tolist(), {})
-        self._nouns = _WordTable(lambda words: lexicon.noun_may_start(words).tolist(), {})
+        # Bits of the frames of each rule, and of its frames in which default actors may fill all roles
+        self._frame_bits: list[tuple[int, int]] = []
+        for rule in self._rules:
+            of_rule = [(i, frame) for i, (frame_rule, frame) in enumerate(frames) if frame_rule is rule]
+            by_default = rule.may_be_absent.issuperset(rule.event)
+            default_bits = sum(1 << i for i, frame in of_rule if by_default and not frame.required)
+            self._frame_bits.append((sum(1 << i for i, _ in of_rule), default_bits))
+        self._lemmas = _cached_flags(lambda words: [by_lemma.get(word.lower(), 0) for word in words])
+        self._upos = _cached_flags(lambda words: [by_upos.get(word, 0) for word in words])
+        self._starts = _cached_flags(lambda words: lexicon.may_start(words).tolist())
+        self._nouns = _cached_flags(lambda words: lexicon.noun_may_start(words).tolist())
 
     def __reduce__(self) -> tuple[type[RuleMatcher], tuple[object, ...]]:
         return RuleMatcher, (self._rules, self.lexicon, self._scheme)  # caches are not pickled
@@ -148,10 +130,12 @@ class RuleMatcher:
         """
         firsts = batch.firsts
         first_rows = np.repeat(firsts, np.diff([*firsts, len(batch)]))
-        misfits = _bits_of(batch, self._misfits.flags(batch, "dep"))
+        misfits = _bits_of(batch, self._misfits(batch, "dep"))
         unreadable = np.all([misfits & 1 << i != 0 for i in range(len(self._schemes))], axis=0)
         triggers, has_name, promising = self._promising(batch)
-        flags = zip(firsts.tolist(), _any(triggers, firsts), _any(has_name, firsts), strict=True)
+        both = np.stack((triggers, has_name))
+        of_documents = np.logical_or.reduceat(both, firsts, axis=1) if len(firsts) else both
+        flags = zip(firsts.tolist(), *of_documents.tolist(), strict=True)
         matches = {row: DocumentMatches(has_trigger, is_named) for row, has_trigger, is_named in flags}
         reasons: dict[int, Fault] = {}
         for row in np.flatnonzero(unreadable | np.any(promising, axis=0)).tolist():
@@ -175,14 +159,14 @@ class RuleMatcher:
 
         A rule requires a trigger, and, if one of its roles must have an actor, a word that may begin an actor's name.
         """
-        flags = self._lemmas.flags(batch, "lemma") & self._upos.flags(batch, "upos")
+        flags = self._lemmas(batch, "lemma") & self._upos(batch, "upos")
         frame_bits = _bits_of(batch, flags)
-        starts = self._starts.flags(batch, "text")
+        starts = self._starts(batch, "text")
         if self.lexicon.has_nouns:
-            starts = starts | self._nouns.flags(batch, "lemma")
+            starts = starts | self._nouns(batch, "lemma")
         has_name = _bits_of(batch, starts) != 0
         promising_by_rule = []
-        for rule, bits, by_default in zip(self._rules, self._bits_of_rules, self._bits_of_defaults, strict=True):
+        for rule, (bits, by_default) in zip(self._rules, self._frame_bits, strict=True):
             is_promising: Bools = (frame_bits & bits) != 0
             if not rule.optional.issuperset(rule.event):
                 is_promising = (is_promising & has_name) | (frame_bits & by_default != 0)
@@ -220,15 +204,20 @@ def _scheme_of_file(batch: DocumentBatch) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _any(flags: Bools, firsts: Ints) -> list[bool]:
-    """Whether any parse of each document has a flag."""
-    return np.logical_or.reduceat(flags, firsts).tolist() if len(flags) else []
+def _cached_flags(value: Callable[[Sequence[str]], Sequence[int]]) -> Callable[[DocumentBatch, str], Ints]:
+    """Function of a batch and a column that returns the value of each token; values of strings are computed once."""
+    values: dict[str, int] = {}
 
+    def flags(batch: DocumentBatch, column: str) -> Ints:
+        words, indices = batch.token_words(column)
+        if len(values) > _MOST_WORDS:  # limits the memory for large vocabularies
+            values.clear()
+        new = [word for word in words if word not in values]
+        if new:
+            values.update(zip(new, value(new), strict=True))
+        return np.fromiter(map(values.__getitem__, words), np.int64, len(words))[indices]
 
-def _unreadable(names: Sequence[str], labels: Sequence[str]) -> Iterable[int]:
-    """Bits of the schemes that cannot read a label, for each label."""
-    schemes = [SCHEMES[name] for name in names]
-    return (sum((scheme.reads(label) is None) << i for i, scheme in enumerate(schemes)) for label in labels)
+    return flags
 
 
 def _bits(word_sets: Iterable[Iterable[str]]) -> dict[str, int]:

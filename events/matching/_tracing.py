@@ -6,14 +6,12 @@ It serves to debug a rule on a few sentences and to count where the rule's parts
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax._paths import FailedStep, connecting_path, nearest_failure
-from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matching import (
     ParseReading,
@@ -79,9 +77,8 @@ class RoleTrace:
         none of these, all actors as which it is described.
     in_class
         Whether `actors` belong to the role's classes.
-    nearest, failed_step, near_miss
-        If no path leads to a mention: the path that leads farthest, its step that fails, and a text that names both.
-        Otherwise None.
+    near_miss
+        If no path leads to a mention: text with the path that leads farthest, and its step that fails. Otherwise None.
     """
 
     role: str
@@ -91,8 +88,6 @@ class RoleTrace:
     word: str | None = None
     actors: tuple[str, ...] = ()
     in_class: bool = False
-    nearest: str | None = None
-    failed_step: str | None = None
     near_miss: str | None = None
 
 
@@ -133,12 +128,7 @@ class TriggerTrace:
         return all(role.in_class and len(role.actors) == 1 for role in self.roles)
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentTrace:
-    """The triggers of one document in the order of the text, and all names of actors in it, by their head tokens."""
-
-    triggers: tuple[TriggerTrace, ...]
-    names: LexiconMatches
+DocumentTrace = tuple[list[TriggerTrace], LexiconMatches]  # triggers in the order of the text; all names of actors
 
 
 def trace_document(
@@ -158,7 +148,11 @@ def trace_document(
     reading = ParseReading(tokens, mentions, scheme_names[0], rule_words([rule]), rule.language)
     names = lexicon.match(tokens.text, reading.view.heads, date, tokens.lemma)
     tracer = _Tracer(reading, mentions, rule, lexicon, names)
-    return DocumentTrace(tuple(tracer.triggers(RuleReading(reading, rule).candidates)), names)
+    by_token: dict[int, list[TriggerTrace]] = {}
+    for candidate in RuleReading(reading, rule).candidates:
+        by_token.setdefault(candidate.token, []).append(tracer.trigger(candidate))
+    best = [min(by_token[token], key=lambda trace: OUTCOMES.index(trace.outcome)) for token in sorted(by_token)]
+    return best, names
 
 
 class _Tracer:
@@ -168,7 +162,7 @@ class _Tracer:
         self, reading: ParseReading, mentions: Ints32, rule: Rule, lexicon: Lexicon, names: LexiconMatches
     ) -> None:
         self._reading, self._rule, self._lexicon, self._names = reading, rule, lexicon, names
-        self._view: ParseView = reading.view
+        self._view = reading.view
         self._codes: dict[int, set[str]] = {}  # by head of a mention
         self._described: dict[int, list[int]] = {}  # by first token of a name: heads of the mentions that it describes
         described = reading.described(rule.described[reading.scheme], names)
@@ -177,20 +171,13 @@ class _Tracer:
             self._codes.setdefault(head, set()).add(described.codes[number])
             self._described.setdefault(first, []).append(head)
 
-    def triggers(self, candidates: Iterable[TriggerCandidate]) -> Iterator[TriggerTrace]:
-        """Triggers in the order of the text; a token that triggers several frames is reported with its best outcome."""
-        by_token: dict[int, list[TriggerCandidate]] = {}
-        for candidate in candidates:
-            by_token.setdefault(candidate.token, []).append(candidate)
-        for _, candidates_at_token in sorted(by_token.items()):
-            yield min(map(self._trigger, candidates_at_token), key=lambda trace: OUTCOMES.index(trace.outcome))
-
-    def _trigger(self, candidate: TriggerCandidate) -> TriggerTrace:
+    def trigger(self, candidate: TriggerCandidate) -> TriggerTrace:
+        """Trace of a trigger of one frame."""
         token, text, rule = candidate.token, self._view.text, self._rule
         ends = {name: rule.conditions[name].ends(self._view, token, self._reading.scheme) for name in rule.unless}
         conditions = {name: text[min(tokens)] for name, tokens in ends.items() if tokens}
         roles = tuple(
-            self._role(candidate, role, *path_ends) for role, *path_ends in zip(rule.event, candidate.ends, strict=True)
+            self._role(candidate, role, path_ends) for role, path_ends in zip(rule.event, candidate.ends, strict=True)
         )
         outcome = max((role.outcome for role in roles), key=OUTCOMES.index, default=COUNTED)
         # Conditions matter only for triggers that could make an event, perhaps with the help of coreference.
@@ -202,26 +189,24 @@ class _Tracer:
         )
 
     def _role(self, candidate: TriggerCandidate, role: str, ends: dict[int, str]) -> RoleTrace:
-        frame, rule = candidate.frame, self._rule
+        frame, rule, reading = candidate.frame, self._rule, self._reading
         is_optional = role in rule.optional - frame.required
-        filled = [(path, head) for head, path in ends.items() if self._reading.by_head[head]]
         # If several mentions fill the role, the one that is nearest to an event is reported.
-        traces = [self._filled(role, is_optional, path, head) for path, head in filled]
+        traces = [self._filled(role, is_optional, path, head) for head, path in ends.items() if reading.by_head[head]]
         if traces:
             return min(traces, key=lambda trace: (OUTCOMES.index(trace.outcome), not trace.actors))
         if ends:
             end, path = next(iter(ends.items()))
             near_miss = f"{path or 'the trigger'} leads to {self._view.text[end]!r}, which is the head of no mention"
-            outcome = COUNTED if is_optional else NO_MENTION
-            return RoleTrace(role, outcome, is_optional, nearest=path, near_miss=near_miss)
-        is_optional = is_optional or (role not in frame.required and self._has_default(role, candidate.token))
-        outcome = COUNTED if is_optional else NO_PATH
-        failure = nearest_failure(frame.roles.get(role, {}).get(self._reading.scheme, ()), self._view, candidate.token)
-        if failure is None:
-            return RoleTrace(role, outcome, is_optional, near_miss="the rule has no path")
-        near_miss = f"{failure.path}: {self._failure(failure)}"
-        failed: dict[str, Any] = {"nearest": failure.path, "failed_step": failure.step, "near_miss": near_miss}
-        return RoleTrace(role, outcome, is_optional, **failed)
+            return RoleTrace(role, COUNTED if is_optional else NO_MENTION, is_optional, near_miss=near_miss)
+        if role in rule.defaults and role not in frame.required and rule.filled != "named":
+            is_optional = is_optional or (
+                rule.defaults[role].actor in self._lexicon.kinds
+                and is_filled_by_default(rule, role, reading, candidate.token)
+            )
+        failure = nearest_failure(frame.roles.get(role, {}).get(reading.scheme, ()), self._view, candidate.token)
+        near_miss = "the rule has no path" if failure is None else f"{failure.path}: {self._failure(failure)}"
+        return RoleTrace(role, COUNTED if is_optional else NO_PATH, is_optional, near_miss=near_miss)
 
     def _failure(self, failure: FailedStep) -> str:
         """Text that says why a step fails: words that violate its conditions, or the labels that exist instead."""
@@ -246,12 +231,6 @@ class _Tracer:
         elif not is_optional and len(actors) > 1 and not self._rule.distinct_actors:
             outcome = SEVERAL
         return RoleTrace(role, outcome, is_optional, path, self._view.text[head], actors, bool(class_codes))
-
-    def _has_default(self, role: str, trigger: int) -> bool:
-        """Whether the lexicon has a default actor of a role whose conditions hold at a trigger."""
-        default = self._rule.defaults.get(role)
-        is_available = default is not None and default.actor in self._lexicon.kinds and self._rule.filled != "named"
-        return is_available and is_filled_by_default(self._rule, role, self._reading, trigger)
 
     def _actors_near(self, trigger: int) -> Iterator[NamedActor]:
         """The actors that the sentence of a trigger names."""

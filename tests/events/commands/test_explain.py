@@ -61,17 +61,17 @@ def test_the_events_of_a_document_have_the_probabilities_of_a_run(tmp_path: Path
     document |= {"antecedents": [[], [0]], "scores": [[], [0.5]]}
     other = er.json_document("other", "1999-01-05", SENTENCES["none"])
     path = er.write_lines(tmp_path / "scored.jsonl", [other, document])
-    (shown,) = run_explain(path, ExplainOptions(seed=3)).result.shown
+    (shown,) = run_explain(path, ExplainOptions(seed=3)).result
     count_events(path, tmp_path / "run", CountOptions(seed=3))
     evidence = pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
-    assert [(each.actors, each.probability, each.mc_se) for each in shown.events or ()] == list(
+    (event,) = shown.events or ()
+    assert [(event["actors"], event["probability"], event["mc_se"])] == list(
         evidence[["actor", "probability", "mc_se"]].itertuples(index=False, name=None)
     )
     p = evidence["probability"].iloc[0]
     assert 0.5 < p < 0.75  # 0.622, with a Monte Carlo error of 0.015
-    assert [each.reasons for each in shown.events or ()] == [f"no actor {1.0 - p:.3f}"] == evidence["reasons"].tolist()
-    assert str((shown.events or ())[0]).endswith(f"; without it: no actor {1.0 - p:.3f})")
-    assert shown.to_json()["document_events"][0]["actors"] == "IRQ"
+    assert [event["reasons"]] == [f"no actor {1.0 - p:.3f}"] == evidence["reasons"].tolist()
+    assert shown.to_json()["document_events"] == [event]
 
 
 def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path
     back = er.write_lines(tmp_path / "back.jsonl", documents[::-1])
     shown = {
         seed: [
-            [each.doc_id for each in run_explain(path, ExplainOptions(sample=5, seed=seed)).result.shown]
+            [each.doc_id for each in run_explain(path, ExplainOptions(sample=5, seed=seed)).result]
             for path in (there, back)
         ]
         for seed in range(3)
@@ -90,8 +90,8 @@ def test_a_sample_of_triggers_does_not_depend_on_the_order_of_documents(tmp_path
         assert len(one) == 5
         assert one == other[::-1]
     assert len({tuple(one) for one, _ in shown.values()}) > 1
-    assert len(run_explain(there).result.shown) == 20
-    assert run_explain(there).result.n_triggers == 40
+    run = run_explain(there)
+    assert (len(run.result), run["n_triggers"]) == (20, 40)
 
 
 def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path) -> None:
@@ -100,10 +100,8 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path)
     counts = ("n_documents", "n_with_actor", "n_with_trigger", "n_with_event", "n_problems")
     assert [hits[name] for name in counts] == [4, 3, 3, 1, 0]
     assert hits["triggers"] == {"attack": {"counted": 1, "excluded": 1, "no path": 1}}
-    assert {name: n for name, n in hits["conditions"].items() if n} == {"modal": 1}
+    assert hits["conditions"] == {"modal": 1}
     assert hits["aliases"] == {"IRQ": {"iraqis": 2, "iraq": 1}}
-    assert "IRQ Iraqi" in hits["unused"]
-    assert not {"IRQ Iraq", "IRQ Iraqis"} & set(hits["unused"])
     assert hits["unmatched"] == {">obl[case=in]": [1, "missed"]}
     out = call.good("doctor", scored, "--rule", "meet")
     assert "no document has a trigger of the rule" in " ".join(out.split())
@@ -193,21 +191,22 @@ ARRESTS = {
 def test_documents_are_counted_by_actor_and_by_nobody_where_a_role_is_optional(call: Calls, tmp_path: Path) -> None:
     documents = [er.json_document(name, "1999-01-05", sentences) for name, sentences in ARRESTS.items()]
     path = er.write_lines(tmp_path / "scored.jsonl", documents)
-    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police")).result
-    assert (run.n_documents, run.n_with_event, run.n_by_actor, run.n_by_nobody) == (5, 3, 1, 3)
+    numbers = ("n_with_event", "n_by_actor", "n_by_nobody")
+    run = run_explain(path, ExplainOptions(rule="arrest", lexicon="police"))
+    assert [run[name] for name in ("n_documents", *numbers)] == [5, 3, 1, 3]
     out = call.good("explain", path, "--rule", "arrest", "--lexicon", "police")
     flat = " ".join(out.split())
     assert "Without coreference, 3 documents with the event: 1 by an actor, 3 by nobody whom the lexicon names." in flat
     assert flat.count("counted (an event by nobody whom the lexicon names)") == 3
     *_, hits = run_doctor([str(path)], DoctorOptions(rule="arrest", lexicon="police")).result
-    assert (hits["n_with_event"], hits["n_by_actor"], hits["n_by_nobody"]) == (3, 1, 3)
-    assert "1 by an actor, 3 by nobody whom the lexicon names" in [value for _, value in hits.pairs]
+    assert [hits[name] for name in numbers] == [3, 1, 3]
+    assert dict(hits.pairs)["by nobody"] == "3"
 
 
 def test_the_likeliest_parse_is_shown_with_the_events_of_all(call: Calls, tmp_path: Path, mixture: Path) -> None:
-    run = run_explain(mixture, ExplainOptions(seed=7)).result
-    assert (run.n_documents, run.n_several_parses, run.n_triggers, run.outcomes) == (2, 1, 2, {"counted": 2})
-    several = next(each for each in run.shown if each.doc_id == "several")
+    run = run_explain(mixture, ExplainOptions(seed=7))
+    assert [run[f"n_{name}"] for name in ("documents", "several_parses", "triggers")] == [2, 1, 2]
+    several = next(each for each in run.result if each.doc_id == "several")
     count_events(mixture, tmp_path / "run", CountOptions(seed=7))
     evidence = (
         pd.read_parquet(tmp_path / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
@@ -215,9 +214,9 @@ def test_the_likeliest_parse_is_shown_with_the_events_of_all(call: Calls, tmp_pa
         .loc["several"]
     )
     (event,) = several.events or ()
-    assert (event.probability, event.mc_se) == (evidence["probability"], evidence["mc_se"])
-    assert "no event in the parse 0.4" in event.reasons
-    assert 0.58 < event.probability < 0.62  # parses 0 and 3 have 6 of 10 samples; the draws are spread evenly
+    assert (event["probability"], event["mc_se"]) == (evidence["probability"], evidence["mc_se"])
+    assert "no event in the parse 0.4" in event["reasons"]
+    assert 0.58 < event["probability"] < 0.62  # parses 0 and 3 have 6 of 10 samples; the draws are spread evenly
     assert "The likeliest parse alone is shown of 1 document with several." in call.good("explain", mixture)
 
 
@@ -241,6 +240,6 @@ def test_a_document_whose_labels_fit_several_schemes_is_read_as_events_reads_it(
     path = er.write_lines(tmp_path / "scored.jsonl", [clear, some])
     counter = EventCounter(n_samples=10)
     counter.update(DocumentStream([path]))
-    run = run_explain([str(path)]).result
-    assert [each.trace.outcome for each in run.shown] == ["counted", "counted"]
-    assert run.n_by_actor == counter.document_counts()["n_with_events"] == 2
+    run = run_explain([str(path)])
+    assert [each.trace.outcome for each in run.result] == ["counted", "counted"]
+    assert run["n_by_actor"] == counter.document_counts()["n_with_events"] == 2

@@ -72,7 +72,7 @@ def test_only_what_the_text_asserts_is_counted(sentence: Sentence) -> None:
             assert sentence.expected in found, scheme
         assert asserted.possible is (sentence.expected in ("counted", "reported")), scheme
         if not asserted.possible:
-            excluded = {name for each in asserted.excluded for name in each.conditions}
+            excluded = {name for _, conditions in asserted.excluded for name in conditions}
             assert excluded == found & set(EXCLUDING), scheme
 
 

@@ -165,7 +165,7 @@ def test_a_trace_counts_a_required_role_where_its_default_actor_has_it(tmp_path:
     def outcome(sentence: str, rule: Rule = rule, lexicon: str = "police") -> str:
         document = er.scored(er.json_document("d", "2000-01-01", [sentence]))
         given = document.tokens, document.mentions, rule, load_lexicon(lexicon), document.date
-        (trigger,) = trace_document(*given).triggers
+        (trigger,) = trace_document(*given)[0]
         return trigger.outcome
 
     assert [outcome(each) for each in (PASSIVE, NOUN, BY_GUARD, ACTIVE)] == ["counted"] * 2 + ["no actor", "no path"]
