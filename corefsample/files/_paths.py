@@ -23,19 +23,18 @@ CONLL2012 = (".conll", "_conll", ".conll.gz", "_conll.gz")
 
 # News: tables, a text in a file, NITF XML, and archives of it.
 SEPARATED = (".csv", ".csv.gz")
-WORKBOOKS = (".xlsx",)
 TEXTS = (".txt", ".txt.gz")
 MARKUP = (".xml", ".xml.gz")
 ARCHIVES = (".tgz", ".tar.gz", ".tar")
-NEWS_ALONE = (*SEPARATED, *WORKBOOKS, *TEXTS, *MARKUP, *ARCHIVES)  # files of nothing but news
+NEWS_ALONE = (*SEPARATED, *TEXTS, *MARKUP, *ARCHIVES)  # files of nothing but news
 NEWS = (*SCORED, *NEWS_ALONE)
 
 _DOCUMENTS = (".txt", ".doc", ".docx", ".odt", ".rtf", ".pdf", ".htm", ".html", ".md")
 _HINTS = {
     "put the texts into a CSV file with the columns doc_id, date, title and text": _DOCUMENTS,
-    "save it as CSV": (".tsv", ".tab", ".xls", ".ods"),
+    "save it as CSV": (".tsv", ".tab", ".xls", ".xlsx", ".ods"),
     "`corefsample score` makes scored mentions of it": (
-        *(".csv", ".xlsx", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
+        *(".csv", ".xml", ".tgz", ".tar", ".conllu", ".conll", "_conll"),
     ),
     "JSON Lines has one object per line and no list around them, and ends in .jsonl": (".json",),
 }

@@ -1,7 +1,7 @@
 """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
 FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), annotated corpora
-(.conllu, .conll), news (.csv, .xlsx, .xml ... with the columns doc_id, date and text), or YAML files of rules, whose
+(.conllu, .conll), news (.csv, .xml ... with the columns doc_id, date and text), or YAML files of rules, whose
 examples are checked, or of lexicons; or the name of a shipped rule or lexicon. Of news it shows what is recognised as
 datelines, credits and notes, which texts are in capitals, and dates far from all others.
 

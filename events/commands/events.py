@@ -133,8 +133,7 @@ def _notices(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._paths import joined
     from events.counts._notes import CountNotes
-    from events.news._dates import outlying_notice
-    from events.news._quality import set_aside_before
+    from events.news._quality import outlying_notice, set_aside_before
 
     yield from set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl"))
     yield from set_aside_before(record)

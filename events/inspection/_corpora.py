@@ -26,9 +26,8 @@ from events.evidence._merged_actors import merging_summary, merging_table, sampl
 from events.inspection._reports import Report
 from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream, corpus_paths
-from events.news._dates import outlying_dates, outlying_notice
 from events.news._preparation import prepared
-from events.news._quality import TextTally
+from events.news._quality import TextTally, outlying_dates, outlying_notice
 from events.runs._document_inputs import DocumentInputs, ReadDocument
 
 _SAMPLES = 100  # number of samples of a document, in which merged actors are counted
@@ -198,7 +197,7 @@ def _read_news(report: Report, files: list[str], on_progress: Progress | None) -
         first_ids.setdefault(str(article.date), article.doc_id)
         pairs = zip(text.parsed, text.written, strict=True)
         changed = [("capitals", parsed) for parsed, written in pairs if parsed != written]
-        for kind, piece in [*((note.kind, note.text) for note in text.notes), *changed]:
+        for kind, piece in [*text.notes, *changed]:
             pieces = examples.setdefault(kind, [])
             if len(pieces) < _EXAMPLES and piece not in pieces:
                 pieces.append(piece)

@@ -8,25 +8,19 @@ from __future__ import annotations
 import csv
 import datetime
 import json
-import logging
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
-from io import BytesIO, StringIO
+from io import StringIO
 from itertools import chain
 from typing import Any, NoReturn
-from xml.etree.ElementTree import ParseError
 
 import msgspec
 import pyarrow.parquet as pq
 
-from corefsample._arrays import pd
-from corefsample._lazy import install_hint
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint, shown
 from corefsample.files._digests import SeenIds
@@ -36,7 +30,6 @@ from corefsample.files._paths import (
     NEWS,
     SEPARATED,
     TEXTS,
-    WORKBOOKS,
     Inputs,
     input_paths,
     parquet_source,
@@ -45,14 +38,12 @@ from corefsample.files._paths import (
     total_size,
 )
 from corefsample.files._reading import (
-    MIB,
     FileSeries,
     LineReader,
     ReadProgress,
     max_line_bytes,
     open_bytes,
     parquet_errors,
-    read_whole,
     too_long,
 )
 from events.news._fields import Article, ArticleFault, Record, checked_article, decoded
@@ -149,24 +140,19 @@ def json_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
             if not is_complete:
                 message, hint = too_long()
                 raise ArticleFault(message, hint=hint)
-            row = _json_object(line, is_first=line_number == 1)
+            advice = "one object per line, no list around them" if line_number == 1 else None
+            text = decoded(line, "a line").rstrip("\r\n")
+            try:
+                msgspec.json.decode(text)  # accepts finite numbers and Unicode text alone
+                row = json.loads(text, object_pairs_hook=_unrepeated)
+            except (ValueError, RecursionError) as error:
+                raise ArticleFault(f"a line must be JSON, got: {error}", hint=advice) from None
+            if not isinstance(row, dict):
+                raise ArticleFault(f"a line must be a JSON object, got {shown(row)}", hint=advice)
         except ArticleFault as fault:
             yield Record(location, original, fault=fault)
         else:
             yield columns.record(lines.path, number, location, row, original)
-
-
-def _json_object(line: bytes, *, is_first: bool) -> dict[str, Any]:
-    hint = "one object per line, no list around them" if is_first else None
-    text = decoded(line, "a line").rstrip("\r\n")
-    try:
-        msgspec.json.decode(text)  # accepts finite numbers and Unicode text alone
-        values = json.loads(text, object_pairs_hook=_unrepeated)
-    except (ValueError, RecursionError) as error:
-        raise ArticleFault(f"a line must be JSON, got: {error}", hint=hint) from None
-    if not isinstance(values, dict):
-        raise ArticleFault(f"a line must be a JSON object, got {shown(values)}", hint=hint)
-    return values
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -186,18 +172,32 @@ def csv_records(lines: LineReader, columns: FieldColumns) -> Iterator[Record]:
     """
     # Python's limit is too low for articles. It applies to the whole process, so it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes()))
-    rows = _csv_rows(lines, columns.required)
-    location, names = next(rows, ("", []))
+    # A row may also end with a carriage return alone, as on old Macs.
+    texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
+    header = next(texts, "")
+    # `strict` raises for a quote that is never closed.
+    reader = csv.reader(chain([header], texts), strict=True, delimiter=separator_of(header, columns.required))
+    names: list[str] = []
+    number, line = 0, 1
+    try:
+        for row in reader:
+            original, location = json_writer(row), f"line {line}"
+            line = reader.line_num + 1  # quoted values continue over several lines
+            if not names:
+                names = row
+                if names:
+                    columns.require_in(lines.path, names)
+            elif row and len(row) != len(names):
+                number += 1
+                fault = ArticleFault(f"a row must have {len(names)} values, as the header has, got {len(row)}")
+                yield Record(location, original, fault=fault)
+            elif row:
+                number += 1
+                yield columns.record(lines.path, number, location, dict(zip(names, row, strict=True)), original)
+    except csv.Error as error:
+        raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
     if not names:
         raise InputError("a header is missing, the file is empty", place=f"{lines.path}: line 1")
-    columns.require_in(lines.path, names)
-    for number, (location, row) in enumerate(rows, start=1):
-        original = json_writer(row)
-        if len(row) != len(names):
-            fault = ArticleFault(f"a row must have {len(names)} values, as the header has, got {len(row)}")
-            yield Record(location, original, fault=fault)
-        else:
-            yield columns.record(lines.path, number, location, dict(zip(names, row, strict=True)), original)
 
 
 def separator_of(header: str, required: Iterable[str]) -> str:
@@ -209,22 +209,6 @@ def separator_of(header: str, required: Iterable[str]) -> str:
     headers = {separator: next(csv.reader([header], delimiter=separator), []) for separator in _SEPARATORS}
     complete = [separator for separator, names in headers.items() if {*required}.issubset(names)]
     return complete[0] if complete else max(headers, key=lambda separator: len(headers[separator]))
-
-
-def _csv_rows(lines: LineReader, required: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the position and the values of each row that is not empty; a fault of the format ends the file."""
-    # A row may also end with a carriage return alone, as on old Macs.
-    texts = chain.from_iterable(StringIO(text, newline="") for _, text in lines.text_lines("a row"))
-    header, line = next(texts, ""), 1
-    # `strict` raises for a quote that is never closed.
-    reader = csv.reader(chain([header], texts), strict=True, delimiter=separator_of(header, required))
-    try:
-        for row in reader:
-            if row:
-                yield f"line {line}", row
-            line = reader.line_num + 1  # quoted values continue over several lines
-    except csv.Error as error:
-        raise InputError(f"text must be CSV, got: {error}", place=f"{lines.path}: line {reader.line_num}") from None
 
 
 def json_writer(values: Any) -> Callable[[], str]:
@@ -247,82 +231,6 @@ def parquet_records(path: str, columns: FieldColumns, progress: ReadProgress) ->
                 number += 1
                 yield columns.record(path, number, f"row {number}", row, json_writer(row))
             progress.bytes_read = size * number // total
-
-
-_MOST_MIB = 512  # largest workbook, decompressed; its cells take about as much memory
-
-# Excel silently truncates longer texts when it opens a table of another format.
-_LONGEST_CELL = 32_767
-
-
-def workbook_records(path: str, columns: FieldColumns, progress: ReadProgress) -> Iterator[Record]:
-    """Read the rows of all sheets that have the required columns; the first row of a sheet has the names of columns.
-
-    The whole workbook is read into memory, and may have at most 512 MiB, decompressed. Cells with formulas have the
-    values that the program stored. Empty rows are left out.
-
-    Raises
-    ------
-    InputError
-        If openpyxl is not installed, the file is not a workbook, or no sheet has the required columns.
-    """
-    if find_spec("openpyxl") is None:
-        raise InputError("a workbook needs openpyxl, which is not installed", place=path, hint=install_hint("excel"))
-    sheets = {name: sheet for name, sheet in _sheets(path, progress).items() if len(sheet)}
-    tables = {name: sheet for name, sheet in sheets.items() if {*columns.required}.issubset(_names(sheet))}
-    if not sheets:
-        raise InputError("a header is missing, the workbook is empty", place=path)
-    for name, sheet in (tables or dict([next(iter(sheets.items()))])).items():
-        columns.require_in(f"{path}: sheet {name!r}", _names(sheet))
-    for name in sheets.keys() - tables.keys():
-        logging.getLogger("corefsample.files").info(
-            "%s: sheet %r is left out, because it lacks required columns", path, name
-        )
-    number = 0
-    for name, sheet in tables.items():
-        names = _names(sheet)
-        for row_number, values in enumerate(sheet.iloc[1:].itertuples(index=False), start=2):
-            row = {column: _value(value) for column, value in zip(names, values, strict=True)}
-            if all(value is None for value in row.values()):
-                continue
-            number += 1
-            location, text = f"sheet {name!r}, row {row_number}", row.get(columns.text)
-            if isinstance(text, str) and len(text) == _LONGEST_CELL:
-                rule = (
-                    f"{columns.text} must have less than {_LONGEST_CELL:,} characters, at which Excel truncates texts"
-                )
-                fault = ArticleFault(f"{rule}, got as many", hint="use CSV, JSON Lines or Parquet for long texts")
-                yield Record(location, json_writer(row), fault=fault)
-            else:
-                yield columns.record(path, number, location, row, json_writer(row))
-
-
-def _sheets(path: str, progress: ReadProgress) -> dict[str, pd.DataFrame]:
-    workbook = read_whole(path, _MOST_MIB, progress)
-    try:
-        with zipfile.ZipFile(BytesIO(workbook)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > _MOST_MIB * MIB:
-                rule = f"a workbook must be at most {_MOST_MIB} MiB, decompressed, got more"
-                raise InputError(rule, place=path, hint="CSV and Parquet are read row by row")
-        # Without a header, so that a repeated name of a column is found, and without empty values for "NA".
-        return pd.read_excel(
-            BytesIO(workbook), sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl"
-        )
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError, OSError, EOFError, ParseError, zipfile.BadZipFile) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"file must be an Excel workbook, got: {reason}", place=path) from None
-
-
-def _names(sheet: pd.DataFrame) -> Sequence[str]:
-    return [name if isinstance(name, str) else "" if _value(name) is None else shown(name) for name in sheet.iloc[0]]
-
-
-def _value(value: Any) -> Any:
-    """Value of a cell; None if the cell is empty or has the error of a formula, which pandas reads as NaN."""
-    is_nan = isinstance(value, float) and value != value
-    return None if is_nan or (isinstance(value, str) and not value) else value
 
 
 def corpus_paths(inputs: Inputs) -> list[str]:
@@ -376,11 +284,10 @@ class ArticleStream(FileSeries):
     ----------
     inputs
         Paths of files and folders, globs, or "-" for JSON Lines on standard input. The ending of a name determines the
-        format: .jsonl, .csv, .txt, .xml (also with .gz), .parquet, .xlsx (extra `excel`), and .tgz, .tar.gz, .tar for
-        archives of XML, which may contain archives that contain no further ones. A folder stands for all such files in
-        it, at any depth, sorted by path; texts (.txt) count only if the folder has no other files. A text is one
-        article, whose doc_id is the name of its file and whose date is in this name. A folder such as date=2001-09-11
-        gives its date to articles without a date.
+        format: .jsonl, .csv, .txt, .xml (also with .gz), .parquet, and .tgz, .tar.gz, .tar for archives of XML. A
+        folder stands for all such files in it, at any depth, sorted by path; texts (.txt) count only if the folder has
+        no other files. A text is one article, whose doc_id is the name of its file and whose date is in this name. A
+        folder such as date=2001-09-11 gives its date to articles without a date.
     text_column, date_column, id_column, title_column
         Names of the columns of a table with these fields. If `id_column` is None, the doc_id is the number of the
         article in its file, as in "news.csv#1", or the name of its XML file or member of an archive. A table may lack
@@ -467,16 +374,12 @@ class ArticleStream(FileSeries):
             return xml_records(path, reader, by_name=self._columns.doc_id is None)
         if path.endswith(TEXTS):
             return text_records(path, self._date_format, self._undated, reader)
-        if path.endswith(WORKBOOKS):
-            return workbook_records(path, self._columns, reader)
         if path.endswith(".parquet"):
             return parquet_records(path, self._columns, reader)
         if path.endswith(SEPARATED):
             return csv_records(reader, self._columns)
         return json_records(reader, self._columns)
 
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # A date such as 2001-09-11, 2001_09_11, 2001.09.11 or 20010911, but not within a longer number.
 _ISO_DATE = re.compile(r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})(?!\d)")
@@ -487,35 +390,17 @@ _DIRECTIVES = {"Y": r"\d{4}", "y": r"\d{2}", "m": r"\d{1,2}", "d": r"\d{1,2}", "
 
 
 def text_records(path: str, date_format: str | None, undated: str, progress: ReadProgress) -> Iterator[Record]:
-    """Read the article of one text file, whose name is the doc_id and contains the date.
-
-    Parameters
-    ----------
-    path
-        Path of a UTF-8 file that ends in .txt or .txt.gz.
-    date_format
-        Format of the date in the name for `datetime.datetime.strptime`; None for an ISO date, or 20010911.
-    undated
-        Treatment of a name without a date: "reject" or "keep".
-    progress
-        Object that records the number of bytes read.
-    """
+    """Read the article of one UTF-8 file, whose name is the doc_id and contains the date: see `ArticleStream`."""
     with open_bytes(path, progress) as stream:
         text_bytes: bytes = stream.read(max_line_bytes() + 1)
-    name = os.path.basename(path)
-    stem = name.removesuffix(".gz").removesuffix(".txt")
-
-    def original() -> str:
-        return text_bytes.decode("utf-8", "replace")
-
+    stem = os.path.basename(path).removesuffix(".gz").removesuffix(".txt")
+    original = partial(str, text_bytes, "utf-8", "replace")
     try:
         if len(text_bytes) > max_line_bytes():
             message, hint = too_long("a text")
             raise ArticleFault(message, stem, hint=hint)
-        date, text = (
-            _date_in(stem, date_format, undated),
-            decoded(text_bytes.removeprefix(_BYTE_ORDER_MARK), "text", stem),
-        )
+        date = _date_in(stem, date_format, undated)
+        text = decoded(text_bytes.removeprefix(b"\xef\xbb\xbf"), "text", stem)  # without a byte order mark
     except ArticleFault as fault:
         yield Record("line 1", original, fault=fault)
     else:
@@ -524,7 +409,13 @@ def text_records(path: str, date_format: str | None, undated: str, progress: Rea
 
 def _date_in(stem: str, date_format: str | None, undated: str) -> datetime.date | None:
     """First date in the name of a file; None without a date, if articles without a date are kept."""
-    pattern = _ISO_DATE if date_format is None else _pattern(date_format)
+    pattern = _ISO_DATE
+    if date_format is not None:
+        pieces = (
+            _DIRECTIVES.get(piece[1], r"\w+") if piece[:1] == "%" != piece[1:] else re.escape(piece.replace("%%", "%"))
+            for piece in re.split(r"(%.)", date_format)
+        )
+        pattern = re.compile(rf"(?<!\d)(?:{''.join(pieces)})(?!\d)")
     for match in pattern.finditer(stem):
         with suppress(ValueError):
             if date_format is None:
@@ -532,19 +423,8 @@ def _date_in(stem: str, date_format: str | None, undated: str) -> datetime.date 
             return datetime.datetime.strptime(match[0], date_format).date()
     if undated == "keep":
         return None
-    if date_format is not None:
-        raise ArticleFault(f"the file's name must contain a date in the format {date_format!r}, got {stem!r}", stem)
-    hint = ParameterHint("date_format", "is the format of dates in names, such as %d.%m.%Y")
-    raise ArticleFault(f"the file's name must contain a date such as 2001-09-11, got {stem!r}", stem, hint=hint)
-
-
-def _pattern(date_format: str) -> re.Pattern[str]:
-    """Regular expression of dates in a format, which matches no part of a longer number."""
-    tokens = re.split(r"(%.)", date_format)
-    pattern = "".join(
-        _DIRECTIVES.get(token[1], r"\w+")
-        if token.startswith("%") and token != "%%"
-        else re.escape(token.replace("%%", "%"))
-        for token in tokens
-    )
-    return re.compile(rf"(?<!\d)(?:{pattern})(?!\d)")
+    example, hint = f"in the format {date_format!r}", None
+    if date_format is None:
+        example = "such as 2001-09-11"
+        hint = ParameterHint("date_format", "is the format of dates in names, such as %d.%m.%Y")
+    raise ArticleFault(f"the file's name must contain a date {example}, got {stem!r}", stem, hint=hint)

@@ -48,11 +48,12 @@ class Article:
 class ArticleFault(Exception):  # noqa: N818 - never reaches a user
     """Error of an invalid record; its text names the field, the rule and the value in one line."""
 
-    def __init__(self, reason: str, doc_id: str = "", *, hint: str | ParameterHint | None = None) -> None:
+    def __init__(
+        self, reason: str, doc_id: str = "", *, hint: str | ParameterHint | None = None, line: int = 1
+    ) -> None:
         # Names of fields are read from the file and may contain line breaks.
         super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in reason))
-        self.doc_id = doc_id
-        self.hint = hint
+        self.doc_id, self.hint, self.line = doc_id, hint, line
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,12 +27,13 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import partial
 from html.entities import html5
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from corefsample.errors import DamagedFileError, InputError
-from corefsample.files._paths import ARCHIVES, MARKUP
+from corefsample.errors import DamagedFileError
+from corefsample.files._paths import MARKUP
 from corefsample.files._reading import ReadProgress, open_bytes
 from events.news._fields import ArticleFault, Record
 
@@ -43,8 +44,7 @@ _LEAD = re.compile(r"\s*LEAD\s*:\s*")
 _WORD = re.compile(r"\w+")
 _CHARACTER_NAME = re.compile(rb"&([A-Za-z][A-Za-z0-9]*);")
 _XML_NAMES = ("amp", "lt", "gt", "quot", "apos")
-_FULL, _LEADING, _CORRECTION = "full_text", "lead_paragraph", "correction_text"
-_ONLINE_LEAD = "online_lead_paragraph"
+_ASIDE = ("correction_text", "online_lead_paragraph")  # blocks that become metadata
 _NO_TEXT = ("media", "table", "fn", "note")  # within the body, not of the article's text
 _PARAGRAPHS = ("p", "li")
 _DATE_PARTS = ("publication_year", "publication_month", "publication_day_of_month")
@@ -73,41 +73,25 @@ def xml_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator
 
 
 def archive_records(path: str, progress: ReadProgress, *, by_name: bool) -> Iterator[Record]:
-    """Read the XML files of a tar archive, and of archives in it, in their order; other members are ignored.
+    """Read the XML files of a tar archive in their order; other members are ignored.
 
     `by_name` makes the path of a member the doc_id of its article.
 
     Raises
     ------
-    InputError
-        If the archive is damaged, because its members after the damage cannot be trusted, or if archives are nested
-        more than once.
+    DamagedFileError
+        If the archive is damaged, because its members after the damage cannot be trusted.
     """
-    with open_bytes(path, progress) as stream:
-        yield from _members(stream, path, "", by_name=by_name)
-
-
-def _members(stream: Any, path: str, outer: str, *, by_name: bool) -> Iterator[Record]:
-    location = f"{path}: member {outer}" if outer else path
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
+        with open_bytes(path, progress) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
             while (member := archive.next()) is not None:
                 archive.members = []  # type: ignore[attr-defined]  # it would keep every member's header
-                if not member.isfile() or os.path.basename(member.name).startswith("."):
-                    continue
-                name = f"{outer}/{member.name}" if outer else member.name
-                file: Any = archive.extractfile(member)
-                if member.name.endswith(MARKUP):
-                    yield _member(file, name, by_name=by_name)
-                elif member.name.endswith(ARCHIVES):
-                    if outer:
-                        rule = "an archive in an archive must contain no archive"
-                        raise InputError(f"{rule}, got {member.name!r}", place=location)
-                    inner = file if member.name.endswith(".tar") else gzip.GzipFile(fileobj=file)
-                    yield from _members(inner, path, name, by_name=by_name)
+                is_visible = member.isfile() and not os.path.basename(member.name).startswith(".")
+                if is_visible and member.name.endswith(MARKUP):
+                    yield _member(archive.extractfile(member), member.name, by_name=by_name)
             _require_end(archive)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DamagedFileError(f"archive must be complete, got: {error}", place=location) from None
+        raise DamagedFileError(f"archive must be complete, got: {error}", place=path) from None
 
 
 def _require_end(archive: tarfile.TarFile) -> None:
@@ -134,26 +118,15 @@ def _member(file: Any, name: str, *, by_name: bool) -> Record:
 def _record(encoded: bytes, name: str, within: str, *, by_name: bool) -> Record:
     if len(encoded) > XML_LIMIT:
         fault = ArticleFault(f"a document must be at most {XML_LIMIT} bytes, got more")
-        return Record(f"{within}line 1", lambda: encoded[:1000].decode("utf-8", "replace"), fault=fault)
-
-    def original() -> str:
-        return encoded.decode("utf-8", "replace")
-
+        return Record(f"{within}line 1", partial(str, encoded[:1000], "utf-8", "replace"), fault=fault)
+    original = partial(str, encoded, "utf-8", "replace")
     try:
         fields = nitf_fields(encoded)
-    except NitfError as error:
-        return Record(f"{within}line {error.line}", original, fault=ArticleFault(str(error)))
+    except ArticleFault as fault:
+        return Record(f"{within}line {fault.line}", original, fault=fault)
     if by_name:
         fields["doc_id"] = name
     return Record(f"{within}line 1", original, names={"date": "date.publication", "doc_id": "doc-id"}, **fields)
-
-
-class NitfError(Exception):
-    """Error of invalid XML, in the line `line`."""
-
-    def __init__(self, reason: str, line: int) -> None:
-        super().__init__(reason)
-        self.line = line
 
 
 def nitf_fields(xml: bytes) -> dict[str, Any]:
@@ -175,7 +148,7 @@ def nitf_fields(xml: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    NitfError
+    ArticleFault
         If the XML is not well-formed, is not NITF, or is nested too deeply.
     """
     doc_id: str | None = None
@@ -211,13 +184,13 @@ def nitf_fields(xml: bytes) -> dict[str, Any]:
                 name = ((tag == "classifier" and element.get("type")) or tag).replace(".", "_")
                 index_terms.setdefault(f"online_{name}" if kind.startswith("online") else name, []).append(text)
     except RecursionError:
-        raise NitfError("elements must not be nested this deep", 1) from None
+        raise ArticleFault("elements must not be nested this deep") from None
     if date is None and date_parts:
         year, month, day = (date_parts.get(part, "") for part in _DATE_PARTS)
         date = f"{year.zfill(4)}-{month.zfill(2)}-{day.zfill(2)}"
     head_title = texts.pop("head_title", "")
     title = texts.pop("title", "") or head_title
-    for block in (_CORRECTION, _ONLINE_LEAD):
+    for block in _ASIDE:
         if in_block := [text for kind, text in paragraphs if kind == block]:
             texts[block] = "\n\n".join(in_block)
     return {
@@ -251,10 +224,10 @@ def _text(paragraphs: Sequence[tuple[str, str]]) -> str:
     blocks: dict[str, list[str]] = {}
     for kind, paragraph in paragraphs:
         blocks.setdefault(kind, []).append(paragraph)
-    text = blocks.get(_FULL) or blocks.get(_LEADING)
+    text = blocks.get("full_text") or blocks.get("lead_paragraph")
     if text is None:
-        text = [paragraph for kind, paragraph in paragraphs if kind not in (_CORRECTION, _ONLINE_LEAD)]
-    corrections = set(map(_words, blocks.get(_CORRECTION, [])))
+        text = [paragraph for kind, paragraph in paragraphs if kind not in _ASIDE]
+    corrections = set(map(_words, blocks.get("correction_text", [])))
     return "\n\n".join(_without_leads([p for p in text if not corrections or _words(p) not in corrections]))
 
 
@@ -267,13 +240,13 @@ def _tree(xml: bytes) -> Element:
     try:
         root: Element = fromstring(_CHARACTER_NAME.sub(_numbered, xml))
     except ParseError as error:
-        raise NitfError(f"XML must be well-formed, got: {error}", error.position[0]) from None
+        raise ArticleFault(f"XML must be well-formed, got: {error}", line=error.position[0]) from None
     except (LookupError, ValueError) as error:  # raised for encodings that expat leaves to Python
-        raise NitfError(f"XML must be in a known encoding, got: {error}", 1) from None
+        raise ArticleFault(f"XML must be in a known encoding, got: {error}") from None
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     if root.tag != "nitf":
-        raise NitfError(f"the outermost element must be nitf, got {root.tag!r}", 1)
+        raise ArticleFault(f"the outermost element must be nitf, got {root.tag!r}")
     return root
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,8 +25,7 @@ import numpy as np
 from corefsample._arrays import Bools
 from corefsample.documents._tokens import WRITTEN, Tokens
 from events.news._fields import Article
-from events.news._quality import TextTally
-from events.news._written_names import capital_cities, common_words, place_names, words_of, written_names
+from events.news._quality import TextTally, capital_cities, common_words, place_names, words_of, written_names
 
 LEFT_OUT = "left_out"  # metadata with the pieces of an article that are not parsed
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
@@ -44,7 +43,7 @@ class PreparedText:
     written
         The same paragraphs with the capitals, title case and square brackets of the article; lengths are equal.
     notes
-        Datelines, credits, agencies and notes, which are not parsed.
+        Kind and text of the datelines, credits, agencies and notes, which are not parsed.
     tally
         Counts of the faults that were recognised and of the changes.
     """
@@ -68,7 +67,7 @@ class PreparedText:
 
     def metadata(self) -> dict[str, Any]:
         """Metadata with the pieces that are not parsed; empty if everything is parsed."""
-        return {LEFT_OUT: [{"kind": note.kind, "text": note.text} for note in self.notes]} if self.notes else {}
+        return {LEFT_OUT: [{"kind": kind, "text": text} for kind, text in self.notes]} if self.notes else {}
 
 
 def prepared(
@@ -103,8 +102,7 @@ def prepared(
         title, text = cleaned(title), cleaned(text)
         is_cleaned = (title, text) != (article.title, article.text)
         notes, text = without_head(text)
-        kinds = Counter(f"n_{note.kind}" for note in notes)
-        tally += TextTally(n_cleaned=is_cleaned, **{name: min(count, 1) for name, count in kinds.items()})
+        tally += TextTally(n_cleaned=is_cleaned, **{f"n_{kind}": 1 for kind, _ in notes})
     written = paragraphs_of(text, mode=paragraphs)
     if headline and title.strip():
         written.insert(0, " ".join(title.split()))
@@ -181,7 +179,7 @@ def cleaned(text: str) -> str:
 # --- heads of articles ---
 
 Kind = Literal["dateline", "credit", "agency", "note"]
-KINDS: tuple[Kind, ...] = ("dateline", "credit", "agency", "note")
+Note = tuple[Kind, str]  # a piece of an article outside its sentences: its kind, and its text as the article writes it
 
 _LONGEST = 160  # longest piece in characters
 _MOST_CAPITALS = 0.8  # a text with a larger share of upper case is in capitals, which then do not show places
@@ -265,14 +263,6 @@ _CREDIT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A piece of an article outside its sentences: its kind, and its text as the article writes it."""
-
-    kind: Kind
-    text: str
-
-
 def without_head(text: str) -> tuple[list[Note], str]:
     """Remove the head of an article, which is not part of a sentence, from its text.
 
@@ -293,7 +283,7 @@ def without_head(text: str) -> tuple[list[Note], str]:
     Examples
     --------
     >>> without_head("NAIROBI, Kenya (AP) — Troops attacked.")
-    ([Note(kind='dateline', text='NAIROBI, Kenya (AP) —')], 'Troops attacked.')
+    ([('dateline', 'NAIROBI, Kenya (AP) —')], 'Troops attacked.')
     """
     letters = [c for c in text[:2000] if c.isalpha()]
     in_capitals = sum(map(str.isupper, letters)) > _MOST_CAPITALS * len(letters)
@@ -301,14 +291,14 @@ def without_head(text: str) -> tuple[list[Note], str]:
     position = len(text) - len(text.lstrip())
     while piece := _piece(text[position : position + 2 * _LONGEST], in_capitals=in_capitals):
         kind, length = piece
-        notes.append(Note(kind, text[position : position + length].strip()))
+        notes.append((kind, text[position : position + length].strip()))
         position += length
         position += len(text[position:]) - len(text[position:].lstrip())
     body = text[position:]
     if not any(map(str.isalpha, body)):
         return [], text
     remarks = list(_EDITORIAL.finditer(body))
-    notes += [Note("note", remark[0]) for remark in remarks]
+    notes += [("note", remark[0]) for remark in remarks]
     return notes, _EDITORIAL.sub(" ", body) if remarks else body
 
 
@@ -366,9 +356,8 @@ def _kind_of(head: str, separator: str, following: str, *, in_capitals: bool) ->
     if not evidence and not (following[0].isupper() or following[0] in "\"'“‘([0123456789"):
         return None
     if not places:
-        if not (tags or agencies or (is_dated and (mark or head.startswith("(")))):
-            return None
-        if not mark and not agencies and not (is_dated and head.startswith("(")):
+        is_date_in_brackets = is_dated and head.startswith("(")
+        if not (agencies or is_date_in_brackets or (mark and (tags or is_dated))):
             return None
         return "dateline" if is_dated or (tags and not agencies) else "agency"
     if evidence:
@@ -385,9 +374,8 @@ def _is_place(places: list[str], mark: str, *, tagged: bool, in_capitals: bool) 
     is_known = first.lower() in capital_cities()
     in_region = any(region.lower() in place_names() or re.fullmatch(_STATE, region) for region in regions)
     if tagged:
-        return (
-            in_region or is_known or (bool(mark) and not in_capitals and n_words <= 3) or (is_set_off and n_words < 3)
-        )
+        is_short = (bool(mark) and not in_capitals and n_words <= 3) or (is_set_off and n_words < 3)
+        return in_region or is_known or is_short
     if not mark:
         return False
     if in_region or is_known:
@@ -405,11 +393,8 @@ def _is_name(text: str) -> bool:
     """Whether a text can name a place: it has at most three words, or seven in capitals ("WITH FORCES NEAR NAJAF")."""
     words = text.split()
     names = [word for word in words if word.lower() not in _PARTICLES]
-    return (
-        0 < len(names) <= (7 if text.isupper() else 3)
-        and words[0] == names[0]
-        and all(word[0].isupper() for word in names)
-    )
+    is_short = 0 < len(names) <= (7 if text.isupper() else 3)
+    return is_short and words[0] == names[0] and all(word[0].isupper() for word in names)
 
 
 # --- capitals and title case ---
@@ -481,9 +466,13 @@ def recased(paragraphs: Sequence[str], is_word: Vocabulary) -> list[str]:
     changed = [is_in_capitals(text) or is_in_title_case(text) for text in paragraphs]
     if not any(changed):
         return list(paragraphs)
-    forms = _forms_within_sentences(
-        text for text, is_changed in zip(paragraphs, changed, strict=True) if not is_changed and not text.isupper()
-    )
+    # Forms within sentences, by the word in lower case; a word that is ever in lower case has this form.
+    forms: dict[str, str] = {}
+    for text, is_changed in zip(paragraphs, changed, strict=True):
+        for match in () if is_changed or text.isupper() else _WORD.finditer(text):
+            word, key = match[0], match[0].lower()
+            if word == key or (forms.get(key) != key and not _is_start(text, match.start())):
+                forms[key] = word
     names = dict(written_names())
     for text in paragraphs:
         for match in _ALONE.finditer(text):
@@ -495,17 +484,6 @@ def recased(paragraphs: Sequence[str], is_word: Vocabulary) -> list[str]:
         _recased(text, forms, names, is_word) if is_changed else text
         for text, is_changed in zip(paragraphs, changed, strict=True)
     ]
-
-
-def _forms_within_sentences(texts: Iterable[str]) -> dict[str, str]:
-    """Forms of words within sentences, by the word in lower case; a word that is ever in lower case has this form."""
-    forms: dict[str, str] = {}
-    for text in texts:
-        for match in _WORD.finditer(text):
-            word = match[0]
-            if word.islower() or (not _is_start(text, match.start()) and forms.get(word.lower()) != word.lower()):
-                forms[word.lower()] = word
-    return forms
 
 
 def _is_start(text: str, position: int) -> bool:

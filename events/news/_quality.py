@@ -1,20 +1,29 @@
-"""Faults of the texts of a corpus: lost upper case, and a wrong encoding, which ftfy can repair."""
+"""Faults of the texts and dates of a corpus: lost upper case, a wrong encoding, dates far from all others.
+
+The lists of names and common words by which texts without upper case are recognised and rewritten are here, too.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from importlib.util import find_spec
 from operator import add
 from typing import Any, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from corefsample._arrays import Bools
 from corefsample._lazy import install_hint
 from corefsample.documents._tokens import counted
 from corefsample.errors import ParameterError
+from corefsample.languages._language import load_language
 from events.news._fields import Article
-from events.news._written_names import has_lost_name
 
 _FEWEST_LETTERS = 40  # shorter texts, such as headlines, may have no upper case
 
@@ -78,7 +87,7 @@ class TextTally:
     def of(cls, text: str, *, is_repaired: bool = False) -> Self:
         """Make the counts of one text."""
         is_lower = is_lower_case(text)
-        faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and has_lost_name(text)}
+        faults = {"n_lower_case": is_lower, "n_lost_names": is_lower and bool(_cased_names().search(text))}
         return cls(1, **faults, n_mojibake=has_mojibake(text), n_lost=_LOST in text, n_repaired=is_repaired)
 
     def __add__(self, tally: TextTally) -> TextTally:
@@ -167,3 +176,148 @@ def repaired(article: Article) -> Article:
     if (text, title) == (article.text, article.title):
         return article
     return dataclasses.replace(article, text=text, title=title)
+
+
+# --- dates far from all others ---
+
+_FEWEST_DOCUMENTS = 10  # with fewer documents, no date is outlying
+_MOST_SHARE = 0.01  # largest share of documents with outlying dates
+_YEAR = 365  # shortest gap between outlying dates and the others, in days
+
+
+def outlying_dates(days: npt.NDArray[np.datetime64], n_documents: npt.NDArray[np.integer]) -> Bools:
+    """Whether each date is far from all others.
+
+    Dates are outlying if at most one document, or one in a hundred, lies on their side of a gap that is longer than
+    a year and longer than the time between the first and the last document on the other side.
+
+    Parameters
+    ----------
+    days
+        datetime64 (n_dates,): dates in ascending order.
+    n_documents
+        int (n_dates,): number of documents of each date.
+
+    Returns
+    -------
+    bool (n_dates,)
+
+    Examples
+    --------
+    >>> days = np.array(["1911-03-01", "1988-01-01", "1991-06-30"], "datetime64[D]")
+    >>> outlying_dates(days, np.array([1, 600, 300]))
+    array([ True, False, False])
+    """
+    numbers, total = days.astype("datetime64[D]").astype(np.int64), int(n_documents.sum())
+    present = np.flatnonzero(n_documents)
+    first, last = (int(present[0]), int(present[-1])) if len(present) else (0, len(days) - 1)
+    n_allowed = max(1, int(_MOST_SHARE * total)) if total >= _FEWEST_DOCUMENTS else 0
+    while first < last:
+        inner = present[(present >= first) & (present <= last)]
+        if len(inner) < 3:
+            break
+        span = numbers[last] - numbers[first]
+        gaps = {0: numbers[inner[1]] - numbers[first], -1: numbers[last] - numbers[inner[-2]]}
+        end = max(gaps, key=lambda side: gaps[side])
+        if n_documents[inner[end]] > n_allowed or gaps[end] <= max(_YEAR, span - gaps[end]):
+            break
+        n_allowed -= int(n_documents[inner[end]])
+        first, last = (int(inner[1]), last) if end == 0 else (first, int(inner[-2]))
+    indices = np.arange(len(days))
+    return (indices < first) | (indices > last)
+
+
+def outlying_notice(
+    days: npt.NDArray[np.datetime64], n_documents: npt.NDArray[np.integer], names: Sequence[str]
+) -> str:
+    """Sentence that lists outlying dates by their names; "" if no date is outlying: see `outlying_dates`."""
+    is_outlying = outlying_dates(days, n_documents)
+    indices = np.flatnonzero(is_outlying & (n_documents > 0)).tolist()
+    if not indices:
+        return ""
+    shown = np.flatnonzero(~is_outlying)
+    listed = ", ".join(f"{int(n_documents[index]):,} in {names[index]}" for index in indices)
+    span = f"{names[int(shown[0])]} to {names[int(shown[-1])]}"
+    return f"Documents with dates far from all others: {listed}. Pictures show {span}; check these dates."
+
+
+# --- names and common words ---
+
+_CALENDAR = (
+    "January February April June July August September October November December Monday Tuesday Wednesday Thursday "
+    "Friday Saturday Sunday Christmas Easter Ramadan"
+)
+_LISTS = (
+    ("corefsample", "languages/en/countries.yaml"),
+    ("events", "data/capitals.yaml"),
+    ("events", "data/leaders.yaml"),
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
+@cache
+def _entries(package: str, path: str) -> list[Mapping[str, Any]]:
+    import yaml
+
+    text = resources.files(package).joinpath(path).read_bytes()
+    lexicon = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return [*lexicon["entries"], *lexicon.get("titles", ())]
+
+
+def _names(*lists: tuple[str, str]) -> Iterator[str]:
+    for entry in (entry for names in lists for entry in _entries(*names)):
+        for field in ("aliases", "cased", "title"):
+            names = entry.get(field, ())
+            yield from [names] if isinstance(names, str) else names
+
+
+@cache
+def place_names() -> frozenset[str]:
+    """Names of countries, of their people and of their capitals, in lower case."""
+    return frozenset(name.lower() for name in _names(*_LISTS[:2]))
+
+
+@cache
+def capital_cities() -> frozenset[str]:
+    """Names of capitals, in lower case."""
+    return frozenset(name.lower() for name in _names(_LISTS[1]))
+
+
+@cache
+def written_names() -> Mapping[tuple[str, ...], str]:
+    """Names in the form in which sentences write them, by their words in lower case."""
+    names = [*_names(*_LISTS)]
+    people = load_language("en").given_names.values()
+    # The entry "President Bush" shows how "Bush" is written.
+    names += [name.split()[-1] for name in names if name.startswith(("President ", "Mr. ", "Prime Minister "))]
+    names += [*_CALENDAR.split(), *(name.capitalize() for group in people for name in group)]
+    forms: dict[tuple[str, ...], str] = {}
+    for name in names:  # "TURKEY" is listed for headlines; sentences write the mixed form, which comes first
+        forms.setdefault(tuple(re.findall(r"\w+|\S", name.lower())), name)
+    return forms
+
+
+@cache
+def _cased_names() -> re.Pattern[str]:
+    """Pattern of names of countries, in lower case, that a lexicon matches only with a capital; no common words."""
+    entries = _entries(*_LISTS[0])
+    in_any_case = {name.lower() for entry in entries for name in entry.get("aliases", ())}
+    cased = {name.lower() for entry in entries for name in entry.get("cased", ()) if not name.isupper()}
+    names = sorted(cased - in_any_case - words_of("pole poles polish jersey"))
+    return re.compile(rf"\b(?:the us|{'|'.join(map(re.escape, names))})\b")
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words in lower case from the lists of nouns (with plurals), of common words, and from the examples of rules."""
+    data = resources.files("events").joinpath("data")
+    lines = data.joinpath("common_words.txt").read_text(encoding="utf-8").splitlines()
+    listed = {word for line in lines if not line.startswith("#") for word in line.split()}
+    nouns = {noun for group in load_language("en").nouns.values() for noun in group}
+    rules = (file.read_text(encoding="utf-8") for file in data.joinpath("rules").iterdir() if file.is_file())
+    examples = {word for text in rules for word in re.findall(r"\b[a-z]{3,}\b", text)}
+    return frozenset(listed | nouns | {f"{noun}s" for noun in nouns} | examples)

@@ -25,8 +25,7 @@ from events.counts._notes import CountNotes
 from events.counts._run_tables import SAMPLES, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_ENDS, role_columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
-from events.news._dates import outlying_dates, outlying_notice
-from events.news._quality import set_aside_before, tally_of_run
+from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
 from events.pages._document_texts import Places, document_texts
 from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
 from events.pages._other_documents import OtherDocuments, date_text, other_documents

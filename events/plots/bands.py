@@ -28,7 +28,7 @@ from corefsample.plots.style import (
 )
 from events.counts._count_posterior import CountDistribution
 from events.evidence._columns import RULE_ENDS, row_names, shown_name
-from events.news._dates import outlying_dates
+from events.news._quality import outlying_dates
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -136,7 +136,7 @@ def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), *["{"] * 24])
     status, out, err = call("doctor", mixed)
     assert status == 3
-    assert "problems       25" in out
+    assert "problems 25 documents 10 " in " ".join(out.split())
     *lines, last = err.splitlines()
     assert [line.split(": ")[2] for line in lines] == ["line 1", *(f"line {n}" for n in range(12, 31))]
     assert last == "corefsample: and 5 more"

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.commands.doctor import run_doctor
-from events.news._dates import outlying_dates, outlying_notice
-from events.news._quality import set_aside_before, tally_of_run
+from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
 from events.runs._outputs import scoring_of
 
 

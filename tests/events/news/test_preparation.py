@@ -41,8 +41,8 @@ def test_a_head_is_recognised_and_the_sentence_is_left(line: str, sentence: str)
     kinds, _, head = line.partition(" | ")
     head = head.replace(r"\n", "\n")
     notes, rest = without_head(head + sentence)
-    assert ([note.kind for note in notes], rest) == (kinds.split(), sentence)
-    pieces = " ".join(note.text for note in notes).split()
+    assert ([kind for kind, _ in notes], rest) == (kinds.split(), sentence)
+    pieces = " ".join(text for _, text in notes).split()
     assert "".join(pieces) == "".join(head.split())  # in the words of the article
     assert without_head((head + sentence).upper())[1] == sentence.upper()
 
@@ -59,14 +59,14 @@ def test_a_text_of_nothing_but_a_head_stays(text: str) -> None:
 
 def test_remarks_of_editors_are_left_out_of_the_whole_text() -> None:
     notes, rest = without_head("Troops [passage omitted] attacked [words indistinct]. The rebels [FMLN] fled.")
-    assert [note.text for note in notes] == ["[passage omitted]", "[words indistinct]"]
+    assert [text for _, text in notes] == ["[passage omitted]", "[words indistinct]"]
     assert rest.split() == ["Troops", "attacked", ".", "The", "rebels", "[FMLN]", "fled."]
 
 
 @given(st.text(alphabet="Aa b-—:()[]/|,.\n1NAIROBI By", max_size=80))
 def test_head_and_rest_have_all_characters_of_a_text(text: str) -> None:
     notes, rest = without_head(text)
-    assert "".join("".join([*(note.text for note in notes), rest]).split()) == "".join(text.split())
+    assert "".join("".join([*(piece for _, piece in notes), rest]).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(

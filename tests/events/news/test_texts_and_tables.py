@@ -1,4 +1,4 @@
-"""News as other programs write it: tables with semicolons, Excel workbooks, folders of texts."""
+"""News as other programs write it: tables with semicolons, folders of texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import datetime
 import gzip
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corefsample._lazy import install_hint
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterHint
-from events.news import _articles as workbooks
 from events.news._articles import ArticleStream
-
-openpyxl = pytest.importorskip("openpyxl", reason="extra `excel`")
 
 DAY = datetime.date(2001, 9, 11)
 HEADER = ("doc_id", "date", "text")
@@ -30,17 +25,6 @@ def error_text(path: Path, **options: Any) -> str:
     with pytest.raises(InputError) as raised:
         list(ArticleStream(path, **options))
     return str(raised.value)
-
-
-def workbook(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    book.save(path)
-    return path
 
 
 # --- tables ------------------------------------------------------------------------------------------------
@@ -70,68 +54,6 @@ def test_the_separator_is_the_one_that_gives_the_required_columns(tmp_path: Path
         error_text(path)
         == f"{path}: columns must include 'doc_id', got 'id, date, text' (id_column names another column)"
     )
-
-
-# --- workbooks ---------------------------------------------------------------------------------------------
-
-
-def test_rows_of_a_workbook_are_articles(tmp_path: Path) -> None:
-    rows = [
-        [*HEADER, "title", "desk", None],
-        [17, datetime.datetime(2001, 9, 11, 14, 30), "NA", None, 3.5, None],
-        [None] * 6,
-        ["b", "2001-09-12", " Two\n\nparagraphs ", "Head", None, None],
-    ]
-    first, second = ArticleStream(workbook(tmp_path / "news.xlsx", News=rows))
-    assert (first.doc_id, first.date, first.text, first.title) == ("17", DAY, "NA", "")
-    assert first.metadata == {"desk": 3.5}
-    assert (second.date, second.text, second.title) == (datetime.date(2001, 9, 12), " Two\n\nparagraphs ", "Head")
-
-
-def test_every_sheet_with_the_columns_is_read_and_articles_are_numbered_through(tmp_path: Path) -> None:
-    news = [("date", "text"), (DAY, "one")]
-    path = workbook(tmp_path / "news.xlsx", About=[("written by", "me")], A=news, B=[*news, (DAY, "two")], Empty=[])
-    found = [(article.doc_id, article.text) for article in ArticleStream(path, id_column=None)]
-    assert found == [("news.xlsx#1", "one"), ("news.xlsx#2", "one"), ("news.xlsx#3", "two")]
-
-
-def test_an_error_names_the_sheet_and_the_row_of_a_workbook(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "news.xlsx", News=[HEADER, ("a", DAY, "x"), (), ("b", "soon", "y")])
-    assert f"{path}: sheet 'News', row 4: doc_id 'b': date must be an ISO date, got 'soon'" in error_text(path)
-    path = workbook(tmp_path / "news.xlsx", News=[HEADER, ("a", DAY, "x" * 32_767)])
-    assert "row 2: text must have less than 32,767 characters, at which Excel truncates texts" in error_text(path)
-    path = workbook(tmp_path / "news.xlsx", News=[("id", "date", "text"), ("a", DAY, "x")])
-    assert (
-        error_text(path)
-        == f"{path}: sheet 'News': columns must include 'doc_id', got 'id, date, text' (id_column names another column)"
-    )
-    path = workbook(tmp_path / "news.xlsx", News=[(*HEADER, "text"), ("a", DAY, "x", "y")])
-    assert "columns must have distinct names, got 'text' twice" in error_text(path)
-    path = workbook(tmp_path / "news.xlsx", News=[])
-    assert error_text(path) == f"{path}: a header is missing, the workbook is empty"
-
-
-def test_a_file_that_is_no_workbook_raises(tmp_path: Path) -> None:
-    path = tmp_path / "news.xlsx"
-    for content in (b"", b"doc_id,date,text\n", workbook(tmp_path / "good.xlsx", A=[HEADER]).read_bytes()[:-200]):
-        path.write_bytes(content)
-        assert error_text(path).startswith(f"{path}: file must be an Excel workbook, got: ")
-
-
-def test_the_limit_of_a_workbook_is_of_its_decompressed_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = workbook(tmp_path / "news.xlsx", News=[HEADER, *((str(n), DAY, "word " * 4000) for n in range(70))])
-    assert path.stat().st_size < 2**17
-    assert len(list(ArticleStream(path))) == 70
-    monkeypatch.setattr(workbooks, "_MOST_MIB", 1)
-    assert error_text(path).startswith(f"{path}: a workbook must be at most 1 MiB, decompressed, got more")
-
-
-def test_an_error_names_the_extra_of_workbooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = workbook(tmp_path / "news.xlsx", News=[HEADER])
-    monkeypatch.setattr(workbooks, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="a workbook needs openpyxl") as raised:
-        list(ArticleStream(path))
-    assert raised.value.hint == install_hint("excel")
 
 
 # --- texts -------------------------------------------------------------------------------------------------
