@@ -26,7 +26,6 @@ import corefsample as cs
 from corefsample import plots, summaries
 from corefsample.links import compare_links
 from events import EventCounter, count_samples, load_lexicon, load_rules, simulate_documents
-from events.arviz_export import to_arviz
 
 # %%
 document = next(iter(simulate_documents(1, seed=3))).document  # mentions, antecedents with scores, tokens, gold
@@ -103,6 +102,6 @@ if find_spec("arviz_base") is None:
     print("The package arviz-base is not installed, so the samples stay as they are.")
     print(drawn.counts.shape, "samples, actors, periods")
 else:
-    tree = to_arviz(drawn)
+    tree = drawn.to_arviz()
     print(tree["posterior"]["count"].sizes)
     print(tree["posterior"]["count"].sum("period").quantile([0.025, 0.975], dim=["chain", "draw"]).to_pandas())

@@ -46,7 +46,6 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             function = getattr(importlib.import_module(package), name)
             if not (inspect.isclass(function) and issubclass(function, Exception)):
                 yield f"{package}.{name}", function
-    yield "events.arviz_export.to_arviz", importlib.import_module("events.arviz_export").to_arviz
     counter = EventCounter(n_samples=2)
     counter.add(DOCUMENT)
     counts, halved = counter.counts(), cs.Recalibration(temperature=2.0, new_bias=0.0)

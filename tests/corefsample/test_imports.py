@@ -103,7 +103,7 @@ LEVELS: list[list[str]] = [
     ["events.evidence"],
     ["events.counts"],
     ["events.rule_error"],
-    ["events.plots", "events.arviz_export", "events.audit"],
+    ["events.plots", "events.audit"],
     ["events.pages"],
     ["events"],
     ["events.runs"],

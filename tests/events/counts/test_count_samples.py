@@ -18,7 +18,6 @@ from small_counts import names
 from corefsample import InputError, ParameterError, ScoredDocument, read_documents, write_documents
 from corefsample._lazy import install_hint
 from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
-from events.arviz_export import to_arviz
 from events.counts import read_count_posterior, read_count_samples
 from events.counts._count_samples import CountSamples
 from events.counts._event_counts import EventCounts
@@ -114,7 +113,7 @@ def test_no_document_gives_empty_samples() -> None:
 
 def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> None:
     pytest.importorskip("arviz_base")
-    tree = to_arviz(samples, level=None)
+    tree = samples.to_arviz(level=None)
     count = tree["posterior"]["count"]
     assert count.dims == ("chain", "draw", "actor", "period")
     np.testing.assert_array_equal(count.to_numpy()[0], samples.counts)
@@ -133,20 +132,20 @@ def test_arviz_gets_a_posterior_with_names_and_dates(samples: CountSamples) -> N
 def test_arviz_has_the_level_of_the_counts_and_not_its_89_percent(samples: CountSamples) -> None:
     arviz_base = pytest.importorskip("arviz_base")
     with arviz_base.rc_context({"stats.ci_prob": 0.89}):
-        to_arviz(samples, level=None)
+        samples.to_arviz(level=None)
         assert arviz_base.rcParams["stats.ci_prob"] == 0.89
-        to_arviz(samples)
+        samples.to_arviz()
         assert arviz_base.rcParams["stats.ci_prob"] == 0.95
-        to_arviz(samples, level=0.8)
+        samples.to_arviz(level=0.8)
         assert arviz_base.rcParams["stats.ci_prob"] == 0.8
         with pytest.raises(ParameterError, match="level"):
-            to_arviz(samples, level=95)
+            samples.to_arviz(level=95)
 
 
 def test_without_arviz_the_extra_is_named(samples: CountSamples, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(ParameterError) as error:
-        to_arviz(samples)
+        samples.to_arviz()
     assert error.value.hint == install_hint("arviz")
 
 
