@@ -188,12 +188,6 @@ def test_mentions_not_annotated_leave_key_and_response(singletons: bool, labels:
     assert whole == clustering_scores(*sides(annotated), singletons=singletons)
 
 
-@settings(max_examples=50)
-@given(st.lists(st.tuples(entities, st.none() | entities), max_size=7))
-def test_a_response_label_of_none_is_a_mention_that_the_response_lacks(labels: list[tuple[int, int | None]]) -> None:
-    assert clustering_scores(*sides(labels)) == entity_scores(*partial_sides(labels))
-
-
 @whether_singletons
 @settings(max_examples=25)
 @given(labels=partial_labels, data=st.data())
@@ -207,14 +201,9 @@ def test_mentions_with_one_span_are_the_same(singletons: bool, labels: Labels, d
         response_spans=np.array([(i, i + 1, i) for i in in_response], int).reshape(-1, 3),
         singletons=singletons,
     )
-    assert agrees(
-        found, {m: _fractions(entity_scores(*partial_sides(labels), singletons=singletons), m) for m in METRICS}
-    )
-
-
-def _fractions(scores: ClusteringScores, metric: str) -> tuple[Fraction, Fraction, Fraction]:
-    recall, precision, f = map(Fraction, values(scores, metric))
-    return recall, precision, f
+    expected = entity_scores(*partial_sides(labels), singletons=singletons)
+    for metric in METRICS:
+        assert values(found, metric) == pytest.approx(values(expected, metric), abs=1e-12)
 
 
 def test_several_mentions_of_one_span_are_paired_in_order() -> None:
@@ -311,17 +300,6 @@ def test_blocks_change_no_score() -> None:
         assert found[s] == pytest.approx(clustering_scores(GOLD, samples.labels[s]).conll.f1, abs=1e-12)
 
 
-def test_the_interval_contains_its_share_of_the_samples() -> None:
-    # Recall of B3: samples of n mentions, of which 0..n-1 are with the first one; so 1,000 values in steps.
-    rows = [[0] * k + list(range(k, 40)) for k in range(1, 41)] * 25
-    found = metric_posterior([7] * 40, samples_of(rows), metric="b3", part="recall", level=0.9)
-    assert found.interval == (found.lower, found.upper)
-    inside = (found.values >= found.lower) & (found.values <= found.upper)
-    assert 0.9 <= inside.mean() <= 0.95
-    assert (found.values < found.lower).mean() <= 0.05
-    assert (found.values > found.upper).mean() <= 0.05
-
-
 def test_the_posterior_has_a_standard_deviation_and_a_monte_carlo_error() -> None:
     # B3 recall 1 and (2 * 1/2)/2 = 1/2, twice each: mean 3/4, sd sqrt(4 / 3) / 4, and half of it after four samples.
     found = metric_posterior([1, 1], samples_of([[0, 0], [0, 1], [0, 1], [0, 0]]), metric="b3", part="recall")
@@ -329,6 +307,7 @@ def test_the_posterior_has_a_standard_deviation_and_a_monte_carlo_error() -> Non
     assert found.mean == 0.75
     assert found.sd == pytest.approx(np.sqrt(4 / 3) / 4)
     assert found.mc_se == pytest.approx(found.sd / 2)
+    assert found.interval == (found.lower, found.upper) == (0.5, 1.0)
     assert (found.n_samples, found.level, found.metric, found.part) == (4, 0.95, "b3", "recall")
 
 
@@ -480,9 +459,8 @@ def test_resampled_scores_are_those_of_the_drawn_documents() -> None:
             tuple(getattr(corpus_scores(list(each)), metric).f1 for each in both)
             for both in zip(corpora, others, strict=True)
         ]
-        found = [
-            np.isclose(draws[:, :, m].T, pair, rtol=0, atol=1e-12).all(axis=1) for pair in pairs
-        ]  # the same documents for both systems
+        # The same documents for both systems.
+        found = [np.isclose(draws[:, :, m].T, pair, rtol=0, atol=1e-12).all(axis=1) for pair in pairs]
         assert np.any(found, axis=0).all()
         if len(set(pairs)) == 3:
             n_each = np.sum(found, axis=1)
@@ -501,13 +479,6 @@ def test_the_difference_of_two_systems_has_the_interval_of_its_resamples() -> No
     assert b3["p_value"] == pytest.approx(2 / 2001)  # no resample in which the worse one is as good
     same = score_differences(good, good, np.stack([draws[0], draws[0]]), level=0.9)
     assert (same[["lower", "upper", "p_value"]].to_numpy() == (0.0, 0.0, 1.0)).all()
-
-
-def test_systems_with_other_numbers_of_documents_raise() -> None:
-    good, joined = two_documents()
-    for systems in ([good, joined[:1]], [[], []]):
-        with error(ParameterError, "systems"):
-            resampled_f1(systems, n_resamples=10, seed=0)
 
 
 # --- real documents ----------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES
 from corefsample.scorers.log_linear._model import AntecedentModel, on_grid
 from corefsample.scorers.protocol import MIN_PROB, MentionSource
 from corefsample.spacy_bridge._posterior import store
-from corefsample.spacy_bridge.component import is_scored, posterior_of, set_posterior
+from corefsample.spacy_bridge.component import is_scored, posterior_of
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._words import WordTable
@@ -130,27 +130,6 @@ def test_the_component_gives_the_scores_of_the_model_for_the_same_tokens(
     assert np.array_equal(posterior.labels("map"), cs.map_clustering(distribution))
 
 
-def test_a_scheme_passed_in_the_config_is_used(pipeline: Any) -> None:
-    recognised, named, wrong = (pipeline(scheme=scheme) for scheme in (None, "clearnlp", "ud2"))
-    docs = [nlp(parsed(nlp, "clearnlp"))._.coref for nlp in (recognised, named)]
-    assert docs[0].distribution == docs[1].distribution
-    with error(ParameterError):
-        wrong(parsed(wrong, "clearnlp"))
-    odd = parsed(named, "clearnlp")
-    odd[9].dep_ = "mine"  # the full stop, in no mention
-    with error(ParameterError):
-        recognised(odd)
-
-
-def test_min_prob_is_that_of_the_engine(pipeline: Any, model_path: Path) -> None:
-    nlp = pipeline(min_prob=0.05)
-    doc = nlp(parsed(nlp))
-    tokens = tokens_of_doc(doc)
-    distribution = scored(load_scorer(model_path), tokens, mentions_from_parse(tokens), 0.05)
-    assert np.array_equal(doc._.coref.distribution.scores, distribution.scores)
-    assert distribution.n_candidates < distribution.n_mentions * (distribution.n_mentions - 1) // 2
-
-
 def replace_english(monkeypatch: pytest.MonkeyPatch, model: AntecedentModel) -> None:
     """Load this model in place of the English one of the package; files are loaded as before."""
     load = scorers.load_scorer
@@ -172,16 +151,6 @@ def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pyt
     found = plain(parsed(plain))._.coref
     assert np.array_equal(found.distribution.scores, distribution.scores)
     assert not found.scored_document().metadata
-
-
-def test_recalibrations_of_a_file_stay_with_a_doc(pipeline: Any) -> None:
-    doc = parsed(pipeline())
-    tokens = tokens_of_doc(doc)
-    mentions = mentions_from_parse(tokens)
-    distribution = scored(random_model(2), tokens, mentions)
-    document = cs.ScoredDocument("a", mentions, distribution, tokens=tokens, metadata={"recalibration": "0f"})
-    set_posterior(doc, document)
-    assert doc._.coref.scored_document(metadata={"genre": "news"}).metadata == {"recalibration": "0f", "genre": "news"}
 
 
 # --- doc_id and seed ---------------------------------------------------------------------------------------
@@ -216,9 +185,7 @@ def test_whitespace_changes_nothing_but_the_offsets(pipeline: Any) -> None:
     assert [(span.start, span.end) for span in bare._.coref.mentions] == [(0, 2), (0, 1), (4, 5), (6, 8)]
     assert doc._.coref.link_probability(doc[0:2], doc[9:12]) == bare._.coref.link_probability(bare[0:2], bare[6:8])
     # whitespace at the ends of a span does not count
-    assert doc._.coref.number(doc[0:3]) == 0
-    assert doc._.coref.number(doc[5:7]) == 2
-    assert doc._.coref.number(doc[8:12]) == 3
+    assert [doc._.coref.number(span) for span in (doc[0:3], doc[5:7], doc[8:12])] == [0, 2, 3]
 
 
 def test_mentions_can_be_those_of_a_group_in_any_order(pipeline: Any, model_path: Path) -> None:
@@ -296,11 +263,8 @@ def test_antecedents_are_sorted_likeliest_first_then_nearest_first() -> None:
     assert not any(array.flags.writeable for array in (distribution.probs, distribution.mentions))
     assert repr(distribution) == "SpanAntecedents('w3', NEW: 0.110, 'w0': 0.810, 'w2': 0.040, 'w1': 0.040)"
     assert posterior.antecedents(2).mentions.tolist() == [1, 0]
-    frame = distribution.to_frame()
-    assert list(frame.columns) == ["mention", "start", "end", "text", "probability"]
-    assert frame["start"].tolist() == frame["mention"].tolist() == [0, 2, 1]
-    first = posterior.antecedents(0)
-    assert (first.spans, first.new_prob, len(first.to_frame())) == ((), 1.0, 0)
+    assert distribution.to_frame()["start"].tolist() == [0, 2, 1]
+    assert (posterior.antecedents(0).spans, posterior.antecedents(0).new_prob) == ((), 1.0)
 
 
 # --- the probability that a span joins a cluster -----------------------------------------------------------
@@ -428,13 +392,11 @@ def test_an_entity_is_called_as_that_of_map_that_it_shares_most_with(
     mine = entities(posterior.labels("map").tolist())
     clusterings = ["map", 0, 1, 2, data.draw(st.lists(st.integers(0, 5), min_size=n, max_size=n))]
     for clustering in clusterings:
-        names, its = posterior.entity_names(clustering), entities(posterior.labels(clustering).tolist())
+        its = entities(posterior.labels(clustering).tolist())
         expected = named_by_hand(mine, its)
-        assert names == tuple(expected[frozenset(entity)] for i in range(n) for entity in its if i in entity)
-        assert len(set(names)) == len(its)  # a name is of one entity
-        for entity in its:
-            if entity in mine:  # settled entities keep their name whatever becomes of the others
-                assert {names[i] for i in entity} == {posterior.entity_names("map")[i] for i in entity}
+        assert posterior.entity_names(clustering) == tuple(
+            expected[frozenset(entity)] for i in range(n) for entity in its if i in entity
+        )
 
 
 def test_a_clustering_is_written_as_one_group_or_as_one_group_per_entity() -> None:
@@ -475,10 +437,6 @@ def test_the_component_writes_the_map_clustering_and_the_samples_asked_for(pipel
 # --- through spaCy and back --------------------------------------------------------------------------------
 
 
-def by_bytes(doc: Any) -> Any:
-    return Doc(doc.vocab).from_bytes(doc.to_bytes())
-
-
 def by_docbin(doc: Any) -> Any:
     packed = DocBin(docs=[doc], store_user_data=True).to_bytes()
     (again,) = DocBin().from_bytes(packed).get_docs(spacy.blank("en").vocab)
@@ -489,7 +447,7 @@ def by_pickle(doc: Any) -> Any:
     return pickle.loads(pickle.dumps(doc))
 
 
-@pytest.mark.parametrize("way", [by_bytes, by_docbin, by_pickle, lambda doc: doc.copy()])
+@pytest.mark.parametrize("way", [by_docbin, by_pickle])
 def test_a_posterior_is_serialised_with_its_doc(pipeline: Any, way: Callable[[Any], Any]) -> None:
     nlp = pipeline(sample_groups=1, n_samples=20, seed=2**64 - 1)
     doc = nlp(spaced(nlp))
@@ -548,11 +506,8 @@ def npz(**changes: Any) -> bytes:
     [
         ({"version": 1}, r"must be of version 2, got 1 \(score the Doc again\)"),
         ({"seed": None}, "must be as it was stored, got: Expected `int`, got `null` - at `\\$.seed`"),
-        ({"recalibration": 3}, "must be as it was stored, got: Expected `str`, got `int`"),
         ({"arrays": b"1234"}, "must be as it was stored"),
-        ({"arrays": npz(mentions=[1])}, "must be as it was stored, got: cannot reshape array of size 1"),
         ({"arrays": npz(scores=np.zeros(0))}, "must be as it was stored, got: scores must be as long as antecedents"),
-        ({"arrays": npz(mentions=[])}, "mentions must be rows of start, end, head, got others"),
         ({"arrays": npz(mentions=[[0, 1, 0], [1, 9, 1], [2, 3, 2], [3, 4, 3]])}, "mentions must be"),
     ],
 )
@@ -560,9 +515,6 @@ def test_a_damaged_posterior_is_rejected(change: dict[str, Any], reason: str) ->
     doc = stored(FOUR)
     doc.user_data["corefsample"] = {**doc.user_data["corefsample"], **change}
     with pytest.raises(ParameterError, match=rf"^doc.user_data\['corefsample'\]:? .*{reason}"):
-        _ = doc._.coref
-    doc.user_data["corefsample"] = ["a"]
-    with error(ParameterError):
         _ = doc._.coref
 
 
@@ -670,17 +622,6 @@ def test_a_recalibration_must_be_a_record(pipeline: Any, tmp_path: Path) -> None
             nlp(parsed(nlp))
 
 
-def test_a_saved_pipeline_carries_the_model_of_the_package_that_it_had(
-    pipeline: Any, reloaded: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace_english(monkeypatch, random_model(2))
-    nlp = pipeline(model=None)
-    nlp.to_bytes()
-    replace_english(monkeypatch, random_model(4))
-    again = reloaded(nlp)
-    assert again(parsed(again))._.coref.distribution == nlp(parsed(nlp))._.coref.distribution
-
-
 def test_a_folder_or_bytes_of_something_else_are_rejected(pipeline: Any, tmp_path: Path) -> None:
     component = pipeline().get_pipe("corefsample")
     with pytest.raises(InputError, match=r"component.msgpack: must be readable, got: No such file"):
@@ -717,6 +658,17 @@ SETTINGS = {
     "model": [""],
     "sample_groups": [1001, -1],
 }
+
+
+def test_scheme_and_min_prob_are_those_of_the_engine(pipeline: Any, model_path: Path) -> None:
+    nlp = pipeline(min_prob=0.05, scheme="ud2")
+    doc = nlp(parsed(nlp))
+    tokens = tokens_of_doc(doc)
+    distribution = scored(load_scorer(model_path), tokens, mentions_from_parse(tokens), 0.05)
+    assert np.array_equal(doc._.coref.distribution.scores, distribution.scores)
+    assert distribution.n_candidates < distribution.n_mentions * (distribution.n_mentions - 1) // 2
+    with error(ParameterError):
+        nlp(parsed(nlp, "clearnlp"))
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -235,14 +235,6 @@ def test_whitespace_put_between_words_changes_nothing_but_the_blanks(tokens: Tok
     assert [words[i] for i in word_offsets(doc)] == list(tokens.text)
 
 
-def test_tokens_without_further_columns_make_a_doc_with_blanks() -> None:
-    tokens = Tokens(["A", "b"], ["a", "b"], ["DET", "_"], ["det", "root"], np.array([1, -1]), np.array([0, 0]))
-    doc = doc_of_tokens(tokens, VOCAB)
-    assert doc.text == "A b "
-    assert [word.pos_ for word in doc] == ["DET", ""]
-    assert [word.tag_ for word in doc] == ["", ""]
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -259,12 +251,6 @@ def test_what_spacy_cannot_represent_is_rejected(changes: dict[str, Any], reason
     with pytest.raises(ParameterError) as caught:
         doc_of_tokens(Tokens(**{**columns, **changes}), VOCAB)
     assert str(caught.value).startswith(reason)
-
-
-def test_a_document_without_tokens_makes_no_doc() -> None:
-    document = ScoredDocument("a", np.zeros((0, 3), np.int32), AntecedentDistribution.from_lists([], []))
-    with error(ParameterError, place="doc_id 'a'"):
-        doc_of_scored_document(document, VOCAB)
 
 
 # --- a real pipeline ---------------------------------------------------------------------------------------
