@@ -107,21 +107,3 @@ def test_every_sentence_of_a_public_docstring_stands_alone() -> None:
 def test_the_help_of_every_option_stands_alone() -> None:
     helps = {f"{name} {option.opts[0]}": option.help for name, command in LEAVES.items() for option in options(command)}
     assert {name: found for name, text in helps.items() if (found := faults(text or "", IN_DESCRIPTIONS))} == {}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Of the intervals.",
-        "As of `bin_pairs`.",
-        "In (0, 1).",
-        "int (n, 3).",
-        "Samples of the distribution; None: 1,000 are drawn.",
-        "The samples, which there must be.",
-        "By default, all that it has.",
-        "The given one.",
-    ],
-)
-def test_fragments_are_faults(text: str) -> None:
-    assert faults(text, IN_DESCRIPTIONS)
-    assert faults("If an option breaks its rule.", IN_CONDITIONS)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import shlex
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -19,23 +17,11 @@ pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the notebooks are b
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
-def cells(path: Path) -> list[tuple[bool, str]]:
-    """Whether a cell is Markdown, and its text."""
+def markdown_of(path: Path) -> str:
+    """The text of the Markdown cells."""
     parts = re.split(r"^# %%(.*)\n", path.read_text(encoding="utf-8"), flags=re.M)[1:]
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    return [
-        ("[markdown]" in head, re.sub(r"^# ?", "", body, flags=re.M) if "[markdown]" in head else body)
-        for head, body in pairs
-    ]
-
-
-def module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"notebooks_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    bodies = [body for head, body in zip(parts[::2], parts[1::2], strict=True) if "[markdown]" in head]
+    return re.sub(r"^# ?", "", "".join(bodies), flags=re.M)
 
 
 def commands(path: Path) -> list[str]:
@@ -46,20 +32,9 @@ def commands(path: Path) -> list[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "run"
         for parts in [node.args[0].values if isinstance(node.args[0], ast.JoinedStr) else [node.args[0]]]
     ]
-    result = [
-        line
-        for markdown, text in cells(path)
-        if markdown
-        for line in text.splitlines()
-        if line.startswith("corefsample")
-    ]
-    quoted = [
-        " ".join(code.split())
-        for markdown, text in cells(path)
-        if markdown
-        for code in re.findall(r"(?<!`)`(corefsample [^`]+)`(?!`)", text)
-    ]
-    return [*ran, *result, *quoted]
+    text = markdown_of(path)
+    quoted = [" ".join(code.split()) for code in re.findall(r"(?<!`)`(corefsample [^`]+)`(?!`)", text)]
+    return [*ran, *re.findall(r"^corefsample.*$", text, re.M), *quoted]
 
 
 @each_notebook
@@ -67,9 +42,7 @@ def test_a_notebook_imports_only_public_names(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            assert not [name for name in names if any(part.startswith("_") for part in name.split("."))], ast.unparse(
-                node
-            )
+            assert not any(part.startswith("_") for name in names for part in name.split(".")), ast.unparse(node)
 
 
 @each_notebook
@@ -82,8 +55,8 @@ def test_every_command_of_a_notebook_exists_with_its_options(path: Path) -> None
 
 @each_notebook
 def test_every_link_of_a_notebook_has_a_target(path: Path) -> None:
-    text = "".join(text for markdown, text in cells(path) if markdown)
-    assert [link for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text) if not (FOLDER / link).exists()] == []
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", markdown_of(path))
+    assert [link for link in links if not (FOLDER / link).exists()] == []
 
 
 def test_the_parses_made_by_hand_fit_the_attack_rule() -> None:

@@ -52,13 +52,6 @@ def test_every_public_name_is_shown_in_a_page_or_a_notebook() -> None:
     assert {name for names in names_of_faces().values() for name in names if name not in words} == set()
 
 
-def test_every_package_with_public_names_is_in_the_dir_of_its_package() -> None:
-    for path, folder in FACES:
-        *above, name = folder.parts
-        if above and names_of_faces()[str(folder)]:
-            assert name in dir(importlib.import_module(".".join(above))), path
-
-
 REFERENCE = re.compile(r"`((?:corefsample|events)(?:\.\w+)+)`")
 
 

@@ -113,12 +113,3 @@ def test_an_error_says_what_to_do_where_the_mistake_is_common(tmp_path: Path) ->
             function(DOCUMENT)
     with pytest.raises(ParameterError, match="attribute `document`"):
         EventCounter().update(simulate_documents(1))  # type: ignore[arg-type]
-
-
-def test_a_counter_makes_the_folder_in_which_it_is_saved(tmp_path: Path) -> None:
-    counter = EventCounter(n_samples=2)
-    counter.add(DOCUMENT)
-    counter.save(tmp_path / "new" / "counter")
-    assert EventCounter.load(tmp_path / "new" / "counter").n_documents == 1
-    with pytest.raises(InputError, match="missing"):
-        EventCounter.load(tmp_path / "new")

@@ -59,15 +59,6 @@ def test_a_document_has_a_row_a_mention() -> None:
     assert list(document(None, False).to_frame().columns) == ["doc_id", "mention", "start", "end", "head", "new_prob"]
 
 
-def test_tokens_have_a_row_each() -> None:
-    tokens = document(None, True).tokens
-    assert tokens is not None
-    table = tokens.to_frame()
-    assert list(table.columns) == ["token", "text", "lemma", "upos", "head", "dep", "sent", "xpos"]
-    assert table["head"].tolist() == [1, -1, 1]
-    assert table["xpos"].tolist() == ["a", "b", "c"]
-
-
 def results() -> list[object]:
     made = document([1, 1], True)
     samples, error = sample_clusterings(made.antecedents, n_samples=9), calibration_error([0.1, 0.9], [0, 1], n_bins=1)
@@ -81,14 +72,9 @@ def results() -> list[object]:
 
 
 @pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
-def test_a_result_is_described_in_a_few_lines(result: object) -> None:
-    text = repr(result)
-    assert text.startswith(f"{type(result).__name__}(")
-    assert len(text.splitlines()) <= 5
-
-
-@pytest.mark.parametrize("result", results(), ids=lambda result: type(result).__name__)
-def test_a_result_is_shown_in_a_notebook(result: object) -> None:
+def test_a_result_is_described_in_a_few_lines_and_shown_in_a_notebook(result: object) -> None:
+    assert repr(result).startswith(f"{type(result).__name__}(")
+    assert len(repr(result).splitlines()) <= 5
     if isinstance(result, Recalibration | type(DocumentBatch.of([]))):  # no table
         return
     text = result._repr_html_()  # type: ignore[attr-defined]
