@@ -11,7 +11,7 @@ from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._reliability import ReliabilityCurve
 from corefsample.plots.style import COLOURS
 from corefsample.tagging import HiddenMarkovModel
-from corefsample.tagging._events import EventPairs
+from corefsample.tagging._labelled import EventPairs
 from tagger_studies import corpora
 from tagger_studies.results import Output, measured, shown, verdict
 

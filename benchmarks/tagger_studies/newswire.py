@@ -22,9 +22,7 @@ from corefsample.tagging import (
     event_pairs,
     fit_chain_recalibration,
 )
-from corefsample.tagging._events import EventPairs
-from corefsample.tagging._recalibration import ChainRecalibration
-from corefsample.tagging._sentences import SequenceModel
+from corefsample.tagging._labelled import ChainRecalibration, EventPairs, SequenceModel
 from tagger_studies import corpora
 from tagger_studies.results import (
     Measured,

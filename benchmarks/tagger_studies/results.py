@@ -16,8 +16,7 @@ from corefsample.calibration import calibration_error, reliability_curve
 from corefsample.calibration._binning import BlockBins, block_bin_pairs
 from corefsample.plots import reliability_axes
 from corefsample.tagging import TaggedSentence, event_pairs, labelled_posteriors
-from corefsample.tagging._events import EventPairs
-from corefsample.tagging._sentences import LabelledChain, SequenceModel
+from corefsample.tagging._labelled import EventPairs, LabelledChain, SequenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

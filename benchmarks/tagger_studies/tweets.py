@@ -8,7 +8,7 @@ import pandas as pd
 
 from corefsample.calibration import calibration_error
 from corefsample.tagging import ConditionalRandomField, HiddenMarkovModel
-from corefsample.tagging._sentences import SequenceModel
+from corefsample.tagging._labelled import SequenceModel
 from tagger_studies import corpora
 from tagger_studies.results import (
     DOES_NOT_HOLD,

@@ -1,10 +1,10 @@
 from ._chain import LinearChain as LinearChain
 from ._chain import tag_marginals as tag_marginals
 from ._crf import ConditionalRandomField as ConditionalRandomField
-from ._events import event_pairs as event_pairs
-from ._hmm import HiddenMarkovModel as HiddenMarkovModel
-from ._model_files import load_tagger as load_tagger
-from ._model_files import save_tagger as save_tagger
-from ._recalibration import fit_chain_recalibration as fit_chain_recalibration
-from ._sentences import TaggedSentence as TaggedSentence
-from ._sentences import labelled_posteriors as labelled_posteriors
+from ._labelled import event_pairs as event_pairs
+from ._labelled import fit_chain_recalibration as fit_chain_recalibration
+from ._labelled import labelled_posteriors as labelled_posteriors
+from ._taggers import HiddenMarkovModel as HiddenMarkovModel
+from ._taggers import TaggedSentence as TaggedSentence
+from ._taggers import load_tagger as load_tagger
+from ._taggers import save_tagger as save_tagger

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Result, pd
+from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, pd
 from corefsample._machine import require_memory
 from corefsample._random import document_key
 from corefsample.errors import ParameterError
@@ -22,34 +22,6 @@ _LARGEST_SCORE = 1e300  # 10**8 such scores have a finite sum
 _NEGLIGIBLE = 40.0  # log of how much more a weight must be, so that another one is lost in rounding
 _BATCH_TOKENS = 768  # whose arrays stay in the processor's cache
 _BLOCK_CELLS = 2**18  # of pair marginals that are computed at a time
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BestSequences(Result):
-    """The likeliest tag sequences of a chain, best first.
-
-    Attributes
-    ----------
-    tags
-        int32 (k, n), read-only: code of each tag of each sequence.
-    log_probs
-        float64 (k,), read-only, never rising: natural log of each sequence's probability.
-    """
-
-    tags: Ints32
-    log_probs: Floats
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy table, one row per sequence and token: rank (from 0), log_prob, position, tag."""
-        k, n = self.tags.shape
-        return pd.DataFrame(
-            {
-                "rank": np.repeat(np.arange(k), n),
-                "log_prob": np.repeat(self.log_probs, n),
-                "position": np.tile(np.arange(n), k),
-                "tag": self.tags.ravel(),
-            }
-        )
 
 
 class Passes(NamedTuple):
@@ -252,13 +224,8 @@ class LinearChain(HtmlTable):
         require_memory(8 * n_cells, parameter="n", contents="an array of pair marginals", hint=hint)
         return self._pairs(0, self.n - 1)
 
-    def pair_marginal_blocks(self, block_size: int | None = None) -> Iterator[tuple[int, Floats]]:
-        """Probability of each pair of tags of neighbours, a block of tokens at a time.
-
-        Parameters
-        ----------
-        block_size
-            Pairs of neighbours in a block, at least 1; by default as many as take about 2 MiB.
+    def pair_marginal_blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Probability of each pair of tags of neighbours, in blocks of tokens that take about 2 MiB.
 
         Yields
         ------
@@ -266,8 +233,7 @@ class LinearChain(HtmlTable):
             Index of the block's first token, and float64 (n_pairs, n_tags, n_tags): entry p is the matrix of tokens
             first + p and first + p + 1.
         """
-        size = None if block_size is None else _checks.whole("block_size", block_size, 1)
-        return ((first, self._pairs(first, stop)) for first, stop in self._blocks(size))
+        return ((first, self._pairs(first, stop)) for first, stop in self._blocks())
 
     def _pairs(self, first: int, stop: int) -> Floats:
         following = self.unary[first + 1 : stop + 1] + self._passes.backward[first + 1 : stop + 1]
@@ -278,9 +244,9 @@ class LinearChain(HtmlTable):
         """Scores of transitions from the tokens `first` to `stop` - 1: one matrix for all, or one for each."""
         return self.pairwise[None] if self.pairwise.ndim == 2 else self.pairwise[first:stop]
 
-    def _blocks(self, size: int | None = None) -> list[tuple[int, int]]:
-        """Runs of pairs of neighbours whose matrices are computed together; by default these take 2 MiB."""
-        step = size or max(_BLOCK_CELLS // self.n_tags**2, 1)
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Runs of pairs of neighbours whose matrices are computed together."""
+        step = max(_BLOCK_CELLS // self.n_tags**2, 1)
         return [(first, min(first + step, self.n - 1)) for first in range(0, self.n - 1, step)]
 
     def log_prob(self, tags: npt.ArrayLike) -> float:
@@ -308,11 +274,10 @@ class LinearChain(HtmlTable):
 
     def map(self) -> Ints32:
         """Return the likeliest tag sequence, int32 (n,); of several, the first in lexicographic order of tags."""
-        tags, _ = self._best(1)
-        likeliest: Ints32 = tags[0]
+        likeliest: Ints32 = self.k_best(1)[0][0]
         return likeliest
 
-    def k_best(self, k: int) -> BestSequences:
+    def k_best(self, k: int) -> tuple[Ints32, Floats]:
         """Return the k likeliest tag sequences with their exact log probabilities.
 
         Parameters
@@ -322,8 +287,10 @@ class LinearChain(HtmlTable):
 
         Returns
         -------
-        BestSequences
-            Sequences, best first. Sequences of equal score come in lexicographic order of tags.
+        tags
+            int32 (k, n): sequences, best first; of equal score, in lexicographic order of tags.
+        log_probs
+            float64 (k,): natural log of each sequence's probability.
 
         Raises
         ------
@@ -333,14 +300,10 @@ class LinearChain(HtmlTable):
         k = _checks.whole("k", k, 1)
         _checks.at_most("k", k, (2**31 - 1) // self.n_tags)
         require_memory(4 * k * self.n * (self.n_tags + 1), parameter="k", contents="a table of the best ends")
-        tags, scores = self._best(k)
-        return BestSequences(tags, np.minimum(scores - self.log_partition, 0.0))
-
-    def _best(self, k: int) -> tuple[Ints32, Floats]:
         links = np.empty((self.n, self.n_tags, k), np.int32)
         tags, scores = np.empty((k, self.n), np.int32), np.empty(k)
         n_listed = kernels.best_sequences(self.unary, _stack(self.pairwise), links, tags, scores)
-        return tags[:n_listed], scores[:n_listed]
+        return tags[:n_listed], np.minimum(scores[:n_listed] - self.log_partition, 0.0)
 
     def entropy(self) -> float:
         """Entropy of the distribution of sequences, in nats: that of the first tag, and of each tag given the last."""
@@ -354,7 +317,7 @@ class LinearChain(HtmlTable):
 
     # --- samples -----------------------------------------------------------------------------------------
 
-    def sample(self, n_samples: int = 1000, *, seed: int = 0, doc_id: str = "", first_sample: int = 0) -> Ints32:
+    def sample(self, n_samples: int = 1000, *, seed: int = 0, doc_id: str = "") -> Ints32:
         """Draw tag sequences independently: int32 (n_samples, n).
 
         The last tag is drawn from its marginal, then each tag given the next one (forward filtering, backward
@@ -370,8 +333,6 @@ class LinearChain(HtmlTable):
             Seed of the samples, in [0, 2**64).
         doc_id
             Id of the sentence or document, which gives it a random stream of its own.
-        first_sample
-            Index of the first sample, for drawing more later.
 
         Returns
         -------
@@ -381,25 +342,23 @@ class LinearChain(HtmlTable):
         Raises
         ------
         ParameterError
-            If n_samples, seed or first_sample is outside its range, or doc_id is not a string.
+            If n_samples or seed is outside its range, or doc_id is not a string.
 
         References
         ----------
         Frühwirth-Schnatter (1994) for backward sampling; Steele, Lea & Flood (2014) for SplitMix64.
         """
         n_samples = _checks.n_samples(n_samples, 1)
-        first_sample = _checks.whole("first_sample", first_sample, 0)
-        _checks.at_most("first_sample", first_sample, 2**63 - 1 - n_samples)
         key = np.uint64(document_key(seed, doc_id))
         require_memory(4 * n_samples * self.n, parameter="n_samples", contents="an array of samples")
         tags = np.empty((self.n, n_samples), np.int32)
         last = np.cumsum(np.exp(self._passes.forward[-1]))
-        kernels.draw_tags(last[None, None], self.n - 1, key, first_sample, tags)
+        kernels.draw_tags(last[None, None], self.n - 1, key, tags)
         for first, stop in reversed(self._blocks()):
             logs = self._passes.forward[first:stop, None] + self._transitions(first, stop).swapaxes(1, 2)
             largest = logs.max(axis=2, keepdims=True)
             weights = np.exp(logs - np.where(largest > -np.inf, largest, 0.0))
-            kernels.draw_tags(np.cumsum(weights, axis=2), first, key, first_sample, tags)
+            kernels.draw_tags(np.cumsum(weights, axis=2), first, key, tags)
         return tags.T
 
     def to_frame(self) -> pd.DataFrame:

@@ -174,18 +174,18 @@ def best_sequences(unary: Floats, pairwise: Floats, links: Ints32, tags: Ints32,
 
 
 @kernel
-def draw_tags(sums: Floats, first_token: int, key: np.uint64, first: int, tags: Ints32) -> None:
+def draw_tags(sums: Floats, first_token: int, key: np.uint64, tags: Ints32) -> None:
     """Fill the rows of `tags` (n, n_samples) from the last of these tokens backwards, each tag given the next one.
 
     sums[p, t, s] are the cumulative weights of tag s of token first_token + p, given the next tag t; of the last token,
-    those with t = 0 count. Word s of token i is output `first + s` of SplitMix64 seeded with output i of SplitMix64
+    those with t = 0 count. Word s of token i is output s of SplitMix64 seeded with output i of SplitMix64
     seeded with `key`. Its high 53 bits are a uniform number; the tag is the first whose cumulative weight exceeds it.
     """
     n, n_samples = tags.shape
     n_tags = sums.shape[2]
     for p in range(sums.shape[0] - 1, -1, -1):
         i = first_token + p
-        state = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + np.uint64(first + 1) * GAMMA
+        state = mix(np.uint64(key) + np.uint64(i + 1) * GAMMA) + GAMMA
         for s in range(n_samples):
             picked = mix(state + np.uint64(s) * GAMMA) >> U11
             row = sums[p, 0 if i == n - 1 else tags[i + 1, s]]

@@ -11,19 +11,17 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, Self
 
 import numpy as np
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample._lazy import require_extra
 from corefsample.errors import InputError, ParameterError
-from corefsample.tagging import _sentences
 from corefsample.tagging._chain import LinearChain
-from corefsample.tagging._sentences import TaggedSentence, TrainedModel
+from corefsample.tagging._taggers import FittedTags, TaggedSentence, TrainedModel, checked_sentences, checked_words
 
 Features = Literal["basic", "advanced"]
 _HEADER = struct.Struct("<4sI4s9I")
@@ -35,37 +33,7 @@ _VERSION = 100
 _STATE, _TRANSITION = 0, 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearWeights:
-    """Weights of attributes and of transitions; K tags, A attributes.
-
-    Attributes
-    ----------
-    tags
-        In ascending order.
-    attributes
-        Texts, (A,).
-    indptr, codes, weights
-        int64 (A + 1,), int64 (n,), float64 (n,): tags of each attribute that have a weight, and the weights.
-    transitions
-        float64 (K, K): weight of each pair of neighbours, row before column.
-    """
-
-    tags: tuple[str, ...]
-    attributes: tuple[str, ...]
-    indptr: Ints
-    codes: Ints
-    weights: Floats
-    transitions: Floats = field(metadata={"axes": ("tags", "tags")})
-
-    def __post_init__(self) -> None:
-        self.transitions.flags.writeable = False  # so that chains share it
-        _sentences.require_rows(
-            self.indptr, self.codes, self.weights.shape[0], len(self.attributes), len(self.tags), "codes"
-        )
-
-
-def read_crfsuite(data: bytes) -> LinearWeights:
+def read_crfsuite(data: bytes) -> FittedTags:
     """Weights of a CRFsuite model file (crf1d, version 100), with the tags in ascending order; 0 where it has none.
 
     Raises
@@ -89,7 +57,8 @@ def read_crfsuite(data: bytes) -> LinearWeights:
     states = states[np.lexsort((states["target"], states["source"]))]
     indptr = np.searchsorted(states["source"], np.arange(n_attributes + 1))
     weights = states["weight"].astype(np.float64)
-    return LinearWeights(tags, attributes, indptr, code[states["target"]], weights, transitions)
+    no_ends = np.zeros(n_tags)
+    return FittedTags(tags, attributes, indptr, code[states["target"]], weights, transitions, no_ends, no_ends)
 
 
 def _texts(data: bytes, start: int, n: int) -> tuple[str, ...]:
@@ -103,7 +72,7 @@ def _texts(data: bytes, start: int, n: int) -> tuple[str, ...]:
     return tuple(texts)
 
 
-class ConditionalRandomField(TrainedModel[LinearWeights]):
+class ConditionalRandomField(TrainedModel):
     """Linear-chain conditional random field, trained by CRFsuite's L-BFGS.
 
     The score of a tag sequence is the sum of the weights of its transitions, and of the attributes of each word with
@@ -119,9 +88,6 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
         Coefficient of the sum of squared weights, at least 0, by default 1; CRFsuite's c2.
     max_iterations
         Maximum number of iterations of L-BFGS, at least 1. By default, training continues until it converges.
-    min_count
-        Attributes that occur less often in training with a tag are left out; at least 0, the default, which
-        keeps all. CRFsuite's feature.minfreq.
 
     Raises
     ------
@@ -134,20 +100,10 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
     CRFsuite.
     """
 
-    _content_type = LinearWeights
-
-    def __init__(
-        self,
-        *,
-        features: Features = "basic",
-        l2: float = 1.0,
-        max_iterations: int | None = None,
-        min_count: int = 0,
-    ) -> None:
+    def __init__(self, *, features: Features = "basic", l2: float = 1.0, max_iterations: int | None = None) -> None:
         self.features: str = _checks.choice("features", features, tuple(FEATURES))
         self.l2 = _checks.at_least_zero("l2", l2)
         self.max_iterations = None if max_iterations is None else _checks.whole("max_iterations", max_iterations, 1)
-        self.min_count = _checks.whole("min_count", min_count, 0)
 
     def fit(self, sentences: Iterable[TaggedSentence]) -> Self:
         """Train on the sentences, and return the model; the same sentences give the same model.
@@ -158,37 +114,23 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
             If there is no sentence, an item is not a TaggedSentence, or python-crfsuite (the extra `tagging`) is
             missing.
         """
-        training = _sentences.checked_sentences(sentences)
-        weights = read_crfsuite(self._trained(training))
-        missing = set(_sentences.tagset(training)) - set(weights.tags)
-        if missing:
-            raise ParameterError(f"must keep every tag, got none of {min(missing)!r} trained", parameter="sentences")
-        return self._with(weights)
-
-    def _trained(self, sentences: Sequence[TaggedSentence]) -> bytes:
-        """Content of the CRFsuite model file."""
+        training, _ = checked_sentences(sentences)
         crfsuite = require_extra("pycrfsuite", "python-crfsuite", "tagging")
         trainer = crfsuite.Trainer(algorithm="lbfgs", verbose=False)
-        trainer.set_params({"c1": 0.0, "c2": self.l2, "feature.minfreq": float(self.min_count)})
+        trainer.set_params({"c1": 0.0, "c2": self.l2})
         if self.max_iterations is not None:
             trainer.set_params({"max_iterations": self.max_iterations})
-        for sentence in sentences:
+        for sentence in training:
             trainer.append(FEATURES[self.features](sentence.words), [_label(tag) for tag in sentence.tags])
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model")
             trainer.train(path)
             with open(path, "rb") as stream:
-                return stream.read()
+                return self._with(read_crfsuite(stream.read()))
 
-    def _with(self, weights: LinearWeights) -> Self:
-        self._content = weights
-        self._attribute_code = {text: code for code, text in enumerate(weights.attributes)}
-        return self
-
-    @property
-    def weights(self) -> LinearWeights:
-        """Weights of attributes and transitions; raises ParameterError if the model is not fitted."""
-        return self._fitted()
+    def _with(self, fitted: FittedTags) -> Self:
+        fitted.transitions.flags.writeable = False  # so that chains share it
+        return super()._with(fitted)
 
     def emission_scores(self, words: Sequence[str]) -> Floats:
         """Sum of the weights of the attributes of `words`: float64 (n_words, n_tags).
@@ -203,16 +145,8 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
         ParameterError
             If the model is not fitted, `words` is empty, or a word is not text.
         """
-        weights = self.weights
-        attributes = FEATURES[self.features](_sentences.checked_words(words))
-        scores = np.zeros((len(attributes), len(weights.tags)))
-        for row, texts in zip(scores, attributes, strict=True):
-            for text in texts:
-                code = self._attribute_code.get(text)
-                if code is not None:
-                    entries = slice(weights.indptr[code], weights.indptr[code + 1])
-                    row[weights.codes[entries]] += weights.weights[entries]
-        return scores
+        attributes = FEATURES[self.features](checked_words(words))
+        return self._added(np.zeros((len(attributes), len(self.tags))), attributes)
 
     def posterior(self, words: Sequence[str]) -> LinearChain:
         """Distribution of the tags of a sentence given its words.
@@ -227,7 +161,7 @@ class ConditionalRandomField(TrainedModel[LinearWeights]):
         ParameterError
             If the model is not fitted, `words` is empty, or a word is not text.
         """
-        return LinearChain.from_scores(self.emission_scores(words), self.weights.transitions)
+        return LinearChain.from_scores(self.emission_scores(words), self.fitted.transitions)
 
 
 def _label(tag: str) -> str:
@@ -236,9 +170,8 @@ def _label(tag: str) -> str:
     return tag
 
 
-# An attribute is a text such as "w=dog"; each word has several, and a model has one weight per attribute and tag. Codes
-# of attributes in model files are these texts, so the version must change with any of them.
-FEATURES_VERSION = 1
+# An attribute is a text such as "w=dog"; each word has several, and a model has one weight per attribute and tag. Model
+# files have these texts, so `FEATURES_VERSION` must change with any of them.
 _AFFIX = 4  # longest prefix and suffix
 _LONG = 10  # words of at least as many characters share one length
 _RUN = 4  # longest run of one class of characters that a shape counts
@@ -253,27 +186,26 @@ def advanced_attributes(words: Sequence[str]) -> list[list[str]]:
     """The word, its neighbours up to two words away, shape, length, prefixes and suffixes."""
     clean = [_clean(word) for word in words]
     lower = ["<2>", "<1>", *(word.lower() for word in clean), "</1>", "</2>"]
-    return [_advanced(word, lower[place : place + 5]) for place, word in enumerate(clean)]
-
-
-def _advanced(word: str, window: list[str]) -> list[str]:
-    before_2, before, form, after, after_2 = window
-    affixes = range(1, min(len(form), _AFFIX) + 1)
-    return [
-        f"w={word}",
-        f"lower={form}",
-        f"-1={before}",
-        f"-2={before_2}",
-        f"+1={after}",
-        f"+2={after_2}",
-        f"-1,0={before} {form}",
-        f"0,+1={form} {after}",
-        f"shape={shape(word)}",
-        f"classes={''.join(kind for kind, _ in groupby(map(_class, word)))}",
-        f"length={min(len(word), _LONG)}",
-        *(f"prefix={form[:length]}" for length in affixes),
-        *(f"suffix={form[-length:]}" for length in affixes),
-    ]
+    rows = []
+    for position, word in enumerate(clean):
+        before_2, before, form, after, after_2 = lower[position : position + 5]
+        affixes = range(1, min(len(form), _AFFIX) + 1)
+        attributes = [
+            f"w={word}",
+            f"lower={form}",
+            f"-1={before}",
+            f"-2={before_2}",
+            f"+1={after}",
+            f"+2={after_2}",
+            f"-1,0={before} {form}",
+            f"0,+1={form} {after}",
+            f"shape={shape(word)}",
+            f"classes={''.join(kind for kind, _ in groupby(map(_class, word)))}",
+            f"length={min(len(word), _LONG)}",
+        ]
+        attributes += [f"prefix={form[:length]}" for length in affixes]
+        rows.append(attributes + [f"suffix={form[-length:]}" for length in affixes])
+    return rows
 
 
 def shape(word: str) -> str:

@@ -61,16 +61,16 @@ def test_marginals_are_those_of_crfsuite(trained: Trained, words: list[str]) -> 
 
 
 def test_weights_are_those_that_crfsuite_prints(trained: Trained) -> None:
-    weights, info = trained.model.weights, trained.tagger.info()
+    weights, info = trained.model.fitted, trained.tagger.info()
     for (one, other), weight in info.transitions.items():
         found = weights.transitions[weights.tags.index(one), weights.tags.index(other)]
         assert found == pytest.approx(weight, abs=6e-7)
     ours = {
-        (attribute, weights.tags[code]): weight
-        for row, attribute in enumerate(weights.attributes)
-        for code, weight in zip(
-            weights.codes[weights.indptr[row] : weights.indptr[row + 1]],
-            weights.weights[weights.indptr[row] : weights.indptr[row + 1]],
+        (weights.texts[row], weights.tags[code]): weight
+        for row, code, weight in zip(
+            np.repeat(np.arange(len(weights.texts)), np.diff(weights.indptr)),
+            weights.codes,
+            weights.values,
             strict=True,
         )
     }
@@ -80,20 +80,13 @@ def test_weights_are_those_that_crfsuite_prints(trained: Trained) -> None:
 def test_a_transition_that_training_lacks_has_the_weight_0() -> None:
     model = ConditionalRandomField().fit(THREE)  # V is always last
     assert model.tags == ("D", "N", "V")
-    np.testing.assert_array_equal(model.weights.transitions[2], 0.0)
-    assert model.weights.transitions[0, 1] > 0.0
+    np.testing.assert_array_equal(model.fitted.transitions[2], 0.0)
+    assert model.fitted.transitions[0, 1] > 0.0
 
 
 def test_the_same_sentences_give_the_same_model() -> None:
     first, again = (ConditionalRandomField(features="advanced").fit(random_sentences(20)) for _ in range(2))
-    np.testing.assert_array_equal(first.weights.weights, again.weights.weights)
-
-
-def test_attributes_that_are_rarer_than_the_minimum_are_left_out() -> None:
-    model = ConditionalRandomField(min_count=2).fit(THREE)
-    # "barks" occurs twice with V and once with N; "the" and "dog" always have one tag.
-    counted = dict(zip(model.weights.attributes, np.diff(model.weights.indptr), strict=True))
-    assert counted == {"w=the": 1, "w=dog": 1, "w=barks": 1}
+    np.testing.assert_array_equal(first.fitted.values, again.fitted.values)
 
 
 def test_basic_attributes_are_the_words() -> None:
@@ -101,6 +94,7 @@ def test_basic_attributes_are_the_words() -> None:
 
 
 def test_advanced_attributes_by_hand() -> None:
+    assert shape("ABCDEFg1234567") == "XXXXxdddd"  # long runs are cut
     assert advanced_attributes(["A", "Mid-1990s"])[1] == [
         "w=Mid-1990s",
         "lower=mid-1990s",
@@ -116,10 +110,6 @@ def test_advanced_attributes_by_hand() -> None:
         *("prefix=m", "prefix=mi", "prefix=mid", "prefix=mid-"),
         *("suffix=s", "suffix=0s", "suffix=90s", "suffix=990s"),
     ]
-
-
-def test_a_shape_cuts_long_runs() -> None:
-    assert shape("ABCDEFg1234567") == "XXXXxdddd"
 
 
 def test_words_that_crfsuite_cannot_store_do_not_become_others() -> None:
@@ -139,7 +129,7 @@ def test_without_crfsuite_the_error_names_the_extra(monkeypatch: pytest.MonkeyPa
     assert caught.value.hint == install_hint("tagging")
 
 
-@pytest.mark.parametrize("option", [{"features": "best"}, {"l2": -1.0}, {"max_iterations": 0}, {"min_count": 0.5}])
+@pytest.mark.parametrize("option", [{"features": "best"}, {"l2": -1.0}, {"max_iterations": 0}])
 def test_parameters_outside_their_range_are_rejected(option: dict[str, Any]) -> None:
     with error(ParameterError, *option):
         ConditionalRandomField(**option)

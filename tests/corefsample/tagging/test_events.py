@@ -20,7 +20,7 @@ from corefsample.tagging import (
     event_pairs,
     labelled_posteriors,
 )
-from corefsample.tagging._sentences import LabelledChain
+from corefsample.tagging._labelled import LabelledChain
 
 SENTENCES = random_sentences(12, seed=3)
 MODEL = HiddenMarkovModel().fit(random_sentences(30))
@@ -60,6 +60,11 @@ def test_pairs_are_those_of_loops(events: list[str | tuple[str, str]]) -> None:
 
 def test_all_tags_and_all_pairs_by_name() -> None:
     every = event_pairs(posteriors(), MODEL.tags)
+    alone = event_pairs(posteriors(), MODEL.tags, ["B"])
+    np.testing.assert_array_equal(every.of("B").q, alone.q)
+    np.testing.assert_array_equal(every.of("B").documents, alone.documents)
+    with error(ParameterError, "events"):
+        every.of("X")
     assert every.events == ("A", "B", "C")
     assert every.n == 3 * sum(len(sentence.words) for sentence in SENTENCES)
     pairs = event_pairs(posteriors(), MODEL.tags, "pairs")
@@ -80,15 +85,6 @@ def test_likeliest_tags_are_one_pair_per_word_with_the_largest_marginal() -> Non
     frame = found.to_frame()
     assert list(zip(frame["event"], frame["doc_id"], frame["q"], frame["y"], strict=True)) == expected
     assert 0 < found.y.sum() < found.n
-
-
-def test_pairs_of_some_events() -> None:
-    every = event_pairs(posteriors(), MODEL.tags)
-    alone = event_pairs(posteriors(), MODEL.tags, ["B"])
-    np.testing.assert_array_equal(every.of("B").q, alone.q)
-    np.testing.assert_array_equal(every.of("B").documents, alone.documents)
-    with error(ParameterError, "events"):
-        every.of("X")
 
 
 # --- gold tags that the model does not have ----------------------------------------------------------------
