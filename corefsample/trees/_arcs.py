@@ -1,7 +1,14 @@
-"""Distributions over the dependency trees of a sentence, given by scores of arcs."""
+"""Distributions over the dependency trees of a sentence, given by scores of arcs.
+
+Legend of dimensions and names
+    i : token as a dependent     j, k : token as a head     n : number of tokens     s : sample
+    log_weights (n, n)   : scores of heads, each row with a maximum of 0; -inf on the diagonal
+    log_roots (n,)       : scores of the root, shifted as the rows are, then to a maximum of 0
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -11,14 +18,18 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints32, Words
+from corefsample._jit import inner_kernel, kernel
 from corefsample._lazy import needed
 from corefsample._random import document_key
-from corefsample._random_kernels import splitmix64
+from corefsample._random_kernels import GAMMA, mix, splitmix64, uniform
 from corefsample.errors import ParameterError
-from corefsample.trees import _tree_kernels
-from corefsample.trees._inference import log_partition_and_marginals, shifted_scores
 
 _LARGEST = 1e300  # sums over the arcs of a tree are finite
+_MOST_ERROR = 1e-11  # of a marginal that is computed from the inverse of a matrix
+# Steps of the walks of a sample, together, before it is drawn in another way: some, and more for each pair of tokens.
+_MOST_STEPS, _MOST_STEPS_OF_PAIR = 1000, 20
+_FEW = 6  # heads of each token that the first search for the best tree is limited to
+ROOT, NOT_DRAWN = -1, -2  # heads
 
 
 def checked_scores(values: npt.ArrayLike) -> Floats:
@@ -38,15 +49,6 @@ def checked_scores(values: npt.ArrayLike) -> Floats:
     _require_tree(scores)
     scores.flags.writeable = False
     return scores
-
-
-def checked_heads(values: npt.ArrayLike, n: int) -> Ints:
-    """Heads of one tree as int64 (n,), or raise; whether they form a tree is not checked."""
-    heads = _checks.integers("heads", values)
-    if heads.shape != (n,):
-        raise ParameterError(f"must be {n} heads, got {len(heads)}", parameter="heads")
-    _checks.require_all("heads", heads, (heads >= -1) & (heads < n), f"be from -1 to {n - 1}")
-    return heads
 
 
 def _require_tree(scores: Floats) -> None:
@@ -158,7 +160,10 @@ class ArcDistribution(HtmlTable):
             Natural logarithm; -inf for heads that are not a tree with a single root, or have an arc that is not
             allowed.
         """
-        tree = checked_heads(heads, self.n)
+        tree = _checks.integers("heads", heads)
+        if tree.shape != (self.n,):
+            raise ParameterError(f"must be {self.n} heads, got {len(tree)}", parameter="heads")
+        _checks.require_all("heads", tree, (tree >= -1) & (tree < self.n), f"be from -1 to {self.n - 1}")
         if not is_tree(tree):
             return -np.inf
         return float(np.sum(self.scores[np.arange(self.n), tree + 1])) - self.log_partition
@@ -220,24 +225,18 @@ class ArcDistribution(HtmlTable):
         theorem 6.1, for the independence; Stanojević (2022), "Unbiased and Efficient Sampling of Dependency Trees".
         """
         n_samples = _checks.n_samples(n_samples, 1)
-        key = self._key(seed, doc_id, sentence)
+        _checks.at_most("sentence", _checks.whole("sentence", sentence, 0), 2**62)
+        key = np.empty(1, np.uint64)  # the first word of the document's stream at `sentence`
+        splitmix64(np.uint64(document_key(seed, doc_id)), sentence, key)
         log_weights, _, _ = shifted_scores(self.scores)
         heads, words = np.empty((n_samples, self.n), np.int32), np.empty(n_samples, np.uint64)
         head_sums, root_sums = np.cumsum(np.exp(log_weights), axis=1), np.cumsum(self.marginals()[:, 0])
         most_steps = _MOST_STEPS + _MOST_STEPS_OF_PAIR * self.n**2
-        _tree_kernels.sample_trees(head_sums, root_sums, most_steps, key, words, heads)
-        slow = np.flatnonzero((heads == _tree_kernels.NOT_DRAWN).any(axis=1))
+        sample_trees(head_sums, root_sums, most_steps, key[0], words, heads)
+        slow = np.flatnonzero((heads == NOT_DRAWN).any(axis=1))
         if slow.size:
             _draw_by_marginals(self.scores, slow, words, heads)
         return heads
-
-    def _key(self, seed: int, doc_id: str, sentence: int) -> np.uint64:
-        """Key of a sentence's stream: the first word of the stream seeded with that of the document, at `sentence`."""
-        sentence = _checks.whole("sentence", sentence, 0)
-        _checks.at_most("sentence", sentence, 2**62)
-        words = np.empty(1, np.uint64)
-        splitmix64(np.uint64(document_key(seed, doc_id)), sentence, words)
-        return np.uint64(words[0])
 
 
 def is_tree(heads: Ints) -> bool:
@@ -248,10 +247,6 @@ def is_tree(heads: Ints) -> bool:
     for _ in range(len(heads).bit_length()):  # each round doubles how far up the tree `above` points
         above = np.where(above < 0, -1, above[np.maximum(above, 0)])
     return bool(np.all(above == -1))
-
-
-# Steps of the walks of a sample, together, before it is drawn in another way: some, and more for each pair of tokens.
-_MOST_STEPS, _MOST_STEPS_OF_PAIR = 1000, 20
 
 
 def _draw_by_marginals(scores: Floats, samples: Ints, words: Words, heads: Ints32) -> None:
@@ -280,9 +275,6 @@ def _draw_by_marginals(scores: Floats, samples: Ints, words: Words, heads: Ints3
             with_head = constrained.copy()
             with_head[i], with_head[i, column] = -np.inf, constrained[i, column]
             work.append((with_head, drawn[columns == column], tokens[1:]))
-
-
-_FEW = 6  # heads of each token that the first search is limited to
 
 
 def best_heads(scores: Floats) -> Ints32:
@@ -339,3 +331,146 @@ def _arborescence(scores: Floats, allowed: Bools) -> Ints32 | None:
     for head, dependent in tree.edges:
         heads[dependent - 1] = head - 1
     return heads if np.count_nonzero(heads == -1) == 1 else None
+
+
+# --- exact inference -----------------------------------------------------------------------------------------
+
+
+def shifted_scores(scores: Floats) -> tuple[Floats, Floats, float]:
+    """Logarithms of the weights of heads and of the root for scores (n, n + 1), and the sum of all shifts."""
+    largest = scores[:, 1:].max(axis=1)
+    shifts = np.where(largest > -np.inf, largest, 0.0)  # a token without other heads is the root
+    log_roots = scores[:, 0] - shifts
+    shift = float(log_roots.max())
+    return scores[:, 1:] - shifts[:, None], log_roots - shift, math.fsum((*shifts.tolist(), shift))
+
+
+def log_partition_and_marginals(scores: Floats) -> tuple[float, Floats]:
+    """Logarithm of the sum of exp(score) over trees, and the probability of each arc (n, n + 1), for checked scores.
+
+    By the matrix-tree theorem, where rounding cannot matter; otherwise by elimination on logarithms, which never
+    subtracts weights, so that scores may be of any size.
+    """
+    log_weights, log_roots, shift = shifted_scores(scores)
+    result = _by_inverse(np.exp(log_weights), np.exp(log_roots)) or _by_elimination(log_weights, log_roots)
+    log_total, marginals = result
+    marginals /= marginals.sum(axis=1, keepdims=True)
+    marginals.flags.writeable = False
+    return log_total + shift, marginals
+
+
+def _by_inverse(weights: Floats, roots: Floats) -> tuple[float, Floats] | None:
+    """Logarithm of the sum and marginals from the inverse of the Laplacian, or None if they could be inaccurate."""
+    n = len(weights)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    laplacian[:, 0] = roots  # so that the determinant is a sum over trees with a single root (Koo et al. 2007)
+    try:
+        inverse = np.linalg.inv(laplacian)
+    except np.linalg.LinAlgError:
+        return None
+    sizes = np.abs(inverse)
+    derivatives = np.diagonal(inverse)[:, None] - inverse.T
+    derivatives[0] = -inverse[:, 0]  # column 0 of the Laplacian has the roots
+    derivatives[1:, 0] = np.diagonal(inverse)[1:]
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that overflows is too large, too
+        errors = n * np.finfo(np.float64).eps * (sizes @ np.abs(laplacian) @ sizes)  # bounds of rounding
+        of_arcs = weights * (np.diagonal(errors)[:, None] + errors.T)
+        if not of_arcs.max(initial=0.0) + (roots * errors[0]).max() < _MOST_ERROR:
+            return None
+    log_total = float(np.linalg.slogdet(laplacian)[1])
+    return log_total, np.maximum(np.column_stack((roots * inverse[0], weights * derivatives)), 0.0)
+
+
+def _by_elimination(log_weights: Floats, log_roots: Floats) -> tuple[float, Floats]:
+    """Logarithm of the sum and marginals for scores of any size.
+
+    A walk goes from each token to one of its heads. Elimination of token k replaces each way j -> k by the ways
+    j -> k -> u to the tokens u that are left; rows of eliminated tokens become the probabilities of the token that a
+    walk from them reaches first. The reward of a token is the sum of the root weights that a walk from it collects. If
+    token i alone is left, a tree has the arc i -> j and its root elsewhere with a weight proportional to
+    weights[i, j] times the reward of j, and i is its root with one proportional to its root weight. Halves of the
+    tokens are eliminated together, so that each token is the one that is left at some time (Alfa, Xue & Ye 2002).
+    """
+    n = len(log_weights)
+    marginals, log_total = np.empty((n, n + 1)), 0.0
+    work = [(log_weights, log_roots, 0, n, 0.0, False)]
+    while work:
+        graph, rewards, low, high, log_pivots, ends = work.pop()
+        if high - low == 1:
+            row = np.append(-np.inf if ends else log_roots[low], log_weights[low] + rewards)
+            total = float(np.logaddexp.reduce(row))
+            marginals[low] = np.exp(row - total)
+            log_total = log_pivots + total if low == 0 else log_total
+            continue
+        middle = (low + high) // 2
+        for first, last in ((low, middle), (middle, high)):
+            pivots, ended, ways, gains = log_pivots, ends, graph.copy(), rewards.copy()
+            for k in range(high - 1, last - 1, -1) if first == low else range(low, first):
+                remaining = slice(low, k) if first == low else slice(k + 1, high)
+                weight = float(np.logaddexp.reduce(ways[k, remaining]))
+                if weight > -np.inf:
+                    ways[k, remaining] -= weight
+                    gains[k] -= weight
+                    pivots += weight
+                else:  # the root is k or a token whose walks reach k last: walks end at k
+                    pivots += float(gains[k])
+                    gains[:], gains[k], ended = -np.inf, 0.0, True
+                into = ways[:, k].copy()
+                into[k] = -np.inf
+                ways[:, remaining] = np.logaddexp(ways[:, remaining], into[:, None] + ways[k, remaining])
+                gains = np.logaddexp(gains, into + gains[k])
+            work.append((ways, gains, first, last, pivots, ended))
+    return log_total, marginals
+
+
+# --- samples -------------------------------------------------------------------------------------------------
+
+
+@inner_kernel
+def first_above(sums, level):  # type: ignore[no-untyped-def]
+    """First place whose cumulative weight is above a level below the last one."""
+    low, high = 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if sums[middle] > level:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def sample_trees(
+    head_sums: Floats, root_sums: Floats, most_steps: int, key: np.uint64, words: Words, heads: Ints32
+) -> None:
+    """Fill heads[s], (n_samples, n), by Wilson's algorithm with a root that is drawn first.
+
+    head_sums[i] are the cumulative weights of heads of token i, other than the root; root_sums those of roots. After
+    `most_steps` steps only the root is put in its place, and the heads of other tokens stay NOT_DRAWN. words[s] becomes
+    the state of the random stream after the last draw.
+    """
+    n = root_sums.shape[0]
+    tree_of = np.full(n, -1, np.int64)  # the last sample in whose tree a token is
+    for s in range(heads.shape[0]):
+        word = mix(key + np.uint64(s + 1) * GAMMA) + GAMMA
+        row = heads[s]
+        root = first_above(root_sums, uniform(word) * root_sums[n - 1])
+        row[root] = ROOT
+        tree_of[root] = s
+        n_steps = 0
+        for start in range(n):
+            i = start
+            while tree_of[i] != s and n_steps < most_steps:
+                word += GAMMA
+                n_steps += 1
+                sums = head_sums[i]
+                row[i] = first_above(sums, uniform(word) * sums[n - 1])
+                i = row[i]
+            i = start
+            while tree_of[i] != s and n_steps < most_steps:
+                tree_of[i] = s
+                i = row[i]
+        words[s] = word
+        if n_steps == most_steps:
+            for i in range(n):
+                row[i] = ROOT if i == root else NOT_DRAWN

@@ -15,7 +15,7 @@ from tolerance import plausible_counts, plausible_table
 
 from corefsample.errors import ParameterError
 from corefsample.trees import ArcDistribution
-from corefsample.trees._inference import _by_elimination, _by_inverse, shifted_scores
+from corefsample.trees._arcs import _by_elimination, _by_inverse, shifted_scores
 
 Array = npt.NDArray[np.float64]
 
@@ -79,25 +79,6 @@ def test_300_tokens_with_scores_up_to_300_are_stable(scale: float) -> None:
     assert marginals[:, 0].sum() == pytest.approx(1.0, abs=1e-9)  # one root: not enforced by the normalisation
     assert math.isfinite(dist.log_partition)
     assert dist.log_prob(dist.sample(1, seed=3)[0]) <= dist.log_prob(dist.map()) + 1e-6
-
-
-def test_marginals_agree_with_the_matrix_tree_theorem() -> None:
-    # Koo et al. (2007): log det of the Laplacian whose first row is the root's weights; derivatives by differences.
-    dist = random_distribution(12, 1.5)
-
-    def log_determinant(scores: Array) -> float:
-        weights = np.exp(scores)
-        laplacian = np.diag(weights[:, 1:].sum(axis=1)) - weights[:, 1:]
-        laplacian[:, 0] = weights[:, 0]
-        return float(np.linalg.slogdet(laplacian)[1])
-
-    scores = dist.scores.copy()
-    assert dist.log_partition == pytest.approx(log_determinant(scores), abs=1e-10)
-    for i, k in ((0, 0), (3, 1), (7, 12), (11, 0)):
-        step = np.zeros_like(scores)
-        step[i, k] = 1e-5
-        difference = (log_determinant(scores + step) - log_determinant(scores - step)) / 2e-5
-        assert dist.marginals()[i, k] == pytest.approx(difference, abs=1e-8)
 
 
 def test_independent_draws_form_a_tree_with_this_probability() -> None:
