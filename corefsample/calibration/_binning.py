@@ -1,17 +1,28 @@
-"""Bins of prediction-label pairs, adaptive (equal mass) or uniform (equal width), and their Brier score."""
+"""Bins of prediction-label pairs, adaptive (equal mass) or uniform (equal width), and their Brier score.
+
+Legend of dimensions and names
+    i    : pair                              n : number of pairs
+    b    : bin, ascending in q               ends[b] : first row after bin b
+    t    : block (a document)
+
+A pair is packed into one word: the bits of q, whose sign and top exponent bit are zero for q in [0, 1], shifted
+left by one, and y in the lowest bit. Packing loses nothing, and words sort by q, then by y; so the order of the rows
+cannot change even the last bit of a sum over sorted words. The shift drops the sign of -0.0.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, HtmlTable, Ints, Result, Words, pd
-from corefsample.calibration import _kernels, _validation
+from corefsample._arrays import Floats, HtmlTable, Ints, Ints32, Result, Words, pd
+from corefsample._jit import inlined, kernel
+from corefsample.calibration import _validation
 from corefsample.errors import ParameterError, shown
 
 Strategy = Literal["adaptive", "uniform"]
@@ -22,7 +33,7 @@ SMALLEST_BIN, _BINS_OF_SMALL = 50, 20  # least size and number of bins by defaul
 FEWEST_BINS = 10  # with fewer bins, errors of opposite sign cancel within bins
 DEFAULT_N_BINS = 15  # of equal width
 MAX_BINS = 10_000_000
-_ONE_BIT = np.uint64(1)
+U1 = np.uint64(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -218,14 +229,14 @@ def block_bin_pairs(
     codes, names = _validation.coded("documents", documents, words.shape[0])
     indptr = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=len(names)))))
     grouped = np.empty_like(words)
-    _kernels.words_by_block(words, codes, indptr, grouped)
+    words_by_block(words, codes, indptr, grouped)
     for begin, end in pairwise(indptr.tolist()):
         grouped[begin:end].sort()  # so that the order of the rows cannot change a sum
     words.sort()
     bins = _bins_of_words(words, bin_size, n_bins, strategy)
-    last = (bins.q_max.view(np.uint64) << _ONE_BIT) | _ONE_BIT
+    last = (bins.q_max.view(np.uint64) << U1) | U1
     n, sum_q, sum_y = np.zeros((3, len(names), bins.n_bins))
-    _kernels.block_sums(grouped, indptr, last, n, sum_q, sum_y)
+    block_sums(grouped, indptr, last, n, sum_q, sum_y)
     return BlockBins(bins, n, sum_q, sum_y)
 
 
@@ -233,7 +244,7 @@ def _packed(q: npt.ArrayLike, y: npt.ArrayLike) -> Words:
     """Return checked pairs as words; NumPy sorts them faster than pairs."""
     predictions, labels = _validation.pair_arrays(q, y)
     words = np.empty(predictions.shape[0], np.uint64)
-    if not _kernels.pack(predictions, labels, words):
+    if not pack(predictions, labels, words):
         _validation.require_pairs(predictions, labels)
     return words
 
@@ -243,8 +254,8 @@ def _bins_of_words(words: Words, bin_size: int | None, n_bins: int | None, strat
     ends = _bin_ends(words, bin_size, n_bins, strategy)
     n = np.empty(ends.shape[0], np.int64)
     sum_q, sum_q2, sum_y, sum_qy = (np.empty(ends.shape[0]) for _ in range(4))
-    _kernels.sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
-    q_min, q_max = ((words[rows] >> _ONE_BIT).view(np.float64) for rows in (ends - n, ends - 1))
+    sorted_sums(words, ends, n, sum_q, sum_q2, sum_y, sum_qy)
+    q_min, q_max = ((words[rows] >> U1).view(np.float64) for rows in (ends - n, ends - 1))
     return ReliabilityBins(n, sum_q, sum_q2, sum_y, sum_qy, q_min, q_max)
 
 
@@ -258,7 +269,7 @@ def _bin_ends(words: Words, bin_size: int | None, n_bins: int | None, strategy: 
     if is_uniform:
         number = DEFAULT_N_BINS if n_bins is None else _checks.whole("n_bins", n_bins, 1)
         _checks.at_most("n_bins", number, MAX_BINS)
-        edges = (np.arange(1, number) / number).view(np.uint64) << _ONE_BIT
+        edges = (np.arange(1, number) / number).view(np.uint64) << U1
         ends = np.append(np.searchsorted(words, edges), words.shape[0])
         return ends[np.diff(ends, prepend=0) > 0]
     n_pairs = words.shape[0]
@@ -267,7 +278,7 @@ def _bin_ends(words: Words, bin_size: int | None, n_bins: int | None, strategy: 
         raise ParameterError(f"must be at most the number of pairs ({n_pairs}), got {n_bins}", parameter="n_bins")
     size = default_bin_size(n_pairs) if bin_size is None else _checks.whole("bin_size", bin_size, 1)
     ends = np.empty(number or min(n_pairs // size + 1, n_pairs), np.int64)
-    return ends[: _kernels.adaptive_ends(words, size, number, ends)].copy()
+    return ends[: adaptive_ends(words, size, number, ends)].copy()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -329,3 +340,96 @@ def brier_decomposition(bins: ReliabilityBins) -> BrierDecomposition:
         within_bins=float((spread - 2.0 * covariance).sum()) / total,
         uncertainty=base_rate * (1.0 - base_rate),
     )
+
+
+# --- compiled loops ------------------------------------------------------------------------------------------
+
+
+@inlined
+def _q_of(word):  # type: ignore[no-untyped-def]
+    return np.uint64(word >> U1).view(np.float64)
+
+
+@kernel
+def pack(q: Floats, y: npt.NDArray[Any], words: Words) -> bool:
+    """Pack pairs into words; False if a q or a y breaks its rule."""
+    is_valid = True
+    for i in range(q.shape[0]):
+        p, label = q[i], y[i]
+        is_valid &= (p >= 0.0) & (p <= 1.0) & ((label == 0) | (label == 1))
+        words[i] = (np.float64(p).view(np.uint64) << U1) | np.uint64(label == 1)
+    return is_valid
+
+
+@inlined
+def _next_target(start, n, bin_size, n_bins):  # type: ignore[no-untyped-def]
+    """Number of pairs at or below the value that closes the bin which begins at pair `start`."""
+    if n_bins > 0:  # the next multiple of 1 / n_bins; those within a tie are skipped
+        share = start * n_bins // n + 1
+        return (share * n + n_bins - 1) // n_bins
+    return start + bin_size
+
+
+@kernel
+def adaptive_ends(words: Words, bin_size: int, n_bins: int, ends: Ints) -> int:
+    """Fill `ends` for ascending words by the tie rule, and return the number of bins; n_bins > 0 takes precedence."""
+    n = words.shape[0]
+    start, closed = 0, 0
+    target = _next_target(start, n, bin_size, n_bins)
+    for i in range(n):
+        if i + 1 >= target and (i + 1 == n or words[i] >> U1 != words[i + 1] >> U1):
+            start = i + 1
+            ends[closed] = start
+            closed += 1
+            if start < n:
+                target = _next_target(start, n, bin_size, n_bins)
+    if start < n:  # a last bin short of its size joins the one before it
+        closed = max(closed, 1)
+        ends[closed - 1] = n
+    return closed
+
+
+@kernel
+def sorted_sums(
+    words: Words, ends: Ints, n: Ints, sum_q: Floats, sum_q2: Floats, sum_y: Floats, sum_qy: Floats
+) -> None:
+    """Sums over each bin of sorted words."""
+    begin = 0
+    for b in range(ends.shape[0]):
+        q1, q2, qy = 0.0, 0.0, 0.0
+        n_positive = 0
+        for i in range(begin, ends[b]):
+            word = words[i]
+            label = word & U1
+            p = _q_of(word)
+            q1 += p
+            q2 += p * p
+            qy += p * float(label)
+            n_positive += int(label)
+        n[b] = ends[b] - begin
+        sum_q[b], sum_q2[b], sum_y[b], sum_qy[b] = q1, q2, n_positive, qy
+        begin = ends[b]
+
+
+@kernel
+def words_by_block(words: Words, codes: Ints32, indptr: Ints, grouped: Words) -> None:
+    """Group words by block: those of block t go to grouped[indptr[t]:indptr[t + 1]]."""
+    positions = indptr[:-1].copy()
+    for i in range(words.shape[0]):
+        t = codes[i]
+        grouped[positions[t]] = words[i]
+        positions[t] += 1
+
+
+@kernel
+def block_sums(grouped: Words, indptr: Ints, last: Words, n: Floats, sum_q: Floats, sum_y: Floats) -> None:
+    """Sums by block and bin of words sorted within their block; last[b] is the largest word that bin b may contain."""
+    for t in range(indptr.shape[0] - 1):
+        b = 0
+        for i in range(indptr[t], indptr[t + 1]):
+            word = grouped[i]
+            while word > last[b]:
+                b += 1
+            n[t, b] += 1.0
+            sum_q[t, b] += _q_of(word)
+            sum_y[t, b] += float(word & U1)

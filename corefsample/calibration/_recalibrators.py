@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, Ints
+from corefsample._arrays import Floats
 from corefsample.calibration._validation import checked_pairs, predictions
-from corefsample.errors import ParameterError, shown
+from corefsample.errors import ParameterError
 
-FORMAT = 1
 _log = logging.getLogger("corefsample.calibration")
 
 
@@ -26,14 +22,7 @@ class Recalibrator(ABC):
 
     For scikit-learn it is a regressor and a transformer of one feature: it works in pipelines, `GridSearchCV` and
     `cross_val_score`. scikit-learn itself is not needed. The fitted attributes are the annotated
-    ones, whose names end in an underscore. `to_json` saves a fit, and `from_json` loads it.
-
-    Examples
-    --------
-    >>> from corefsample.calibration import IsotonicRecalibration
-    >>> text = IsotonicRecalibration().fit([0.2, 0.4], [0, 1]).to_json()
-    >>> Recalibrator.from_json(text).predict([0.3])
-    array([0.5])
+    ones, whose names end in an underscore.
     """
 
     def fit(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
@@ -64,12 +53,13 @@ class Recalibrator(ABC):
         if labels.min() == labels.max():
             label = f"{labels[0]:g}"
             _log.warning("%s is fitted to labels that are all %s: it cannot know the other", type(self).__name__, label)
-        self._fit(pooled(predicted, labels, weights))
+        self._fit(*_pooled(predicted, labels, weights))
         return self
 
     def predict(self, q: npt.ArrayLike) -> Floats:
         """Recalibrate predictions (n,) or (n, 1) in [0, 1]: float64 (n,) in [0, 1], never NaN; raise before `fit`."""
-        self._require_fit("predicts")
+        if not self.__sklearn_is_fitted__():
+            raise ParameterError(f"{type(self).__name__} must be fitted before it predicts")
         return self._predict(predictions("q", _one_column(q)))
 
     def transform(self, q: npt.ArrayLike) -> Floats:
@@ -82,61 +72,15 @@ class Recalibrator(ABC):
 
     def score(self, q: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
         """Minus the Brier score of the recalibrated predictions: in [-1, 0], larger is better."""
-        self._require_fit("predicts")
         predicted, labels, weights = checked_pairs(_one_column(q), y, sample_weight)
-        return -float(np.average((self._predict(predicted) - labels) ** 2, weights=weights))
+        return -float(np.average((self.predict(predicted) - labels) ** 2, weights=weights))
 
     @abstractmethod
-    def _fit(self, ties: Ties) -> None: ...
+    def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
+        """Fit to distinct predictions, ascending, the weight of their pairs, and that of the pairs of label 1."""
 
     @abstractmethod
     def _predict(self, q: Floats) -> Floats: ...
-
-    @classmethod
-    def _fitted_names(cls) -> list[str]:
-        return list(cls.__annotations__)
-
-    @classmethod
-    def _fitted_value(cls, name: str, record: Mapping[str, Any]) -> Any:
-        """A fitted attribute of a record; those that earlier versions did not have have their default."""
-        return getattr(cls, name) if name not in record and hasattr(cls, name) else _restored(record[name])
-
-    def _require_fit(self, action: str) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise ParameterError(f"{type(self).__name__} must be fitted before it {action}")
-
-    # --- saving --------------------------------------------------------------------------------------------
-
-    def to_json(self) -> str:
-        """Save the fit as JSON text, from which `from_json` restores it exactly."""
-        self._require_fit("is saved")
-        fitted = {name: _plain(getattr(self, name)) for name in self._fitted_names()}
-        record = {"model": type(self).__name__, "format": FORMAT, "parameters": self.get_params(), "fitted": fitted}
-        return json.dumps(record, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Recalibrator:
-        """Load a fit from the text of `to_json`; the base class loads fits of every recalibrator.
-
-        Raises
-        ------
-        ParameterError
-            If the text is not the JSON of a fitted recalibrator of this class, or has another format version.
-        """
-        try:
-            record = json.loads(text)
-            kind = next(kind for kind in (cls, *cls.__subclasses__()) if kind.__name__ == record["model"])
-            fitted = {name: kind._fitted_value(name, record["fitted"]) for name in kind._fitted_names()}
-            model = kind().set_params(**record.get("parameters", {}))
-            is_of_format = record["format"] == FORMAT
-        except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
-            excerpt = shown(text)
-            raise ParameterError(f"must be JSON of a fitted {cls.__name__}, got {excerpt}", parameter="text") from error
-        if not is_of_format:
-            raise ParameterError(f"must be of format {FORMAT}, got {shown(record['format'])}", parameter="text")
-        for name, value in fitted.items():
-            setattr(model, name, value)
-        return model
 
     # --- conventions of scikit-learn -----------------------------------------------------------------------
 
@@ -163,7 +107,7 @@ class Recalibrator(ABC):
         return 1
 
     def __sklearn_is_fitted__(self) -> bool:
-        return all(hasattr(self, name) for name in self._fitted_names())
+        return all(hasattr(self, name) for name in type(self).__annotations__)
 
     def __sklearn_tags__(self) -> Any:
         """Properties of the model, in the form that scikit-learn requires."""
@@ -178,26 +122,9 @@ class Recalibrator(ABC):
         )
 
 
-def _plain(value: Any) -> Any:
-    return {"array": value.tolist(), "dtype": value.dtype.str} if isinstance(value, np.ndarray) else float(value)
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return fixed(np.array(value["array"], dtype=value["dtype"]))
-    return float(value)
-
-
 def _one_column(q: npt.ArrayLike) -> npt.ArrayLike:
     """Predictions (n,), also from a table (n, 1); other shapes stay unchanged, and a later check rejects them."""
     return np.ravel(q) if np.ndim(q) == 2 and np.shape(q)[1] == 1 else q
-
-
-def fixed(values: npt.ArrayLike) -> Floats:
-    """Return a read-only float64 array."""
-    array = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array
 
 
 class IsotonicRecalibration(Recalibrator):
@@ -227,12 +154,15 @@ class IsotonicRecalibration(Recalibrator):
     q_: Floats
     values_: Floats
 
-    def _fit(self, ties: Ties) -> None:
-        starts, means = isotonic_blocks(ties)
-        ends = np.append(starts[1:], ties.q.shape[0]) - 1
+    def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
+        from scipy.optimize import isotonic_regression
+
+        starts = np.asarray(isotonic_regression(positives / weights, weights=weights).blocks[:-1], np.int64)
+        means = np.clip(np.add.reduceat(positives, starts) / np.add.reduceat(weights, starts), 0.0, 1.0)
+        ends = np.append(starts[1:], q.shape[0]) - 1
         knots, first = np.unique(np.stack([starts, ends], axis=1).ravel(), return_index=True)
-        self.q_ = fixed(ties.q[knots])
-        self.values_ = fixed(np.repeat(means, 2)[first])
+        self.q_, self.values_ = q[knots], np.repeat(means, 2)[first]
+        self.q_.flags.writeable = self.values_.flags.writeable = False
 
     def _predict(self, q: Floats) -> Floats:
         return np.asarray(np.interp(q, self.q_, self.values_))
@@ -286,11 +216,11 @@ class PlattScaling(Recalibrator):
         """Parameters by name: `degree`, whatever `deep` is, which scikit-learn passes."""
         return {"degree": self.degree}
 
-    def _fit(self, ties: Ties) -> None:
+    def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
         _checks.at_most("degree", _checks.whole("degree", self.degree, 1), 2)
-        odds = _log_odds(ties.q)
-        features = [odds, np.ones_like(odds), odds**2][: self.degree + 1]
-        (self.slope_, self.intercept_, *curvature), _ = _likeliest(np.stack(features), ties, [1.0, 0.0, 0.0])
+        odds = _log_odds(q)
+        features = np.stack([odds, np.ones_like(odds), odds**2][: self.degree + 1])
+        (self.slope_, self.intercept_, *curvature), _ = _likeliest(features, weights, positives, [1.0, 0.0, 0.0])
         self.curvature_ = sum(curvature)
 
     def _predict(self, q: Floats) -> Floats:
@@ -329,31 +259,31 @@ class BetaCalibration(Recalibrator):
     b_: float
     c_: float
 
-    def _fit(self, ties: Ties) -> None:
-        features = np.stack([*_logarithms(ties.q), np.ones_like(ties.q)])
+    def _fit(self, q: Floats, weights: Floats, positives: Floats) -> None:
+        features = np.stack([*_logarithms(q), np.ones_like(q)])
         # The likelihood is concave: its maximum for a, b >= 0 is the best of the maxima in which some of the two are
         # fixed at 0 and the others are positive.
         fits = []
         for free in ([0, 1, 2], [0, 2], [1, 2], [2]):
-            theta, loss = _likeliest(features[free], ties, [float(k < 2) for k in free])
+            theta, loss = _likeliest(features[free], weights, positives, [float(k < 2) for k in free])
             if all(value >= 0.0 for k, value in zip(free, theta, strict=True) if k < 2):
-                fits.append((loss, {**dict.fromkeys(range(3), 0.0), **dict(zip(free, theta, strict=True))}))
+                fits.append((loss, dict(zip(free, theta, strict=True))))
         best = min(fits, key=lambda fit: fit[0])[1]
-        self.a_, self.b_, self.c_ = best[0], best[1], best[2]
+        self.a_, self.b_, self.c_ = (best.get(k, 0.0) for k in range(3))
 
     def _predict(self, q: Floats) -> Floats:
         low, high = _logarithms(q)
         return _expit(self.a_ * low + self.b_ * high + self.c_)
 
 
-def _likeliest(features: Floats, ties: Ties, start: list[float]) -> tuple[list[float], float]:
+def _likeliest(features: Floats, weights: Floats, positives: Floats, start: list[float]) -> tuple[list[float], float]:
     """Coefficients of features (n_features, n_ties) that fit Platt's smoothed labels best, and their mean loss."""
     from scipy.optimize import minimize
 
-    total, n_positive = float(ties.weights.sum()), float(ties.positives.sum())
+    total, n_positive = float(weights.sum()), float(positives.sum())
     high, low = (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (total - n_positive + 2.0)
-    share = (ties.positives * high + (ties.weights - ties.positives) * low) / ties.weights
-    weights = ties.weights / total
+    share = (positives * high + (weights - positives) * low) / weights
+    weights = weights / total
 
     def loss(theta: Floats) -> tuple[float, Floats]:
         scores = theta @ features
@@ -386,45 +316,15 @@ def _expit(scores: Floats) -> Floats:
     return np.asarray(expit(scores))
 
 
-# --- pairs pooled by prediction ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ties:
-    """Pairs pooled by prediction, ascending.
-
-    Attributes
-    ----------
-    q
-        float64 (n_distinct,): the distinct predictions.
-    weights, positives
-        float64 (n_distinct,): total weight, and weight of label 1, of the pairs with each prediction.
-    """
-
-    q: Floats
-    weights: Floats
-    positives: Floats
-
-
-def pooled(q: Floats, y: Floats, weights: Floats | None = None) -> Ties:
-    """Pool the pairs of equal prediction. By default every pair has weight 1."""
-    if weights is None or (weights == 1.0).all():
+def _pooled(q: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Distinct predictions, ascending, and the total weight and the weight of label 1 of the pairs with each."""
+    if (weights == 1.0).all():
         # Sorting values alone, and placing the positives in them, takes half the time of sorting indices.
         distinct, counts = np.unique(q, return_counts=True)
         positives = np.bincount(np.searchsorted(distinct, np.sort(q[y == 1.0])), minlength=distinct.shape[0])
-        return Ties(distinct, counts.astype(np.float64), positives.astype(np.float64))
+        return distinct, counts.astype(np.float64), positives.astype(np.float64)
     order = np.lexsort((weights, y, q))  # a complete order, so the order of the rows cannot change the sums' last bits
     ordered = q[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     mass = np.add.reduceat(weights[order], starts)
-    return Ties(ordered[starts], mass, np.add.reduceat((weights * y)[order], starts))
-
-
-def isotonic_blocks(ties: Ties) -> tuple[Ints, Floats]:
-    """Return the first distinct value of each block of the non-decreasing fit of label on prediction, and its mean."""
-    from scipy.optimize import isotonic_regression
-
-    fit = isotonic_regression(ties.positives / ties.weights, weights=ties.weights)
-    starts = np.asarray(fit.blocks[:-1], np.int64)
-    means = np.add.reduceat(ties.positives, starts) / np.add.reduceat(ties.weights, starts)
-    return starts, np.clip(means, 0.0, 1.0)
+    return ordered[starts], mass, np.add.reduceat((weights * y)[order], starts)
