@@ -65,7 +65,7 @@ def pairs(name: str, values: npt.ArrayLike, n_mentions: int) -> Ints:
 
 def integers_32(name: str, values: npt.ArrayLike) -> Ints32:
     """Return a new one-dimensional int32 array, or raise."""
-    array = np.asarray(values)
+    array = regular_array(name, values)
     if array.dtype == np.int32 and array.ndim == 1:
         return array.copy()
     wide = integers(name, array)
