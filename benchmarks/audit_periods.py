@@ -1,29 +1,26 @@
-"""Coverage and width of the intervals of years: own labels of each year, or labels of all under stable errors."""
+"""Coverage and width of the intervals of years, from the labels of each year."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 from audit_corpora import LEVEL, Bools, Floats, Ints, framed, probabilities
 
 from events.audit import estimate_total, plan_audit
-from events.audit._estimates import STABLE_ERRORS, Assumption, count_rows
+from events.audit._estimates import count_rows
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
-from events.audit._totals import DEFAULT_METHOD, target_cells
+from events.audit._totals import DEFAULT_METHOD
 
 YEARS, PER_YEAR = 8, 500
 LABELS = (100, 200, 500)
 MODELS = ("good", "excellent")
 SHARE = 0.1  # of positive documents, which the model expects too
 _RISING = tuple(np.linspace(0.05, 0.15, YEARS))
-Way = Literal["own labels", "stable errors"]
-WAYS: dict[Way, Assumption | None] = {"own labels": None, "stable errors": STABLE_ERRORS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Scenario:
 
 _SAME = (SHARE,) * YEARS
 SCENARIOS = {
-    "years alike: the assumption holds": Scenario(_SAME, _SAME, is_worse_later=False),
+    "years alike": Scenario(_SAME, _SAME, is_worse_later=False),
     "share rises, P follows": Scenario(_RISING, _RISING, is_worse_later=False),
     "share rises, P does not": Scenario(_RISING, _SAME, is_worse_later=False),
     "a third missed in later years": Scenario(_SAME, _SAME, is_worse_later=True),
@@ -66,11 +63,10 @@ def _samples(plan: AuditPlan, n_draws: int, rng: np.random.Generator) -> Iterato
         yield replace(plan, sample=np.concatenate(rows))
 
 
-def _year_limits(plan: AuditPlan, truth: Bools, assume: Assumption | None) -> Ints:
+def _year_limits(plan: AuditPlan, truth: Bools) -> Ints:
     """Lower and upper limit of each year: (YEARS, 2)."""
     labels = SheetLabels(truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
-    cells = target_cells(plan, labels, 0, plan.cuts)
-    rows = count_rows(plan, cells, "event", LEVEL, DEFAULT_METHOD, assume)
+    rows = count_rows(plan, labels, 0, LEVEL, DEFAULT_METHOD)
     return np.array([(each["lower"], each["upper"]) for each in rows[1:]], np.int64)
 
 
@@ -100,14 +96,10 @@ def periods_part(seed: int, n_draws: int) -> pd.DataFrame:
             if by and n_labels < 5 * 3 * YEARS:
                 continue  # fewer than the floors of the strata need
             plan = plan_audit(framed(p, dates), n_labels, by=by)
-            found: dict[Way, list[Ints]] = {way: [] for way in WAYS}
-            for drawn in _samples(plan, n_draws, rng):
-                for way, assume in WAYS.items():
-                    found[way].append(_year_limits(drawn, truth, assume))
-            for way, limits in found.items():
-                low, high = np.array(limits).transpose(2, 0, 1)
-                covered = (low <= true_counts) & (true_counts <= high)
-                figures = {"coverage": covered.mean(), "lowest": covered.mean(axis=0).min()}
-                about = {"years": name, "P": quality, "n_labels": n_labels, "by": by or "", "way": way}
-                rows.append({**about, **figures, "ratio": (high - low).mean() / alone})
+            limits = [_year_limits(drawn, truth) for drawn in _samples(plan, n_draws, rng)]
+            low, high = np.array(limits).transpose(2, 0, 1)
+            covered = (low <= true_counts) & (true_counts <= high)
+            figures = {"coverage": covered.mean(), "lowest": covered.mean(axis=0).min()}
+            about = {"years": name, "P": quality, "n_labels": n_labels, "by": by or ""}
+            rows.append({**about, **figures, "ratio": (high - low).mean() / alone})
     return pd.DataFrame(rows)

@@ -54,8 +54,6 @@ def main() -> None:
         estimate_total([1, 4], [10, 5], [50, 10], method=method)  # compiles
         taken = seconds(lambda chosen=method: estimate_counts(plan, labels, method=chosen))  # type: ignore[misc]
         print(f"{f'estimate {len(plan.strata)} strata in 50 quarters, {method}':<44}{taken:6.2f} s")
-    taken = seconds(lambda: estimate_counts(plan, labels, assume="stable-errors"))
-    print(f"{'the same with stable errors':<44}{taken:6.2f} s")
     plan = plan_audit(quarters(100_000, 50))
     columns = {f"feature {i}": values for i, values in enumerate(np.random.default_rng(0).random((24, 100_000)))}
     taken = seconds(lambda: learn(plan, labelled(plan), columns=columns))

@@ -232,7 +232,7 @@ def main() -> None:
         show(f"Intervals of years, {arguments.draws} samples", tables[-1])
         show(
             "The same by scenario",
-            tables[-1].groupby(["years", "by", "way"], sort=False)[["coverage", "lowest", "ratio"]].mean(),
+            tables[-1].groupby(["years", "by"], sort=False)[["coverage", "lowest", "ratio"]].mean(),
         )
     if arguments.only in (None, "simulated"):
         tables.append(simulated_part(arguments.seed, arguments.draws))

@@ -24,25 +24,30 @@ from audit_study import ppi_interval
 from police_events import DATA, average_precision
 from studies import markdown
 
-from corefsample import InputError
 from corefsample.calibration import calibration_error
 from events.audit import AuditFrame, plan_audit
 from events.audit._audit_frame import read_run_documents
-from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures
-from events.audit._learning import LEAST_LABELS, LearnedTarget, log_losses
-from events.audit._plan import AuditPlan, extend_plan
-from events.audit._reference import ReferenceClass
+from events.audit._learning import (
+    LEAST_LABELS,
+    PROBABILITY,
+    LearnedTarget,
+    RunFeatures,
+    learn,
+    log_losses,
+    target_features,
+)
+from events.audit._model_totals import difference_total
+from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
-from events.audit._totals import difference_total, total_interval
-from events.rule_error._model import fit_rule_error
-from events.rule_error._table import read_reference
+from events.audit._totals import total_interval
+from events.rule_error._model import fit_rule_error, read_reference
 
 EVENTS = ("arrest", "kill", "force")
 N_DRAWS = 200  # of the coefficients
 YEARS, PER_YEAR = 8, 250
 OTHER_RULES = read_reference().query("corpus != 'police'")
 WITHOUT_P = ("yes where P is 0", "labels there", "yes among these labels")
-REFERENCE = ReferenceClass(fit_rule_error(OTHER_RULES), {})
+REFERENCE = fit_rule_error(OTHER_RULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +60,28 @@ class Case:
         Names.
     frame
         All documents, with P of the event alone.
-    features
-        What is known of them.
+    columns
+        What is known of them beside P, by name.
     truth
         Whether a reader says yes.
-    texts
-        Of simulated documents: none.
     """
 
     corpus: str
     event: str
     frame: AuditFrame
-    features: Features
+    columns: dict[str, Floats]
     truth: Bools
-    texts: TextFeatures | None = None
 
     def labels(self, plan: AuditPlan) -> SheetLabels:
         """The true labels of a plan's sample."""
         own = self.truth[plan.sample].astype(np.int8)[:, None]
         return SheetLabels(own, {}, len(plan.rounds), {})
 
-    def learning(self, plan: AuditPlan, *, words: bool = False) -> LearnedTarget:
+    def learning(self, plan: AuditPlan) -> LearnedTarget:
         """Learning from the labels of a plan."""
-        texts = self.texts if words else None
-        return LearnedTarget(plan, self.labels(plan), 0, self.features, texts, REFERENCE, LEVEL, N_DRAWS, plan.seed)
+        settings = {"level": LEVEL, "n_draws": N_DRAWS, "seed": plan.seed}
+        (target,) = learn(plan, self.labels(plan), columns=self.columns, reference=REFERENCE, **settings).targets
+        return target
 
 
 # --- the labelled articles ---------------------------------------------------------------------------------
@@ -87,21 +90,19 @@ class Case:
 def police_cases(run: Path, *, half: bool) -> list[Case]:
     """The three events of the labelled articles, of all or of a half of them."""
     rows = pd.read_csv(DATA / "labels.csv", dtype={"doc_id": str}).set_index("doc_id")
-    texts = pd.read_csv(DATA / "news.csv.gz", dtype=str).set_index("doc_id")["text"]
     frame = read_run_documents(run, [f"{event}: POLICE" for event in EVENTS])
-    known = RunFeatures(frame, run)
+    known = RunFeatures(run, frame)
     chosen = np.ones(len(frame), np.bool_)
     if half:
         chosen = np.random.default_rng(1).permutation(len(frame)) % 2 == 0
-    words = TextFeatures(texts.loc[frame.doc_ids[chosen]].tolist())
     cases = []
     for target, event in enumerate(EVENTS):
         truth = rows.loc[frame.doc_ids, event].to_numpy(np.bool_)[chosen]
-        features = known.of(target)
-        own = Features(features.names, features.matrix[chosen], features.rises)
+        features = target_features(frame, target, known)
+        own = {name: values[chosen] for name, values in features.items() if name not in PROBABILITY}
         p = frame.probability(target)[chosen]
         one = AuditFrame.from_arrays(frame.doc_ids[chosen].tolist(), frame.dates[chosen], p, period="week")
-        cases.append(Case("half of the articles" if half else "all articles", event, one, own, truth, words))
+        cases.append(Case("half of the articles" if half else "all articles", event, one, own, truth))
     return cases
 
 
@@ -141,12 +142,9 @@ def simulated_cases(seed: int) -> list[Case]:
         seen = rng.random(n) < np.where(truth, 0.7, 0.1)
         noise = rng.normal(size=(n, 6))
         frame = framed(p, dates)
-        first = RunFeatures(frame).of(0)
-        extra = np.column_stack([seen, rng.normal(size=n) + truth, noise])
-        names = (*first.names, "seen", "score", *(f"noise {i}" for i in range(6)))
-        rises = np.concatenate([first.rises, np.zeros(extra.shape[1], np.bool_)])
-        features = Features(names, np.column_stack([first.matrix, extra]), rises)
-        cases.append(Case(drift, f"{quality}, {share:g}", frame, features, truth))
+        columns = {"seen": seen.astype(np.float64), "score": rng.normal(size=n) + truth}
+        columns |= {f"noise {i}": noise[:, i] for i in range(6)}
+        cases.append(Case(drift, f"{quality}, {share:g}", frame, columns, truth))
     return cases
 
 
@@ -207,7 +205,7 @@ def total_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, ob
             "default": stratified(plan, truth),
             "PPI++, P of the run": np.array(ppi) * len(truth),
             "difference, P of the run": difference(plan, truth, clipped),
-            "difference, learned P": difference(plan, truth, learning.cross_fitted),
+            "difference, learned P": difference(plan, truth, learning.documents["cross_fitted"].to_numpy()),
             "learned counts": learned.loc[0, ["lower", "upper"]].to_numpy(np.int64),
         }
         about = {"corpus": case.corpus, "event": case.event, "n_labels": n_labels, "draw": draw}
@@ -266,13 +264,7 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
     for draw in range(n_draws):
         plan = plan_audit(case.frame, n_labels, seed=draw)
         learning = case.learning(plan)
-        models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": learning.cross_fitted}
-        n_columns = {"recalibrated": 1 + len(PROBABILITY), "regression": 1 + len(case.features.names)}
-        for (model, penalty), _ in sorted(learning.candidates.items(), key=lambda each: -each[1]):  # the best is last
-            models[model] = learning.regression.cross_fitted(n_columns[model], penalty)
-        if case.texts is not None:
-            models["words alone"] = words_alone(case.texts, plan, case.truth)
-            models["learned, words allowed"] = case.learning(plan, words=True).cross_fitted
+        models = {"P of the run": np.clip(p, 0.005, 0.995), "learned": learning.documents["cross_fitted"].to_numpy()}
         without = np.ones(len(truth), np.bool_)
         without[plan.sample] = False
         y = truth[without]
@@ -291,43 +283,6 @@ def quality_rows(case: Case, n_labels: int, n_draws: int) -> Iterator[dict[str, 
             }
 
 
-def words_alone(texts: TextFeatures, plan: AuditPlan, truth: Bools) -> Floats:
-    """P of a logistic regression on the words alone, the usual classifier."""
-    from sklearn.linear_model import LogisticRegression
-
-    strata = np.array([each.n_documents / each.n_sampled for each in plan.strata])
-    model = LogisticRegression(C=10.0, max_iter=1000)
-    model.fit(texts.matrix[plan.sample], truth[plan.sample], strata[plan.stratum_of[plan.sample]])
-    p: Floats = model.predict_proba(texts.matrix)[:, 1]
-    return p
-
-
-# --- two rounds --------------------------------------------------------------------------------------------
-
-
-def round_rows(case: Case, first: int, more: int, n_draws: int) -> Iterator[dict[str, object]]:
-    """Totals of two rounds, of which the second is divided by the plan, or by learned P."""
-    truth = case.truth
-    for draw in range(n_draws):
-        plan = plan_audit(case.frame, first, seed=draw)
-        try:
-            learned = case.learning(plan).cross_fitted
-        except InputError:
-            continue
-        rng = np.random.default_rng([7, draw])
-        (total,), _ = alone(truth, np.zeros(len(truth), np.int64), first + more, rng)
-        about = {"corpus": case.corpus, "event": case.event, "n_labels": first + more, "of": "total", "draw": draw}
-        found = {"labels alone": total}
-        for name, p in (("by the plan", None), ("by learned P", [learned])):
-            later = extend_plan(plan, more, learned=p)
-            again = case.learning(later).cross_fitted
-            found[f"default, second round {name}"] = stratified(later, truth)
-            found[f"difference, second round {name}"] = difference(later, truth, again)
-        for method, (lower, upper) in found.items():
-            covered = bool(lower <= truth.sum() <= upper)
-            yield {**about, "method": method, "covered": covered, "width": upper - lower}
-
-
 # --- tables ------------------------------------------------------------------------------------------------
 
 
@@ -336,7 +291,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", type=Path, help="a run that has counted the articles, instead of counting them")
     parser.add_argument("--scored", type=Path, help="a scored file of the articles, instead of scoring them")
-    parser.add_argument("--only", choices=["totals", "quality", "rounds"], help="one part alone")
+    parser.add_argument("--only", choices=["totals", "quality"], help="one part alone")
     parser.add_argument("--corpora", choices=["police", "half", "simulated"], help="one kind of corpora alone")
     parser.add_argument("--labels", type=int, nargs="+", default=[200], help="numbers of labels of the part totals")
     parser.add_argument("--draws", type=int, default=200, help="samples of labels of each case")
@@ -352,22 +307,20 @@ def main() -> None:
             cases += police_cases(run, half=True) if options.corpora != "police" else []
         if options.corpora in (None, "simulated"):
             cases += simulated_cases(0)
-        parts = [options.only] if options.only else ["totals", "quality", "rounds"]
+        parts = [options.only] if options.only else ["totals", "quality"]
         for part in parts:
             _print_part(part, cases, n_draws, options.labels)
     print(f"{time.process_time() - started:.0f} seconds of processor time")
 
 
 def _print_part(part: str, cases: Sequence[Case], n_draws: int, of_totals: Sequence[int]) -> None:
-    labels = {"totals": of_totals, "quality": (80, 200), "rounds": (0,)}[part]
+    labels = {"totals": of_totals, "quality": (80, 200)}[part]
     rows: list[dict[str, object]] = []
     for case, n_labels in itertools.product(cases, labels):
-        fewer = n_draws if case.texts is not None or part == "totals" else max(n_draws // 4, 5)
-        rows += {
-            "totals": lambda case=case, n=n_labels: total_rows(case, n, n_draws),
-            "quality": lambda case=case, n=n_labels, fewer=fewer: quality_rows(case, n, min(fewer, 40)),
-            "rounds": lambda case=case, fewer=fewer: round_rows(case, 80, 120, fewer),
-        }[part]()
+        if part == "totals":
+            rows += total_rows(case, n_labels, n_draws)
+        else:
+            rows += quality_rows(case, n_labels, min(max(n_draws // 4, 5) if case.corpus in DRIFTS else n_draws, 40))
     table = pd.DataFrame(rows)
     if part == "quality":
         means = table.groupby(["corpus", "event", "n_labels", "model"], sort=False).mean().reset_index()

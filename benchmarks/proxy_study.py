@@ -1,10 +1,10 @@
-"""Several proxies, and copies of stories, in one audit: python benchmarks/proxy_study.py --run FOLDER [--muc FILE].
+"""Several proxies in one audit: python benchmarks/proxy_study.py --run FOLDER [--muc FILE].
 
 Articles about the police (FOLDER: their events, as `learning_study.py` counts them) and reports of MUC (FILE: a scored
 file of `muc_events.py`) have labels. The proxies beside P are a coder who is mostly right and a weak score, simulated
 from the labels. For 200 samples of labels, coverage and mean width of the intervals of totals are compared with the
-estimators of glide-py 0.11 (EmertonData), which are written here by their published formulas: several proxies
-(MultiPPIMeanEstimator; Shan et al. 2025) and clusters (ClusteredPPIMeanEstimator), with normal intervals.
+estimator of glide-py 0.11 (EmertonData) for several proxies (MultiPPIMeanEstimator; Shan et al. 2025), with normal
+intervals, which is written here by its published formula.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from audit_corpora import LEVEL, Bools, Floats, Ints, framed
+from audit_corpora import LEVEL, Bools, Floats, framed
 from learning_study import EVENTS
 from muc_events import DATA as MUC
 from muc_events import LEXICON, true_documents
@@ -47,12 +47,6 @@ class Case:
         coder = np.where(self.truth, rng.random(len(self.p)) < 0.8, rng.random(len(self.p)) < 0.03)
         weak = np.clip(0.3 * self.truth + rng.normal(0.3, 0.2, len(self.p)), 0.0, 1.0)
         return {"coder": coder.astype(np.float64), "weak": weak}
-
-    def copied(self) -> tuple[Case, Ints]:
-        """The same stories in one to eight copies each, most in one, and the story of each document."""
-        sizes = np.minimum(np.random.default_rng(6).geometric(0.4, len(self.p)), 8)
-        story = np.repeat(np.arange(len(self.p)), sizes)
-        return Case(f"{self.name}, copied", self.truth[story], self.p[story]), story
 
 
 def police_cases(run: Path) -> Iterator[Case]:
@@ -85,29 +79,23 @@ def multi_ppi(y: Floats, labelled: Floats, others: Floats) -> Limits:
     return mean - reach, mean + reach
 
 
-def limits_of(case: Case, story: Ints, n_labels: int, seed: int, *, is_copied: bool) -> dict[str, Limits]:
-    """Limits of the total by each method, from one sample of labels; the peers draw without strata."""
+def limits_of(case: Case, n_labels: int, seed: int) -> dict[str, Limits]:
+    """Limits of the total by each method, from one sample of labels; the peer draws without strata."""
     frame = framed(case.p, np.full(len(case.p), "2000-01-01", "datetime64[D]"))
-    proxies = {} if is_copied else case.proxies()
+    proxies = case.proxies()
     limits: dict[str, Limits] = {}
     for name, used in {"design, P": {}, "P and proxies": proxies}.items():
-        if used or name == "design, P":
-            plan = plan_audit(frame, n_labels, seed=seed, proxies=used, clusters=story if is_copied else None)
-            labels = SheetLabels(case.truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
-            estimate = estimate_counts(plan, labels)
-            by_design = "design, strata by all" if used else name
-            for label, table in ((by_design, estimate.totals), (name, estimate.learned)):
-                for lower, upper in table[["lower", "upper"]].itertuples(index=False, name=None):
-                    limits["design, one label a story" if is_copied else label] = lower, upper
-    # Of every story all copies have its label, P and proxies: their means are those of one document.
-    _, first = np.unique(story, return_index=True)
-    drawn = np.random.default_rng([7, seed]).choice(len(first), n_labels, replace=False)
-    chosen, others = first[drawn], np.delete(first, drawn)
-    x = np.column_stack([case.p, *proxies.values()])
-    y = case.truth.astype(np.float64)
-    peer = "glide, clustered" if is_copied else "glide, several proxies"
-    low, high = multi_ppi(y[chosen], x[chosen], x[others])
-    limits[peer] = low * len(y), high * len(y)
+        plan = plan_audit(frame, n_labels, seed=seed, proxies=used)
+        labels = SheetLabels(case.truth[plan.sample].astype(np.int8)[:, None], {}, 1, {})
+        estimate = estimate_counts(plan, labels)
+        by_design = "design, strata by all" if used else name
+        for label, table in ((by_design, estimate.totals), (name, estimate.learned)):
+            for lower, upper in table[["lower", "upper"]].itertuples(index=False, name=None):
+                limits[label] = lower, upper
+    chosen = np.random.default_rng([7, seed]).choice(len(case.p), n_labels, replace=False)
+    x, y = np.column_stack([case.p, *proxies.values()]), case.truth.astype(np.float64)
+    low, high = multi_ppi(y[chosen], x[chosen], np.delete(x, chosen, axis=0))
+    limits["glide, several proxies"] = low * len(y), high * len(y)
     return limits
 
 
@@ -121,15 +109,13 @@ def main() -> None:
     cases = [*police_cases(options.run), *([] if options.muc is None else [muc_case(options.muc)])]
     rows = []
     for case in cases:
-        for one, story in ((case, np.arange(len(case.p))), case.copied()):
-            for n_labels in options.labels:
-                for seed in range(options.draws):
-                    found = limits_of(one, story, n_labels, seed, is_copied=one is not case)
-                    total = one.truth.sum()
-                    rows += [
-                        (f"{one.name} ({total} of {len(one.p)})", n_labels, method, low <= total <= high, high - low)
-                        for method, (low, high) in found.items()
-                    ]
+        for n_labels in options.labels:
+            for seed in range(options.draws):
+                total = case.truth.sum()
+                rows += [
+                    (f"{case.name} ({total} of {len(case.p)})", n_labels, method, low <= total <= high, high - low)
+                    for method, (low, high) in limits_of(case, n_labels, seed).items()
+                ]
     table = pd.DataFrame(rows, columns=["corpus", "labels", "method", "coverage", "width"])
     means = table.groupby(["corpus", "labels", "method"], sort=False)[["coverage", "width"]].mean().reset_index()
     means["relative"] = means["width"] / means.groupby(["corpus", "labels"])["width"].transform("first")

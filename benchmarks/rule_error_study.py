@@ -24,9 +24,8 @@ from studies import markdown
 
 from corefsample._arrays import Floats, Ints
 from events.audit import AuditFrame, estimate_total, plan_audit
-from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labelled_strata import LabelledStrata, unlabelled_yes
-from events.rule_error._model import MISSES, PRECISION, Binomial, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
+from events.rule_error._counts import error_generator, reader_probability, true_counts, unlabelled_yes
+from events.rule_error._model import MISSES, PRECISION, Cell, Prior, RuleErrorModel, _fitted, fit_rule_error
 
 LEVEL = 0.95
 N_DRAWS = 1000
@@ -225,7 +224,7 @@ def label_rows(documents: pd.DataFrame, table: pd.DataFrame, prior: Priors, n_se
                 for _ in range(n_seeds):
                     k = rng.hypergeometric(positive, sizes - positive, labels)
                     design = estimate_total(k, labels, sizes)
-                    others = unlabelled_yes(LabelledStrata(sizes, mean_p, labels, k), error, rng)
+                    others = unlabelled_yes(sizes, mean_p, labels, k, error, rng)
                     low, high = interval(k.sum() + others.sum(axis=1))
                     results.append(
                         (design.lower <= yes.sum() <= design.upper, design.width, low <= yes.sum() <= high, high - low)
@@ -263,8 +262,8 @@ def _alternatives(reference: pd.DataFrame, table: pd.DataFrame, same_corpus: boo
     n_others = (reference["n_documents"] - reference["n_above"]).to_numpy(np.float64)
     n_yes = reference["n_yes"].to_numpy(np.float64)
     of_documents = replace(MISSES, mean=-4.0, sd=1.5)
-    recall_model = _fitted(reference, Binomial, "yes_above", n_yes, PRECISION)
-    miss_model = _fitted(reference, Binomial, "yes_below", n_others, of_documents)
+    recall_model = _fitted(reference, "binomial", "yes_above", n_yes, PRECISION)
+    miss_model = _fitted(reference, "binomial", "yes_below", n_others, of_documents)
     model = fit_rule_error(reference)
     rng, figures = np.random.default_rng(0), []
     for (corpus, event, actor, kind), rows in table.groupby(["corpus", "event", "actor", "kind"]):

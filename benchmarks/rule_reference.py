@@ -24,8 +24,7 @@ from corefsample import read_documents
 from corefsample.errors import InputError
 from events import EventCounter, load_lexicon, load_rules
 from events.lexicon._lexicon import Lexicon
-from events.rule_error._model import kind_of
-from events.rule_error._table import COLUMNS, NUMBERS
+from events.rule_error._model import COLUMNS, NUMBERS, kind_of
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 TABLE = Path(__file__).parents[1] / "events" / "data" / "rule_reference.csv"

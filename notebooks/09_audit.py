@@ -148,15 +148,16 @@ assert total["lower"] <= total["true"] <= total["upper"]
 # %% [markdown]
 # ## Narrower intervals, at the price of an assumption
 #
-# If the rule fails in the same way in every year, the labels of all years say how P is to be corrected in each. That is
-# an assumption, and the picture says so: no random sample guarantees it.
+# If the rule fails in the same way in every year, the labels of all years say how P is to be corrected in each:
+# `corefsample audit learn` learns the probability that a reader says yes from them. That is an assumption, and the
+# picture says so: no random sample guarantees it.
 
 # %%
-run("corefsample audit estimate run audit/sheet.csv --assume stable-errors --no-pictures --out assumed", folder)
-assumed = pd.read_csv(folder / "assumed" / "audited.csv", keep_default_na=False)
-assumed["true"] = audited["true"]
-print("assuming stable errors:", share_held(assumed, "lower", "upper"))
-audit_bands(assumed, truth=crosses)
+run("corefsample audit learn run audit/sheet.csv --no-pictures --out learned", folder)
+learned = pd.read_csv(folder / "learned" / "learned_counts.csv", keep_default_na=False)
+learned["true"] = audited["true"]
+print("learned:", share_held(learned, "lower", "upper"))
+audit_bands(learned, truth=crosses)
 
 # %% [markdown]
 # ## What the model got wrong

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
-from corefsample.files._csv_cells import unescaped
 from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
 from events.counts._run_tables import run_table, verified_record
@@ -31,7 +30,6 @@ _MOST_EXAMPLES = 10  # names of actors in an error
 RULES = ", "  # between the names of several rules
 
 Names = npt.NDArray[np.object_]
-LabelKind = Literal["yes-no", "events", "actors"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,32 +111,28 @@ class AuditFrame:
             If lengths differ, there is no document, a doc_id repeats, P is outside [0, 1], a document has no date, or
             the period is unknown.
         """
-        names = np.array([str(each) for each in doc_ids], dtype=object)
-        p = _checks.floats("probabilities", probabilities)
-        days = np.asarray(dates, dtype="datetime64[D]")
+        names = np.array([str(doc_id) for doc_id in doc_ids], dtype=object)
+        p, days = _checks.floats("probabilities", probabilities), np.asarray(dates, dtype="datetime64[D]")
         columns = {name: np.array(list(values), dtype=object) for name, values in (properties or {}).items()}
         for name, values in {"dates": days, "probabilities": p, **columns}.items():
             if len(values) != len(names):
-                raise ParameterError(
-                    f"must have one value for each of {len(names)} documents, got {len(values)}", parameter=name
-                )
+                rule = f"must have one value for each of {len(names)} documents"
+                raise ParameterError(f"{rule}, got {len(values)}", parameter=name)
         if not len(names):
             raise ParameterError("must hold at least one document, got none", parameter="doc_ids")
-        for name, values, good, rule in (
+        for name, values, is_valid, rule in (
             ("doc_ids", names, ~pd.Index(names).duplicated(), "must be distinct"),
             ("probabilities", p, (p >= 0.0) & (p <= 1.0), "must lie in [0, 1]"),
             ("dates", days, ~np.isnat(days), "must be dates"),
         ):
-            if not good.all():
-                raise ParameterError(f"{rule}, got {values[np.argmin(good)]!r}", parameter=name)
+            if not is_valid.all():
+                raise ParameterError(f"{rule}, got {values[np.argmin(is_valid)]!r}", parameter=name)
         Calendar(period)
-        rows = np.flatnonzero(p)
-        return cls(
-            names, days, (event,), rows, np.zeros(len(rows), np.int32), p[rows], event, period, properties=columns
-        )
+        rows, one = np.flatnonzero(p), np.zeros(np.count_nonzero(p), np.int32)
+        return cls(names, days, (event,), rows, one, p[rows], event, period, properties=columns)
 
     @property
-    def label_kind(self) -> LabelKind:
+    def label_kind(self) -> Literal["yes-no", "events", "actors"]:
         """Kind of the labels: "yes-no" for one target; for several, "events" or "actors", whichever the targets are."""
         if len(self.targets) == 1:
             return "yes-no"
@@ -190,29 +184,6 @@ class AuditFrame:
         return [total, *((period.label, period.start, number_of == g) for g, period in enumerate(periods))], number_of
 
 
-# What a label may say instead of naming a target.
-YES_WORDS, NO_WORDS, UNSURE_WORDS = ("yes", "y", "1", "true"), ("no", "n", "0", "false"), ("unsure", "?")
-NONE, OTHER = "none", "other"
-
-
-def require_distinct(frame: AuditFrame) -> None:
-    """Raise an InputError unless every label, which is read without regard to case, names one of the targets."""
-    words = {*UNSURE_WORDS, NONE, OTHER, *(YES_WORDS + NO_WORDS if len(frame.targets) == 1 else ())}
-    names: dict[str, str] = {}
-    for name in frame.targets:
-        rule, key = "", name.lower()
-        if key != key.strip() or ";" in key or key.endswith("?"):
-            rule = "must have no blank at its ends, no ';' and no '?' at its end"
-        elif key in words:
-            rule = f"must be none of the words of a label, {', '.join(sorted(words))}"
-        elif key in names:
-            rule = f"must differ from {names[key]!r} in more than capitals"
-        if rule:
-            source_path = str(frame.source["path"]) or None
-            raise InputError(f"name of an actor or event {rule}, got {name!r}", place=source_path)
-        names[key] = name
-
-
 def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
     """Event and actor of a target, as the tables of a run have them."""
     events = frame.event.split(RULES)
@@ -222,10 +193,18 @@ def event_and_actor(frame: AuditFrame, name: str) -> tuple[str, str]:
     return event, actor
 
 
-ALL_DOCUMENTS = "all_documents.parquet"
 NO_ACTOR = ""  # in a table of scores: the row of a document without an actor
 _REQUIRED = ("doc_id", "date", "probability")
 _LISTS = ["events", "actors", "probabilities"]
+
+
+def source_frame(source: PathLike, actors: Sequence[str] | None, period: str) -> AuditFrame:
+    """The documents of a run, or of a CSV file, for which `period` is the length of the periods."""
+    if not Path(source).is_file():
+        return read_run_documents(source, actors)
+    if actors is not None:
+        raise ParameterError("must be left out where P comes from a CSV file", parameter="actors")
+    return read_scores(source, period=period)
 
 
 def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> AuditFrame:
@@ -246,37 +225,50 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     ParameterError
         If no document of the run has an actor.
     """
-    record = run_record(Path(run))
+    folder = Path(run)
+    if not (folder / "run.json").is_file():
+        has_run = (folder / "run" / "run.json").is_file()
+        did_you_mean = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
+        kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
+        rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
+        raise InputError(rule, place=str(folder), hint=did_you_mean)
+    record = verified_record(folder)
+    if not ({"rule", "arguments"} <= record.keys()):
+        rule = "record must be that of an events run, got something else"
+        raise InputError(rule, place=str(folder / "run.json"))
     documents = run_table(run, "all_documents")
     properties = documents.columns.difference([*ALL_DOCUMENTS_SCHEMA.names, "event"], sort=False)
     event, rows = run_event(record), documents[_LISTS].explode(_LISTS).dropna()
     rules, is_total = event.split(RULES), rows["actors"] == ANYBODY
     if actors is None:
-        names, known_names = rows["events"].where(is_total, ANYBODY), rules
+        names, all_names = rows["events"].where(is_total, ANYBODY), rules
         actors = rules
     else:
         names = rows["events"] + ": " + rows["actors"] if len(rules) > 1 else rows["actors"]
         # "any: *" is the event of anybody, which has every document of its other targets too.
         by_actor = sorted(names[~is_total].unique())
-        known_names = [*by_actor, *sorted(names[is_total].unique())]
+        all_names = [*by_actor, *sorted(names[is_total].unique())]
         actors = by_actor if tuple(actors) == ("all",) else actors
     targets = tuple(dict.fromkeys(actors))
-    missing = [name for name in targets if name not in known_names]
-    if missing or not targets:
-        raise _unknown_actors(missing, known_names)
+    unknown = [name for name in targets if name not in all_names]
+    if unknown or not targets:
+        like = next((name for name in all_names if unknown and name.endswith(f": {unknown[0]}")), None)
+        hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
+        examples = ", ".join(all_names[:_MOST_EXAMPLES]) + ", ..." * (len(all_names) > _MOST_EXAMPLES)
+        rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
+        got = repr(unknown[0]) if unknown else "a run without events"
+        raise ParameterError(f"{rule}, got {got}", parameter="actors", hint=hint)
     of_target = names.map({name: column for column, name in enumerate(targets)}).dropna()
-    values = rows["probabilities"].to_numpy(np.float64)[names.isin(targets)]
-    source = {"kind": "run", "path": os.fspath(run), "sha256": sha256(Path(run) / ALL_DOCUMENTS)}
     return AuditFrame(
         documents["doc_id"].to_numpy(object),
         documents["date"].to_numpy(object).astype("datetime64[D]"),
         targets,
         of_target.index.to_numpy(np.int64),
         of_target.to_numpy(np.int32),
-        values,
+        rows["probabilities"].to_numpy(np.float64)[names.isin(targets)],
         event,
         str(record["arguments"]["period"]),
-        source,
+        {"kind": "run", "path": os.fspath(run), "sha256": sha256(folder / "all_documents.parquet")},
         {name: documents[name].fillna("").to_numpy(object) for name in properties},
     )
 
@@ -285,42 +277,6 @@ def run_event(record: Mapping[str, Any]) -> str:
     """Name of the event of a run, or names of its events and outcomes."""
     outcomes = [text.partition("=")[0] for text in record["rule"].get("outcomes", ())]
     return RULES.join(dict.fromkeys([str(record["rule"]["name"]), *outcomes]))
-
-
-def _unknown_actors(missing: Sequence[str], known_names: Sequence[str]) -> ParameterError:
-    shown_name = repr(missing[0]) if missing else "a run without events"
-    like = next((name for name in known_names if missing and name.endswith(f": {missing[0]}")), None)
-    hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
-    examples = ", ".join(known_names[:_MOST_EXAMPLES]) + ", ..." * (len(known_names) > _MOST_EXAMPLES)
-    rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
-    return ParameterError(f"{rule}, got {shown_name}", parameter="actors", hint=hint)
-
-
-@contextmanager
-def as_written(subject: str, location: str) -> Iterator[None]:
-    """Turn errors of reading what a command wrote into an InputError that names it."""
-    try:
-        yield
-    except CorefsampleError:
-        raise
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{subject} must be as it was written, got: {reason}", place=location) from None
-
-
-def run_record(folder: Path) -> dict[str, Any]:
-    """Content of run.json, with what an audit needs of it."""
-    if not (folder / "run.json").is_file():
-        has_run = (folder / "run" / "run.json").is_file()
-        hint = f"did you mean {folder / 'run'}?" if has_run else "`corefsample events` makes one"
-        kind = "an unfinished run or another folder" if folder.is_dir() else "a path that does not exist"
-        rule = f"input must be the folder of a finished events run, or a CSV file, got {kind}"
-        raise InputError(rule, place=str(folder), hint=hint)
-    record = verified_record(folder)
-    if not ({"rule", "arguments"} <= record.keys()):
-        rule = "record must be that of an events run, got something else"
-        raise InputError(rule, place=str(folder / "run.json"))
-    return record
 
 
 def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
@@ -340,13 +296,11 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     InputError
         If the file is not such a table; the error has the row, the rule and the value.
     """
-    table_path = os.fspath(path)
-    table = read_text_table(path, _REQUIRED)
-    p = numbers_of(table, "probability")
+    table_path, table = os.fspath(path), read_text_table(path, _REQUIRED)
+    p = numbers_of(table["probability"])
     days = {text: _day(text) for text in table["date"].unique()}
     dates = table["date"].map(days).to_numpy().astype("datetime64[D]")
-    by_actor = "actor" in table
-    key = ["doc_id", "actor"] if by_actor else ["doc_id"]
+    key = ["doc_id", "actor"] if "actor" in table else ["doc_id"]
     for name, is_wrong, rule in (
         ("probability", ~((p >= 0.0) & (p <= 1.0)), "probability must be a number in [0, 1], got {!r}"),
         ("date", np.isnat(dates), "date must be an ISO date, got {!r}"),
@@ -355,29 +309,27 @@ def read_scores(path: PathLike, *, period: str = "quarter") -> AuditFrame:
     ):
         wrong = np.flatnonzero(is_wrong)
         if wrong.size:
-            row = int(wrong[0])
-            raise InputError(rule.format(table[name].iloc[row]), place=f"{table_path}: row {table.index[row]}")
-    doc_ids = table["doc_id"].to_numpy(dtype=object)
-    actors = table["actor"].to_numpy(dtype=object) if by_actor else np.full(len(table), "event", dtype=object)
-    rows, _ = pd.factorize(doc_ids)
-    _, first = np.unique(rows, return_index=True)
-    targets = tuple(sorted(set(actors.tolist()) - {NO_ACTOR}))
+            value, row = table[name].iloc[wrong[0]], table.index[wrong[0]]
+            raise InputError(rule.format(value), place=f"{table_path}: row {row}")
+    actors = table["actor"] if "actor" in table else pd.Series("event", table.index)
+    targets = tuple(sorted(set(actors) - {NO_ACTOR}))
     if not targets:
         raise InputError("a table with a column actor must name at least one, got none", place=table_path)
-    number = {name: column for column, name in enumerate(targets)}
-    is_evidence = (p > 0.0) & (actors != NO_ACTOR)
-    other_columns = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
+    rows, _ = pd.factorize(table["doc_id"])
+    documents = table[~table["doc_id"].duplicated()]
+    is_evidence = (p > 0.0) & (actors != NO_ACTOR).to_numpy()
+    properties = [name for name in table.columns if name not in (*_REQUIRED, "actor")]
     return AuditFrame(
-        doc_ids[first],
-        dates[first],
+        documents["doc_id"].to_numpy(object),
+        dates[~table["doc_id"].duplicated()],
         targets,
         rows[is_evidence],
-        np.array([number[name] for name in actors[is_evidence].tolist()], np.int32),
+        actors[is_evidence].map({name: column for column, name in enumerate(targets)}).to_numpy(np.int32),
         p[is_evidence],
         "event",
         Calendar(period).period,
         {"kind": "table", "path": table_path, "sha256": sha256(path)},
-        {name: table[name].to_numpy(dtype=object)[first] for name in other_columns},
+        {name: documents[name].to_numpy(object) for name in properties},
     )
 
 
@@ -387,6 +339,18 @@ def _day(text: str) -> datetime.date | None:
         return datetime.datetime.fromisoformat(text.strip()).date()
     except ValueError:
         return None
+
+
+@contextmanager
+def as_written(subject: str, location: str) -> Iterator[None]:
+    """Turn errors of reading what a command wrote into an InputError that names it."""
+    try:
+        yield
+    except CorefsampleError:
+        raise
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{subject} must be as it was written, got: {reason}", place=location) from None
 
 
 def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
@@ -416,28 +380,9 @@ def read_text_table(path: PathLike, required: Sequence[str]) -> pd.DataFrame:
     return filled
 
 
-def read_document_table(
-    path: PathLike, frame: AuditFrame, required: Sequence[str] = (), *, partial: bool = False
-) -> pd.DataFrame:
-    """Read a CSV file as text, with these columns and one row for each document, in the order of a frame.
-
-    If `partial` is true, documents can be missing in the file, but not all; their values are empty.
-    """
-    rows = read_text_table(path, ("doc_id", *required)).map(unescaped).set_index("doc_id")
-    repeated = rows.index[rows.index.duplicated()]
-    if len(repeated):
-        raise InputError(f"doc_id must be unique, got {repeated[0]!r} again", place=os.fspath(path))
-    is_missing = ~pd.Index(frame.doc_ids).isin(rows.index)
-    if is_missing.all() if partial else is_missing.any():
-        rule = f"table must have a row for {'one document' if partial else 'every document'}"
-        raise InputError(f"{rule}, got none for {frame.doc_ids[is_missing][0]!r}", place=os.fspath(path))
-    documents: pd.DataFrame = rows.reindex(frame.doc_ids.tolist(), fill_value="")
-    return documents
-
-
-def numbers_of(table: pd.DataFrame, name: str) -> Floats:
+def numbers_of(texts: pd.Series) -> Floats:
     """Numbers of a column of text, NaN where it has none; a comma is a decimal one unless it may part thousands."""
-    texts = table[name].str.strip()
+    texts = texts.str.strip()
     is_decimal = texts.str.fullmatch(r"-?\d*,\d+") & ~texts.str.fullmatch(r"-?[1-9]\d{0,2},\d{3}")
     plain = texts.mask(is_decimal, texts.str.replace(",", "."))
     return np.asarray(pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64))

@@ -1,48 +1,35 @@
-"""Counts of documents by target and period, estimated from the labels of a plan's sample."""
+"""Counts of documents by target and period, estimated from the labels of a plan's sample; and what labels say of P."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Floats, HtmlTable, Ints, pd
+from corefsample._arrays import Floats, HtmlTable, Ints8, pd
 from corefsample.errors import InputError
 from events.audit._audit_frame import TOTAL, event_and_actor
-from events.audit._model_quality import agreements, disagreements, model_quality, more_labels, probability_curve
-from events.audit._plan import AuditPlan, checked_proxies
-from events.audit._proxies import combined_probability
-from events.audit._reference import ReferenceClass, reference_totals
-from events.audit._sheets import MISSING, UNSURE, YES, SheetLabels
-from events.audit._totals import (
-    DEFAULT_METHOD,
-    HALF,
+from events.audit._model_totals import (
+    HALF_OF_PROXIES,
     LEARNED,
-    Bounds,
-    CellCounts,
-    Cells,
-    Method,
-    checked_interval,
-    difference_total,
-    interval_of,
-    target_cells,
+    combined_probability,
+    learned_totals,
+    reference_totals,
 )
+from events.audit._plan import AuditPlan, checked_proxies
+from events.audit._sheets import MISSING, RESOLVED, UNSURE, SheetLabels
+from events.audit._totals import DEFAULT_METHOD, Bounds, Method, cell_counts, checked_interval, interval_of
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
+from events.rule_error._model import RuleErrorModel
 
-STABLE_ERRORS = "stable-errors"
+THRESHOLD = 0.5
 PROXIES = "proxies"
-HALF_OF_PROXIES = 0.25  # weights are fewer than the coefficients of learned P: intervals hold with less
-
-Assumption = Literal["stable-errors"]
-
-
-_IN_JSON = ("totals", "quality", "more", "agreement", "learned")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -60,21 +47,15 @@ class AuditEstimate(HtmlTable):
         - estimate, lower and upper: estimate and confidence interval. Unsure and missing labels are counted both ways:
           the lower limit has all of them as no, the upper limit as yes
         - if_no and if_yes: estimate with all unsure and missing labels as no, and as yes
-        - level, method and assumption of the interval ("stable-errors" if it rests on that assumption, "" otherwise)
+        - level and method of the interval
         - model_mean, model_lower and model_upper: mean and credible interval of the model given each document's P,
           which cover coreference only: not the uncertainty of a recalibration that documents share
     quality
         Precision and recall of the documents with P >= 0.5: target, measure, estimate, lower, upper; NaN if there are
         no documents to divide by.
-    curve
-        P against labels by range of P: target, range_of_p, n_documents, n_labelled, mean_p; share of the documents that
-        are positive, lower, upper.
     disagreements
         Documents whose label and P differ by at least one half, the largest first: doc_id, date, target, probability,
         label, note.
-    more
-        What 100 more labels (or all documents that are left) are expected to bring, if the shares of positive labels
-        stay as they are: target, n_more; width of the interval of the target's total, and width_after the labels.
     agreement
         Agreement of every two labellers: first, second; n_documents, the labels of documents and targets that both
         gave, and n_agreed; Cohen's kappa with lower, upper and level.
@@ -87,9 +68,7 @@ class AuditEstimate(HtmlTable):
 
     counts: pd.DataFrame
     quality: pd.DataFrame
-    curve: pd.DataFrame
     disagreements: pd.DataFrame
-    more: pd.DataFrame
     agreement: pd.DataFrame
     learned: pd.DataFrame
 
@@ -115,7 +94,7 @@ class AuditEstimate(HtmlTable):
             "n_labels": total["n_labelled"] - total["n_missing"],
             "n_unsure": total["n_unsure"],
             "n_missing": total["n_missing"],
-            **{name: getattr(self, name).to_dict("records") for name in _IN_JSON},
+            **{name: getattr(self, name).to_dict("records") for name in ("totals", "quality", "agreement", "learned")},
             "n_few": int((periods["upper"] - periods["lower"] > 0.5 * periods["n_docs"]).sum()),
             "n_periods": len(periods),
         }
@@ -126,7 +105,6 @@ class AuditEstimate(HtmlTable):
         return {
             "audited.csv": self.counts,
             "audited-model.csv": self.quality,
-            "audited-curve.csv": self.curve,
             "disagreements.csv": self.disagreements.assign(text=shown_texts),
             **({"audited-learned.csv": self.learned} if len(self.learned) else {}),
         }
@@ -138,10 +116,10 @@ def estimate_counts(
     *,
     level: float = 0.95,
     method: Method = DEFAULT_METHOD,
-    assume: Assumption | None = None,
     learned: Mapping[str, Floats] | None = None,
     proxies: Mapping[str, npt.ArrayLike] | None = None,
-    reference: ReferenceClass | None = None,
+    reference: RuleErrorModel | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> AuditEstimate:
     """Estimate the number of documents with each target, in total and by period, from labels.
 
@@ -158,10 +136,6 @@ def estimate_counts(
         Level of the confidence intervals, in (0, 1). The method ``"mid-p"`` accepts only .95, the default.
     method
         Method of the intervals, ``"mid-p"`` (the default) or ``"exact"``: see `estimate_total`.
-    assume
-        By default, no assumption. ``"stable-errors"`` assumes that within each stratum and range of P the share of
-        positive documents is the same in all periods. P is then recalibrated on all labels, and the interval of a
-        period is that of its posterior, with the uncertainty of the recalibration (Jeffreys' prior for each share).
     learned
         P of every document by target, learned from the labels of other documents (`LearnResult.cross_fitted`). Totals
         that use it are in `AuditEstimate.learned`, beside those that need no assumption. By default, P is not learned.
@@ -171,28 +145,27 @@ def estimate_counts(
         default, only those of the plan are used.
     reference
         Errors of other rules, from which further totals in `AuditEstimate.learned` begin; by default none.
+    kinds
+        Kinds of the actors by code, as the lexicon of the run has them, for `reference`; by default they are unknown.
 
     Raises
     ------
     ParameterError
-        If `plan` or `labels` has another type, `level` and `method` are invalid for `estimate_total`, `assume` is
-        unknown, or a proxy has not one probability for each document.
+        If `plan` or `labels` has another type, `level` and `method` are invalid for `estimate_total`, or a proxy has
+        not one probability for each document.
     InputError
         If a stratum has no label.
     """
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
     _checks.instance("labels", labels, SheetLabels, hint="`read_sheets` reads them")
     level, method = checked_interval(level, method)
-    if assume is not None:
-        _checks.choice("assume", assume, (STABLE_ERRORS,))
     require_labels(plan, labels)
     if labels.hand_picked:
         logging.getLogger("corefsample.audit").warning(
             "labels of %d documents that a person chose are not used", len(labels.hand_picked)
         )
-    counts: list[dict[str, object]] = []
-    for target, name in enumerate(plan.frame.targets):
-        counts += count_rows(plan, target_cells(plan, labels, target), name, level, method, assume)
+    targets = range(len(plan.frame.targets))
+    counts = [row for target in targets for row in count_rows(plan, labels, target, level, method)]
     totals = [] if learned is None else [learned_totals(plan, labels, learned, level)]
     if all_proxies := {**plan.proxies, **checked_proxies(proxies, plan.frame)}:
         combined = {
@@ -200,13 +173,11 @@ def estimate_counts(
         }
         totals.append(learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES))
     if reference is not None:
-        totals.append(reference_totals(plan, labels, reference, level=level))
+        totals.append(reference_totals(plan, labels, reference, kinds or {}, level=level))
     return AuditEstimate(
         pd.DataFrame(counts),
         model_quality(plan, labels, level, method),
-        probability_curve(plan, labels, level, method),
         disagreements(plan, labels),
-        more_labels(plan, labels, level, method),
         agreements(labels.by_labeller, level),
         pd.concat(totals, ignore_index=True) if totals else pd.DataFrame(columns=list(LEARNED)),
     )
@@ -223,117 +194,151 @@ def require_labels(plan: AuditPlan, labels: SheetLabels) -> None:
 
 
 def count_rows(
-    plan: AuditPlan, cells: Cells, name: str, level: float, method: Method, assume: Assumption | None
+    plan: AuditPlan, labels: SheetLabels, target: int, level: float, method: Method
 ) -> list[dict[str, object]]:
     """Rows of `AuditEstimate.counts` of one target: the total, and every period from the first to the last."""
-    event, actor = event_and_actor(plan.frame, name)
+    event, actor = event_and_actor(plan.frame, plan.frame.targets[target])
     groups, number_of = plan.frame.groups()
-    is_unsure = np.zeros(len(number_of), np.bool_)
-    is_unsure[cells.sample[cells.labels == UNSURE]] = True
+    probability = plan.frame.probability(target)
+    is_unsure = np.zeros(len(plan.frame), np.bool_)
+    is_unsure[plan.sample[labels.labels[:, target] == UNSURE]] = True
+    by_period = cell_counts(plan, labels, target, group_of=number_of, n_groups=len(groups) - 1)
     rows: list[dict[str, object]] = []
-    total = cells.count()
-    counts = [total, *cells.counts(number_of, len(groups) - 1)]
-    for (label, start, inside), cell_counts in zip(groups, counts, strict=True):
-        assumes = assume is not None and label != TOTAL
-        bounds = _stable(cell_counts, total, level) if assumes else interval_of(cell_counts, level, method)
-        p, n_unsure = cells.p[inside], int(is_unsure[inside].sum())
-        low, high = quantile_interval(count_pmf(p[p > 0.0]), level)
+    for (label, start, inside), cells in zip(groups, [*cell_counts(plan, labels, target), *by_period], strict=True):
+        bounds = interval_of(cells, level, method)
+        p, n_unsure = probability[inside], int(is_unsure[inside].sum())
+        model_lower, model_upper = quantile_interval(count_pmf(p[p > 0.0]), level)
         rows.append(
             {
                 "event": event,
                 "actor": actor,
                 "period": label,
                 "period_start": start,
-                "n_docs": int(cell_counts.n_documents.sum()),
-                "n_labelled": int(cell_counts.n_labelled.sum()),
-                "n_positive": int(cell_counts.n_yes.sum()),
+                "n_docs": int(cells.n_documents.sum()),
+                "n_labelled": int(cells.n_labelled.sum()),
+                "n_positive": int(cells.n_yes.sum()),
                 "n_unsure": n_unsure,
-                "n_missing": int(cell_counts.n_open.sum()) - n_unsure,
-                "estimate": bounds.estimate,
-                "lower": bounds.lower,
-                "upper": bounds.upper,
-                "if_no": bounds.if_no[0],
-                "if_yes": bounds.if_yes[0],
+                "n_missing": int(cells.n_open.sum()) - n_unsure,
+                **bounds._asdict(),
                 "level": level,
-                "method": "recalibrated" if assumes else method,
-                "assumption": STABLE_ERRORS if assumes else "",
+                "method": method,
                 "model_mean": float(p.sum()),
-                "model_lower": low,
-                "model_upper": high,
+                "model_lower": model_lower,
+                "model_upper": model_upper,
             }
         )
     return rows
 
 
-def _stable(counts: CellCounts, total: CellCounts, level: float) -> Bounds:
-    """Posterior of a period's count, with the share of positives of each cell from all periods."""
-    ends = []
-    for n_open_here, n_open_all in ((0 * counts.n_open, 0 * counts.n_open), (counts.n_open, total.n_open)):
-        positive = total.n_yes + n_open_all
-        a, b = (n.astype(np.float64) + 0.5 for n in (positive, total.n_labelled - positive))
-        n_known_positive = int((counts.n_yes + n_open_here).sum())
-        n_unlabelled = counts.n_documents - counts.n_labelled
-        lower, upper = beta_binomial_interval(n_unlabelled, a, b, level)
-        mean = n_known_positive + float((n_unlabelled * a / (a + b)).sum())
-        ends.append((mean, n_known_positive + lower, n_known_positive + upper))
-    return Bounds(*ends)
+# --- what labels say of P, and of each other ---------------------------------------------------------------
 
 
-def beta_binomial_interval(trials: Ints, a: Floats, b: Floats, level: float) -> tuple[int, int]:
-    """Quantiles of a sum of independent beta-binomial numbers, of which each tail has at most (1 - level) / 2."""
-    cdf = np.cumsum(beta_binomial_sum(trials, a, b))
-    tail = 0.5 * (1.0 - level)
-    ends = np.searchsorted(cdf, tail, side="right"), np.searchsorted(cdf, 1.0 - tail, side="left")
-    return int(ends[0]), min(int(ends[1]), int(trials.sum()))
+def model_quality(plan: AuditPlan, labels: SheetLabels, level: float, method: Method) -> pd.DataFrame:
+    """Precision and recall of the documents with P >= 0.5, with intervals: see `AuditEstimate.quality`."""
+    cuts, rows = sorted({*(() if plan.proxies else plan.cuts), THRESHOLD}), []
+    for target, name in enumerate(plan.frame.targets):
+        (cells,) = cell_counts(plan, labels, target, cuts)
+        is_high = cells.range_of_p > cuts.index(THRESHOLD) + 1
+        high_p = interval_of(cells.subset(is_high), level, method)
+        low_p = interval_of(cells.subset(~is_high), level, method)
+        n_high = int(cells.n_documents[is_high].sum()) or float("nan")
+        rows.append((name, "precision", high_p.estimate / n_high, high_p.lower / n_high, high_p.upper / n_high))
+        rows.append((name, "recall", *_recall(high_p, low_p)))
+    return pd.DataFrame(rows, columns=["target", "measure", "estimate", "lower", "upper"])
 
 
-def beta_binomial_sum(trials: Ints, a: Floats, b: Floats) -> Floats:
-    """Probabilities of a sum of independent beta-binomial numbers."""
-    from scipy.signal import fftconvolve
-    from scipy.stats import betabinom
+def _recall(high_p: Bounds, low_p: Bounds) -> tuple[float, float, float]:
+    """Estimate and limits of the share of positive documents that have a high P.
 
-    pmf: Floats = np.ones(1)
-    for number, *rates in zip(trials.tolist(), a.tolist(), b.tolist(), strict=True):
-        pmf = fftconvolve(pmf, betabinom.pmf(np.arange(number + 1), number, *rates))
-    pmf = np.maximum(pmf, 0.0)  # the transform leaves errors of about 1e-16
-    return pmf / float(pmf.sum())
+    Positive documents with a high and with a low P lie in different strata or cells, so their numbers are independent.
+    The limits of recall r are those at which the interval of (1 - r) * high - r * low, joined by MOVER, reaches zero.
+    """
+    positive = high_p.estimate + low_p.estimate
+    if positive <= 0.0:
+        return float("nan"), 0.0, 1.0
+    n_steps = 2000
+    r = np.linspace(0.0, 1.0, n_steps + 1)
+    centre = (1.0 - r) * high_p.estimate - r * low_p.estimate
+    above = np.hypot((1.0 - r) * (high_p.upper - high_p.estimate), r * (low_p.estimate - low_p.lower))
+    below = np.hypot((1.0 - r) * (high_p.estimate - high_p.lower), r * (low_p.upper - low_p.estimate))
+    inside = np.flatnonzero((centre + above >= 0.0) & (centre - below <= 0.0))
+    estimate = high_p.estimate / positive
+    if not inside.size:
+        return estimate, estimate, estimate
+    lower, upper = float(r[max(inside[0] - 1, 0)]), float(r[min(inside[-1] + 1, n_steps)])
+    return estimate, min(estimate, lower), max(estimate, upper)
 
 
-def learned_totals(
-    plan: AuditPlan,
-    labels: SheetLabels,
-    cross_fitted: Mapping[str, Floats],
-    level: float,
-    *,
-    assumption: str = "learned P",
-    half: float = HALF,
-) -> pd.DataFrame:
-    """Total of each target that has a learned P: rows of `AuditEstimate.learned`.
+def disagreements(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
+    """The hundred documents whose labels and P disagree most: see `AuditEstimate.disagreements`."""
+    ranked_rows, dates = [], plan.frame.date_texts()
+    for target, name in enumerate(plan.frame.targets):
+        p, answers = plan.frame.probability(target)[plan.sample], labels.labels[:, target]
+        distance = np.where(answers < UNSURE, np.abs(answers - p), 0.0)
+        for i in np.flatnonzero(distance >= 0.5).tolist():
+            doc_id, date = str(plan.frame.doc_ids[plan.sample[i]]), str(dates[plan.sample[i]])
+            row = doc_id, date, name, float(p[i]), ("no", "yes")[answers[i]], labels.notes.get(doc_id, "")
+            ranked_rows.append((-float(distance[i]), doc_id, i, target, row))
+    rows = [row for *_, row in sorted(ranked_rows, key=lambda ranked: ranked[:-1])[:100]]
+    return pd.DataFrame(rows, columns=["doc_id", "date", "target", "probability", "label", "note"])
+
+
+def cohen_kappa(table: npt.ArrayLike, *, level: float = 0.95) -> tuple[float, float, float]:
+    """Cohen's kappa of a square table of two labellers' answers, with a credible interval.
+
+    The interval is that of the posterior under a Dirichlet prior with 1/2 in every cell, from 20,000 draws with a fixed
+    seed. Unlike intervals from a standard error, it has a width where the labellers always agree.
 
     Parameters
     ----------
-    plan, labels
-        Plan of the audit, and labels of its sample.
-    cross_fitted
-        P of every document by target, learned from the labels of other documents.
+    table
+        Number of documents by the first and the second labeller's answer, (n_answers, n_answers).
     level
-        Probability that each interval has, in (0, 1).
-    assumption, half
-        Name of what the totals rest on, and number of labels that are added: see `difference_total`.
+        Probability that the interval has, in (0, 1).
+
+    Returns
+    -------
+    kappa, lower, upper
+        Kappa is 1 where both always give the same one answer, and NaN for an empty table.
+
+    References
+    ----------
+    Cohen (1960), "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, Eq. 1.
+
+    Examples
+    --------
+    >>> cohen_kappa([[20, 5], [10, 15]])[0]
+    0.4
     """
-    begun = plan.round_of <= labels.n_rounds
-    rows, totals = plan.sample[begun], []
-    for target, name in enumerate(plan.frame.targets):
-        if name not in cross_fitted:
-            continue
-        target_labels = labels.labels[begun, target]
-        is_open = (target_labels == UNSURE) | (target_labels == MISSING)
-        answers = (np.where(is_open, open_as, target_labels == YES) for open_as in (0.0, 1.0))
-        if_no, if_yes = (
-            difference_total(plan.stratum_of, rows, y, cross_fitted[name], level, half=half) for y in answers
-        )
-        event, actor = event_and_actor(plan.frame, name)
-        counts = len(plan.frame), int((~is_open).sum()), int((target_labels == YES).sum())
-        estimate = 0.5 * (if_no[0] + if_yes[0])
-        totals.append((event, actor, *counts, estimate, if_no[1], if_yes[2], level, assumption))
-    return pd.DataFrame(totals, columns=list(LEARNED))
+    counts = np.asarray(table)
+    if not counts.sum():
+        return float("nan"), float("nan"), float("nan")
+    shares = np.random.default_rng(0).dirichlet(counts.ravel() + 0.5, 20_000).reshape(-1, *counts.shape)
+    tail = 0.5 * (1.0 - level)
+    lower, upper = np.quantile(_kappa(shares), [tail, 1.0 - tail])
+    kappa = float(_kappa(counts[None] / counts.sum())[0])
+    return round(kappa, 12), min(kappa, float(lower)), max(kappa, float(upper))
+
+
+def _kappa(shares: Floats) -> Floats:
+    agreed = np.trace(shares, axis1=1, axis2=2)
+    by_chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(by_chance < 1.0, (agreed - by_chance) / (1.0 - by_chance), 1.0)
+
+
+def agreements(by_labeller: Mapping[str, Ints8], level: float) -> pd.DataFrame:
+    """Agreement of every two labellers who labelled a document both: see `AuditEstimate.agreement`."""
+    rows = []
+    names = [name for name in by_labeller if name != RESOLVED]
+    for first, second in combinations(names, 2):
+        labels_1, labels_2 = by_labeller[first], by_labeller[second]
+        both = (labels_1 != MISSING) & (labels_2 != MISSING)
+        if both.any():
+            answers = sorted({*labels_1[both].tolist(), *labels_2[both].tolist(), 0, 1})
+            table = np.array(
+                [[int(((labels_1 == a) & (labels_2 == b) & both).sum()) for b in answers] for a in answers]
+            )
+            rows.append((first, second, int(both.sum()), int(np.trace(table)), *cohen_kappa(table, level=level), level))
+    columns = ["first", "second", "n_documents", "n_agreed", "kappa", "lower", "upper", "level"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,125 +1,174 @@
-"""Learn from labels the probability that a reader says yes, for every document, and counts that rest on it."""
+"""Learn from labels the probability that a reader says yes, for every document, and counts that rest on it.
+
+Features are P of the targets, further columns, and what a run knows of a document. Nothing is parsed again: the tables
+in the folder of a run have P of each event by actor, the triggers of each document with the conditions that exclude
+them, and how roles are filled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, HtmlTable, Ints, Ints8, pd
-from corefsample.calibration import ReliabilityCurve, reliability_curve
 from corefsample.errors import InputError
 from corefsample.files._paths import PathLike
-from events.audit._audit_frame import event_and_actor
-from events.audit._features import PROBABILITY, Features, RunFeatures, TextFeatures, clipped_probability
+from events.audit._audit_frame import RULES, AuditFrame, event_and_actor
+from events.audit._model_totals import HALF, N_DRAWS, N_FOLDS, StratumErrors, made_folds, target_error
 from events.audit._plan import AuditPlan
-from events.audit._proxies import N_FOLDS, made_folds
-from events.audit._reference import ReferenceClass
 from events.audit._sheets import MISSING, NO, UNSURE, YES, SheetLabels
-from events.audit._totals import total_draws
 from events.counts import count_pmf
 from events.counts._credible_intervals import quantile_interval
-from events.rule_error._labelled_strata import LabelledStrata
-from events.rule_error._model import reference_model
+from events.counts._evidence import read_evidence
+from events.rule_error._counts import unlabelled_yes
+from events.rule_error._model import RuleError, RuleErrorModel, reference_model
+from events.rules._format import ANYBODY
 
 ASSUMPTION = (
     "Learned counts assume that labels of documents with the same features say yes equally often in all periods."
 )
 LEAST_LABELS = 2  # of yes, and of no
 ENOUGH_LABELS = 8  # of both, for more than a recalibration
-_N_RESAMPLES = 1000
-_BIN_SIZE = 20  # labels of a bin of the reliability curve
-_PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-_OF_RECALIBRATION = (0.3, 3.0, 30.0)
-_OF_INTERCEPT = 1e-4  # so that it stays finite where all labels are alike
+PROBABILITY = ("logit of P", "P above 0")
+NOBODY = "-"
+_PENALTIES = {"recalibrated": (0.3, 3.0, 30.0), "regression": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)}
+_MOST_TARGETS = 20  # of which each has a feature
+_LISTS = ["events", "actors", "probabilities"]
 
 
-def standardised(features: Features, words: Floats | None) -> tuple[Floats, Floats, Floats]:
-    """Features on the scale on which coefficients are penalised, after a column of ones; then columns of words.
-
-    Returns
-    -------
-    z
-        float64 (n_documents, n_columns): each feature with mean 0 and standard deviation 1, or 0 if it is constant.
-    lowest
-        float64 (n_columns,): 0 where a coefficient must not be negative, else minus infinity.
-    centre
-        float64 (n_columns,): the coefficients of P as it is, to which the penalty draws.
-    """
-    spread = features.matrix.std(axis=0)
-    scaled = (features.matrix - features.matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
-    z = np.column_stack([np.ones(len(scaled)), scaled, scaled[:, :0] if words is None else words])
-    lowest, centre = np.full(z.shape[1], -np.inf), np.zeros(z.shape[1])
-    lowest[1 : 1 + len(spread)][features.rises] = 0.0
-    centre[1] = spread[0]  # of the logit of P
-    return z, lowest, centre
+# --- features ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelRegression:
-    """Logistic regressions of the labels of one target on the first columns of its features.
+def target_features(
+    frame: AuditFrame, target: int, run: RunFeatures | None = None, columns: Mapping[str, Floats] | None = None
+) -> dict[str, Floats]:
+    """Features of one target by name, numbers of every document; those of `PROBABILITY`, from its P, come first.
 
-    Coefficients have an L2 penalty, and may be bound to be at least 0.
+    Features that hardly any document has, and those that repeat another, are left out.
 
-    Attributes
+    Parameters
     ----------
-    rows
-        int64 (n_labels,): documents with a label of yes or no.
-    y, weights
-        Labels 0 and 1, and weights that add up to their effective number, (n_labels,).
-    folds
-        int64 (n_documents,): fold of every document.
-    z, lowest, centre
-        See `standardised`.
+    frame, target
+        The documents, and the index of the target.
+    run
+        What the run of the documents knows of them; by default, the features are P of the targets alone.
+    columns
+        Further numbers of each document by name, such as the score of another model.
+    """
+    p = frame.probability(target)
+    clipped = clipped_probability(p)
+    others = {"P": p}
+    if len(frame.targets) <= _MOST_TARGETS:
+        others |= {f"P of {name}": frame.probability(t) for t, name in enumerate(frame.targets) if t != target}
+    if run is not None:
+        event, actor = event_and_actor(frame, frame.targets[target])
+        others |= run.columns(event, actor or ANYBODY)
+    others |= {name: values.astype(np.float64) for name, values in (columns or {}).items()}
+    distinct: dict[bytes, str] = {}
+    for name, values in others.items():
+        if min(np.count_nonzero(values), np.count_nonzero(values != values[0])) >= 5:
+            distinct.setdefault(values.tobytes(), name)
+    of_p = np.log(clipped / (1.0 - clipped)), (p > 0.0).astype(np.float64)
+    return dict(zip(PROBABILITY, of_p, strict=True)) | {name: others[name] for name in distinct.values()}
+
+
+def clipped_probability(p: Floats) -> Floats:
+    """P within [.005, .995]: a share of samples says no more about a label."""
+    return np.clip(p, 0.005, 0.995)
+
+
+class RunFeatures:
+    """What the tables of documents and evidence of a run say of every document, in the order of a frame.
+
+    Parameters
+    ----------
+    run
+        Folder of the run.
+    frame
+        The documents.
     """
 
-    rows: Ints
-    y: Floats
-    weights: Floats
-    folds: Ints
-    z: Floats
-    lowest: Floats
-    centre: Floats
+    def __init__(self, run: PathLike, frame: AuditFrame) -> None:
+        run_evidence = read_evidence(run)
+        documents, evidence = run_evidence.all_documents(), run_evidence.evidence()
+        if documents["doc_id"].tolist() != frame.doc_ids.tolist():
+            raise InputError("run must be that of the frame, got other documents", place=os.fspath(run))
+        roles = list(run_evidence.settings.roles)
+        actors = evidence[roles].fillna("").replace("", NOBODY).agg(">".join, axis=1) if roles else ANYBODY
+        n_triggers = np.log1p(evidence["role_mentions"].fillna("").str.count(r" \| ") + 1.0)
+        p = evidence["probability"]
+        p_by_default = p * evidence["filled"].isin(["default", "both"]) if "filled" in evidence else 0.0 * p
+        evidence = evidence.assign(actor=actors, n_triggers=n_triggers, p_by_default=p_by_default)
+        self._events = tuple(dict.fromkeys(frame.event.split(RULES)))
+        self._documents, self._p = documents, documents[_LISTS].explode(_LISTS).dropna()
+        texts = documents["triggers"].explode().dropna().astype(str)
+        self._triggers = texts.str.extract(r"^(?P<event>.*?)(?:: (?P<conditions>.*))?$").fillna("")
+        self._evidence = evidence.set_index(pd.Index(documents["doc_id"]).get_indexer(evidence["doc_id"]))
 
-    def fitted(self, n_columns: int, penalty: float, subset: Bools | slice = slice(None)) -> Floats:
-        """Coefficients with the smallest penalised loss of some labels, within their bounds: (n_columns,)."""
-        from scipy.optimize import Bounds, minimize
+    def columns(self, event: str, actor: str) -> dict[str, Floats]:
+        """Features of an event by an actor, or by anybody."""
+        columns: dict[str, Floats] = {}
+        for name in (event, *(other for other in self._events if other != event)):
+            rows = self._p[self._p["events"] == name]
+            actors, p = rows["actors"], rows["probabilities"].astype(np.float64)
+            for title, code in ((actor, actor), ("anybody", ANYBODY), ("nobody named", NOBODY)):
+                columns[f"P of {name} by {title}"] = self._highest(p[actors == code])
+            columns[f"P of {name} by another actor"] = self._highest(p[~actors.isin([actor, ANYBODY, NOBODY])])
+        columns["triggers"] = np.zeros(len(self._documents))
+        conditions = self._triggers["conditions"][self._triggers["event"] == event].str.split(", ").explode()
+        for condition, triggers in conditions.groupby(conditions):
+            name = f"triggers left out: {condition}" if condition else "triggers"
+            columns[name] = np.log1p(np.bincount(triggers.index, minlength=len(self._documents)).astype(np.float64))
+        evidence = self._evidence[self._evidence["event"] == event]
+        if actor != ANYBODY:
+            evidence = evidence[evidence["actor"] == actor]
+        columns["P by default"] = self._highest(evidence["p_by_default"])
+        columns["log of triggers that make it"] = self._highest(evidence["n_triggers"])
+        columns["name of an actor"] = self._documents["actor"].to_numpy(np.float64)
+        columns["log of length"] = np.log1p(self._documents["n_tokens"].to_numpy(np.float64))
+        return columns
 
-        x, y, weights = self.z[self.rows[subset], :n_columns], self.y[subset], self.weights[subset]
-        centre, penalties = self.centre[:n_columns], _penalties(n_columns, penalty)
-
-        def loss(beta: Floats) -> tuple[float, Floats]:
-            logits, distance = x @ beta, beta - centre
-            value = weights @ (np.logaddexp(0.0, logits) - y * logits) + 0.5 * penalties @ distance**2
-            return float(value), x.T @ (weights * (sigmoid(logits) - y)) + penalties * distance
-
-        bounds = Bounds(self.lowest[:n_columns], np.inf)
-        return np.asarray(minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds).x)
-
-    def draws(self, n_columns: int, penalty: float, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Coefficients drawn from the normal distribution at the mode, cut off at their bounds."""
-        x, mode = self.z[self.rows, :n_columns], self.fitted(n_columns, penalty)
-        p = sigmoid(x @ mode)
-        hessian = (x.T * (self.weights * p * (1.0 - p))) @ x + np.diag(_penalties(n_columns, penalty))
-        draws = rng.multivariate_normal(mode, np.linalg.inv(hessian), n_draws)
-        return np.maximum(draws, self.lowest[:n_columns])
-
-    def cross_fitted(self, n_columns: int, penalty: float) -> Floats:
-        """P of every document from the labels of other folds."""
-        p = np.empty(len(self.z))
-        for fold in range(N_FOLDS):
-            beta = self.fitted(n_columns, penalty, self.folds[self.rows] != fold)
-            inside = self.folds == fold
-            p[inside] = sigmoid(self.z[inside, :n_columns] @ beta)
-        return p
+    def _highest(self, values: pd.Series) -> Floats:
+        """The largest value of each document, 0 without one; the index of the values has the documents' rows."""
+        highest = values.groupby(level=0).max().reindex(self._documents.index, fill_value=0.0)
+        return np.asarray(highest.to_numpy(np.float64))
 
 
-def _penalties(n_columns: int, penalty: float) -> Floats:
-    return np.append(_OF_INTERCEPT, np.full(n_columns - 1, penalty))
+# --- regression --------------------------------------------------------------------------------------------
+
+
+def fitted(x: Floats, y: Floats, weights: Floats, penalties: Floats, lowest: Floats, centre: Floats) -> Floats:
+    """Coefficients of a logistic regression with the smallest penalised loss within their bounds.
+
+    Parameters
+    ----------
+    x, y, weights
+        Features, (n, n_columns); labels 0 and 1, and their weights, (n,).
+    penalties, lowest, centre
+        float64 (n_columns,): L2 penalty of each coefficient, its lower bound, and the value to which the penalty draws.
+    """
+    from scipy.optimize import Bounds, minimize
+
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        logits, distance = x @ beta, beta - centre
+        value = weights @ (np.logaddexp(0.0, logits) - y * logits) + 0.5 * penalties @ distance**2
+        return float(value), x.T @ (weights * (sigmoid(logits) - y)) + penalties * distance
+
+    return np.asarray(minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=Bounds(lowest, np.inf)).x)
+
+
+def coefficient_draws(
+    x: Floats, weights: Floats, penalties: Floats, lowest: Floats, mode: Floats, n_draws: int, rng: np.random.Generator
+) -> Floats:
+    """Coefficients drawn from the normal distribution at the mode, cut off at their bounds; parameters of `fitted`."""
+    p = sigmoid(x @ mode)
+    hessian = (x.T * (weights * p * (1.0 - p))) @ x + np.diag(penalties)
+    return np.maximum(rng.multivariate_normal(mode, np.linalg.inv(hessian), n_draws), lowest)
 
 
 def sigmoid(z: Floats) -> Floats:
@@ -135,217 +184,145 @@ def log_losses(y: Floats, p: Floats) -> Floats:
     return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))
 
 
+# --- counts ------------------------------------------------------------------------------------------------
+
+
+def total_draws(
+    strata: Ints,
+    rows: Ints,
+    y: Floats,
+    p: Floats,
+    n_draws: int,
+    rng: np.random.Generator,
+    unlabelled_yes: Mapping[int, Ints],
+) -> Ints:
+    """Draws of the number of positive documents in each stratum, whose sums have the limits of `difference_total`.
+
+    Each stratum has draws of a gamma distribution with the mean and variance of its estimate. Their sums are then
+    replaced, in their order, by draws of the total.
+
+    Parameters
+    ----------
+    strata, rows, y, p
+        Strata, labelled documents, labels and P: see `difference_total`.
+    n_draws, rng
+        Number of draws, and source of randomness.
+    unlabelled_yes
+        By stratum, int64 (n_draws,): draws from elsewhere of the positive documents without a label.
+
+    Returns
+    -------
+    int64 (n_draws, n_strata): -1 in a stratum without a label, of which nothing is known.
+    """
+    by_stratum = StratumErrors(strata, rows, y, p)
+    drawn = list(unlabelled_yes)
+    by_stratum.estimate[drawn], by_stratum.variance[drawn] = by_stratum.yes[drawn], 0.0
+    varies = by_stratum.variance > 0.0
+    mean = np.maximum(by_stratum.estimate - by_stratum.yes, np.where(varies, HALF, 0.0))
+    draws = np.tile(mean, (n_draws, 1))
+    scale = by_stratum.variance[varies] / mean[varies]
+    draws[:, varies] = rng.gamma(mean[varies] / scale, scale, (n_draws, int(varies.sum())))
+    if varies.any():
+        sums = draws.sum(axis=1)
+        order = np.argsort(sums)
+        total = by_stratum.beyond_labels((np.arange(n_draws) + rng.random(n_draws)) / n_draws)
+        draws[order] *= (total / np.maximum(sums[order], 1e-300))[:, None]
+    # One random number rounds all strata of a draw, so that their sum is rounded once.
+    ends = np.floor(draws.cumsum(axis=1) + rng.random((n_draws, 1)))
+    counts = by_stratum.yes + np.diff(ends, axis=1, prepend=0.0).astype(np.int64)
+    counts[:, by_stratum.n == 0] = -1
+    for stratum, draws_of_stratum in unlabelled_yes.items():
+        counts[:, stratum] = by_stratum.yes[stratum] + draws_of_stratum
+    return np.asarray(np.minimum(counts, by_stratum.size - (by_stratum.n - by_stratum.yes)))
+
+
+def drawn_counts(
+    z: Floats, strata: Ints, group_of: Ints, coefficients: Floats, n_positive: Ints, rng: np.random.Generator
+) -> Ints:
+    """Draws of the number of positive documents by group: (n_draws, n_groups).
+
+    Labels are independent given their number in each stratum: the positive documents have the largest sums of logit and
+    logistic noise (Pareto sampling, Rosén 1997, "On sampling with probability proportional to size", Journal of
+    Statistical Planning and Inference 62).
+
+    Parameters
+    ----------
+    z, strata, group_of
+        Features of the documents, (n, n_columns); their strata, and their groups, (n,).
+    coefficients
+        float64 (n_draws, n_columns).
+    n_positive
+        int64 (n_draws, n_strata): number of positive documents; where it is negative, those with a positive sum are.
+    rng
+        Source of randomness.
+    """
+    members = [np.flatnonzero(strata == h) for h in range(n_positive.shape[1])]
+    counts = np.zeros((len(coefficients), group_of.max(initial=-1) + 1), np.int64)
+    z = z.astype(np.float32)
+    for draw, beta in enumerate(coefficients.astype(np.float32)):
+        sums = z @ beta + rng.logistic(size=len(z))
+        for inside, n in zip(members, n_positive[draw].tolist(), strict=True):
+            if n < 0:
+                positive = inside[sums[inside] > 0.0]
+            else:
+                first = len(inside) - min(n, len(inside))
+                positive = inside[np.argpartition(sums[inside], first)[first:]] if first < len(inside) else inside[:0]
+            counts[draw] += np.bincount(group_of[positive], minlength=counts.shape[1])
+    return counts
+
+
+# --- learning ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class LearnedTarget:
-    """What labels teach about one target; parameters as in `learn`.
+    """What labels teach about one target.
 
     Attributes
     ----------
     name, event, actor
         Name of the target in the plan; name of its event, and of its actor, "" for any actor.
-    probability, learned, cross_fitted
-        float64 (n_documents,): P of the run, P that a reader says yes, and the same from the labels of other folds.
-    labels
-        int8 (n_documents,): label of every document, NO, YES, UNSURE or MISSING.
-    folds
-        int64 (n_documents,): fold of every document.
-    regression
-        The labels of yes and no with the features.
-    candidates
-        Cross-validated log score (weighted mean of -log P(label), lower is better) by model and penalty.
     model, penalty
         The candidate with the best log score.
-    coefficients
-        Its coefficients: intercept, features, then columns of words.
+    n_labels, n_positive
+        Number of labels of yes or no, and of labels of yes.
+    features
+        Coefficients of the best candidate by name of the feature, on the scale of standard deviations.
+    candidates
+        Cross-validated log score (weighted mean of -log P(label), lower is better): model, penalty, log_score.
+    scores
+        Log scores of P of the run and of the cross-fitted P: p ("run" or "learned") and log_score.
+    counts
+        Counts of all documents, and by period: the columns of learned_counts.csv, see docs/audit.md.
+    documents
+        Every document: the columns of learned.csv, see docs/audit.md.
     """
 
-    def __init__(
-        self,
-        plan: AuditPlan,
-        labels: SheetLabels,
-        target: int,
-        features: Features,
-        words: TextFeatures | None,
-        reference: ReferenceClass,
-        level: float,
-        n_draws: int,
-        seed: int,
-    ) -> None:
-        self._plan, self._target, self._reference, self._n_draws, self._seed = plan, target, reference, n_draws, seed
-        self._level, self._tails = level, (0.5 * (1.0 - level), 0.5 * (1.0 + level))
-        self._rng = np.random.default_rng([seed, target])
-        self.name, self.probability = plan.frame.targets[target], plan.frame.probability(target)
-        self.event, self.actor = event_and_actor(plan.frame, self.name)
-        self.labels = target_labels(plan, labels, target)
-        self._sampled = plan.sample[labels.labels[:, target] < UNSURE]
-        rows = np.flatnonzero(self.labels < UNSURE)
-        y = (self.labels[rows] == YES).astype(np.float64)
-        self.n_labels, self.n_positive = len(rows), int(y.sum())
-        self._few = min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS
-        self._features, self._words = features, None if self._few else words
-        self.folds = plan.same_for_copies(made_folds(plan.stratum_of[rows], y, rows, len(plan.frame), self._rng))
-        columns = standardised(features, None if self._words is None else self._words.columns)
-        self.regression = LabelRegression(rows, y, self._label_weights(rows), self.folds, *columns)
-        models: dict[str, tuple[int, tuple[float, ...]]] = {"recalibrated": (1 + len(PROBABILITY), _OF_RECALIBRATION)}
-        if not self._few:
-            models["regression"] = 1 + len(features.names), _PENALTIES
-        if self._words is not None:
-            models["regression with words"] = self.regression.z.shape[1], _PENALTIES
-        self.candidates: dict[tuple[str, float], float] = {}
-        best_score = np.inf
-        for model, (n_columns, penalties) in models.items():
-            for penalty in penalties:
-                p = self.regression.cross_fitted(n_columns, penalty)
-                score = float(np.average(log_losses(y, p[rows]), weights=self.regression.weights))
-                self.candidates[model, penalty] = score
-                if score < best_score:
-                    best_score, self.model, self.penalty, self.cross_fitted = score, model, penalty, p
-        self._n_columns = models[self.model][0]
-        self.coefficients = self.regression.fitted(self._n_columns, self.penalty)
-        self.learned = sigmoid(self.regression.z[:, : self._n_columns] @ self.coefficients)
-
-    def _label_weights(self, rows: Ints) -> Floats:
-        """Documents of its stratum for each label, scaled so that they add up to the effective number of labels.
-
-        A document that a person chose has the least weight of any in the sample.
-        """
-        strata, is_sampled = self._plan.stratum_of, np.isin(rows, self._sampled)
-        n_sampled = np.bincount(strata[self._sampled], minlength=len(self._plan.strata))
-        weights = (np.bincount(strata) / np.maximum(n_sampled, 1))[strata[rows]]
-        weights[~is_sampled] = weights[is_sampled].min() if is_sampled.any() else 1.0
-        return np.asarray(weights * (weights.sum() / (weights**2).sum()))
+    name: str
+    event: str
+    actor: str
+    model: str
+    penalty: float
+    n_labels: int
+    n_positive: int
+    features: dict[str, float]
+    candidates: pd.DataFrame
+    scores: pd.DataFrame
+    counts: pd.DataFrame
+    documents: pd.DataFrame
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence about few labels, if there are few."""
         rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
-        return (f"{self.name}: {self.n_positive} of {self.n_labels} labels say yes: {rule}",) if self._few else ()
-
-    # --- counts ---
-
-    @cached_property
-    def counts(self) -> pd.DataFrame:
-        """Counts of all documents, and by period: the columns of learned_counts.csv, see docs/audit.md.
-
-        The labels of a stratum say how many of its documents are positive (`total_draws`), and the coefficients which:
-        an error that documents of a stratum share is not in the coefficients.
-        """
-        groups, number_of = self._plan.frame.groups()
-        by_period = self._drawn_counts(number_of, len(groups) - 1)
-        by_period += np.bincount(number_of[self.labels == YES], minlength=len(groups) - 1)
-        rows = []
-        for (label, start, inside), drawn in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
-            p = self.probability[inside]
-            lower, upper = np.quantile(drawn, self._tails, method="inverted_cdf").astype(np.int64).tolist()
-            run_lower, run_upper = quantile_interval(count_pmf(p[p > 0.0]), self._level)
-            row: dict[str, object] = {
-                "event": self.event,
-                "actor": self.actor,
-                "period": label,
-                "period_start": start,
-                "n_docs": len(p),
-            }
-            row |= {"n_labels": int((self.labels[inside] < UNSURE).sum())}
-            row |= {"mean": drawn.mean(), "sd": drawn.std(), "lower": lower, "upper": upper, "level": self._level}
-            rows.append(row | {"run_mean": p.sum(), "run_lower": run_lower, "run_upper": run_upper})
-        return pd.DataFrame(rows)
-
-    def _drawn_counts(self, group_of: Ints, n_groups: int) -> Ints:
-        """Draws of the number of positive documents without a label by period: (n_draws, n_groups).
-
-        Independent labels given their number in each stratum: the documents with the largest sums of logit and
-        logistic noise (Pareto sampling, Rosén 1997, "On sampling with probability proportional to size", Journal of
-        Statistical Planning and Inference 62). Where a stratum has no label, those with a positive sum.
-        """
-        draws = self.regression.draws(self._n_columns, self.penalty, self._n_draws, self._rng)
-        missing = self.missing(len(draws))
-        rows = np.flatnonzero(self.labels >= UNSURE)
-        z = self.regression.z[rows, : self._n_columns].astype(np.float32)
-        strata = [np.flatnonzero(self._plan.stratum_of[rows] == h) for h in range(missing.shape[1])]
-        counts = np.zeros((len(draws), n_groups), np.int64)
-        for draw, beta in enumerate(draws.astype(np.float32)):
-            score = z @ beta + self._rng.logistic(size=len(rows))
-            for inside, n in zip(strata, missing[draw].tolist(), strict=True):
-                positive = _largest(score[inside], n)
-                counts[draw] += np.bincount(group_of[rows[inside[positive]]], minlength=n_groups)
-        return counts
-
-    def missing(self, n_draws: int) -> Ints:
-        """Draws of the number of positive documents without a label: (n_draws, n_strata), -1 where nothing is known.
-
-        Where P is 0 and few labels say yes, the misses of other rules are the prior of their number.
-        """
-        strata, rows = self._plan.stratum_of, self._sampled
-        y = (self.labels[rows] == YES).astype(np.float64)
-        sums_of_p, size = np.bincount(strata, self.probability), np.bincount(strata)
-        n_labels, n_yes = (np.bincount(strata[each], minlength=len(size)) for each in (rows, rows[y == 1.0]))
-        labelled = LabelledStrata(size, sums_of_p / np.maximum(size, 1), n_labels, n_yes)
-        drawn = self._reference.unlabelled_yes(self._plan.frame, self._target, labelled, self._seed)
-        drawn = np.resize(drawn, (n_draws, len(size)))
-        few = (sums_of_p == 0.0) & (n_yes < ENOUGH_LABELS)
-        missed = {h: drawn[:, h] for h in np.flatnonzero(few).tolist()}
-        totals = total_draws(strata, rows, y, self.cross_fitted, n_draws, self._rng, missed)
-        n_known_positive = np.bincount(strata[self.labels == YES], minlength=totals.shape[1])
-        return np.where(totals < 0, -1, np.maximum(totals - n_known_positive, 0))
-
-    # --- P against labels ---
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """Log scores (mean -log P(label), lower is better) of P of the run and of the cross-fitted P.
-
-        Columns: p ("run", "learned"), log_score, and its interval from labels resampled within strata, lower and upper.
-        """
-        rows, rng = self.regression.rows, np.random.default_rng(self._seed)
-        strata = self._plan.stratum_of[rows]
-        times = np.ones((1 + _N_RESAMPLES, len(rows)))
-        for stratum in np.unique(strata):
-            members = np.flatnonzero(strata == stratum)
-            times[1:, members] = rng.multinomial(len(members), np.full(len(members), 1.0 / len(members)), _N_RESAMPLES)
-        weights, table = times * self.regression.weights, []
-        for name, p in (("run", clipped_probability(self.probability)), ("learned", self.cross_fitted)):
-            values = weights @ log_losses(self.regression.y, p[rows]) / weights.sum(axis=1)
-            table.append((name, float(values[0]), *np.quantile(values[1:], self._tails).tolist()))
-        return pd.DataFrame(table, columns=["p", "log_score", "lower", "upper"])
-
-    @property
-    def curves(self) -> dict[str, ReliabilityCurve]:
-        """Reliability of P of the run and of the cross-fitted P, of the labelled documents."""
-        return {"run": self._curve(self.probability), "learned": self._curve(self.cross_fitted)}
-
-    def _curve(self, p: Floats) -> ReliabilityCurve:
-        return reliability_curve(p[self.regression.rows], self.regression.y, bin_size=_BIN_SIZE, level=self._level)
+        text = f"{self.name}: {self.n_positive} of {self.n_labels} labels say yes: {rule}"
+        return (text,) if min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS else ()
 
     def to_json(self) -> dict[str, Any]:
         """What learned.json has of a target: see docs/audit.md."""
-        names, of_words = self._features.names, self.coefficients[1 + len(self._features.names) :]
-        fields = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "warnings")
-        candidates = [(*candidate, score) for candidate, score in self.candidates.items()]
-        return {
-            **{name: getattr(self, name) for name in fields},
-            "features": dict(zip(names, self.coefficients[1:].tolist(), strict=False)),
-            "words": self._words.words(of_words) if self._words is not None and len(of_words) else {},
-            "candidates": [dict(zip(("model", "penalty", "log_score"), row, strict=True)) for row in candidates],
-            "scores": self.scores.to_dict("records"),
-            "curve": {name: curve.to_frame().to_dict("records") for name, curve in self.curves.items()},
-        }
-
-
-def _largest(scores: Floats, n: int) -> Ints:
-    """Positions of the n largest scores; of those above 0 if n is negative."""
-    if n < 0:
-        return np.flatnonzero(scores > 0.0)
-    n = min(n, len(scores))
-    return np.argpartition(scores, len(scores) - n)[len(scores) - n :] if n else np.zeros(0, np.int64)
-
-
-def target_labels(plan: AuditPlan, labels: SheetLabels, target: int) -> Ints8:
-    """Label of every document: those of the sample, then those of documents that a person chose."""
-    values = np.full(len(plan.frame), MISSING, np.int8)
-    for row, label in labels.hand_picked.items():
-        values[row] = label[target]
-    sampled = labels.labels[:, target]
-    values[plan.sample[sampled != MISSING]] = sampled[sampled != MISSING]
-    return values
+        names = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "warnings", "features")
+        tables = {name: getattr(self, name).to_dict("records") for name in ("candidates", "scores")}
+        return {name: getattr(self, name) for name in names} | tables
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -372,26 +349,15 @@ class LearnResult(HtmlTable):
     @property
     def cross_fitted(self) -> dict[str, Floats]:
         """By target, P of every document from the labels of other folds: what `estimate_counts` takes."""
-        return {target.name: target.cross_fitted for target in self.targets}
+        return {target.name: target.documents["cross_fitted"].to_numpy() for target in self.targets}
 
     def to_frame(self) -> pd.DataFrame:
         """Counts as a tidy table: see `LearnedTarget.counts`."""
         return pd.concat([target.counts for target in self.targets], ignore_index=True)
 
     def documents_frame(self) -> pd.DataFrame:
-        """The documents as a tidy table, the columns of learned.csv: see docs/audit.md."""
-        frame, plan = self.plan.frame, self.plan
-        words = np.array(["no", "yes", "unsure", ""], dtype=object)
-        sampled = np.full(len(frame), "chosen", dtype=object)
-        sampled[plan.sample] = [plan.strata[h].name for h in plan.stratum_of[plan.sample].tolist()]
-        documents = pd.DataFrame({"doc_id": frame.doc_ids, "date": frame.date_texts()})
-        tables = []
-        for target in self.targets:
-            table = documents.assign(event=target.event, actor=target.actor, probability=target.probability)
-            table = table.assign(learned=target.learned, cross_fitted=target.cross_fitted, fold=target.folds)
-            how = np.where(target.labels == MISSING, "", sampled)
-            tables.append(table.assign(label=words[target.labels], sampled=how))
-        return pd.concat(tables, ignore_index=True)
+        """The documents as a tidy table: see `LearnedTarget.documents`."""
+        return pd.concat([target.documents for target in self.targets], ignore_index=True)
 
     def to_json(self) -> dict[str, Any]:
         """Content of learned.json: see docs/audit.md."""
@@ -411,8 +377,8 @@ def learn(
     run: PathLike | None = None,
     *,
     columns: Mapping[str, Floats] | None = None,
-    texts: Sequence[str] | None = None,
-    reference: ReferenceClass | None = None,
+    reference: RuleErrorModel | None = None,
+    kinds: Mapping[str, str] | None = None,
     level: float = 0.95,
     n_draws: int = 1000,
     seed: int = 0,
@@ -420,9 +386,8 @@ def learn(
     """Learn the probability that a reader says yes, for every document of a plan.
 
     The label is regressed on what is known of a document, by a logistic regression that is drawn to P as it is and does
-    not fall with it. Labels have the inverse of their inclusion probabilities as weights. Of a recalibration of P, the
-    regression and the regression with words, each with several penalties, the one with the best cross-validated log
-    score is used.
+    not fall with it. Labels have the inverse of their inclusion probabilities as weights. Of a recalibration of P
+    and the regression, each with several penalties, the one with the best cross-validated log score is used.
 
     Parameters
     ----------
@@ -433,10 +398,10 @@ def learn(
     columns
         Further features by name, numbers of every document in the order of the plan's frame, such as another model's
         scores.
-    texts
-        Text of every document, in the order of the plan's frame: words then are features too.
     reference
-        Rules whose misses are the prior where P is 0; by default those of the package, with actors of unknown kinds.
+        Errors of rules, whose misses are the prior where P is 0; by default those of the package.
+    kinds
+        Kinds of the actors by code, as the lexicon of the run has them; by default they are unknown.
     level
         Level of the intervals, in (0, 1).
     n_draws
@@ -449,23 +414,158 @@ def learn(
     InputError
         If no target has 2 labels of yes, and 2 of no. A target that has not is left out.
     ParameterError
-        If a parameter breaks its rule, or scikit-learn is missing, which words need.
+        If a parameter breaks its rule.
     """
     level = _checks.probability("level", level, below_one=True, above_zero=True)
     n_draws, seed = _checks.whole("n_draws", n_draws, 100), _checks.seed(seed)
-    features = RunFeatures(plan.frame, run, columns)
-    words = None if texts is None else TextFeatures(texts)
-    reference = reference or ReferenceClass(reference_model(), {})
+    frame, of_run = plan.frame, None if run is None else RunFeatures(run, plan.frame)
+    reference = reference or reference_model()
     learned: list[LearnedTarget] = []
     left_out: list[str] = []
-    for target, name in enumerate(plan.frame.targets):
-        values = target_labels(plan, labels, target)
-        n_yes, n_no = int((values == YES).sum()), int((values == NO).sum())
+    for target, name in enumerate(frame.targets):
+        all_labels = np.full(len(frame), MISSING, np.int8)
+        for row, label in labels.hand_picked.items():
+            all_labels[row] = label[target]
+        is_labelled = labels.labels[:, target] != MISSING
+        all_labels[plan.sample[is_labelled]] = labels.labels[is_labelled, target]
+        n_yes, n_no = int((all_labels == YES).sum()), int((all_labels == NO).sum())
         if min(n_yes, n_no) < LEAST_LABELS:
             left_out.append(f"labels of {name} must have {LEAST_LABELS} of yes and of no, got {n_yes} and {n_no}")
-        else:
-            of_target = features.of(target)
-            learned.append(LearnedTarget(plan, labels, target, of_target, words, reference, level, n_draws, seed))
+            continue
+        features = target_features(frame, target, of_run, columns)
+        prior = target_error(frame, target, reference, kinds or {}, N_DRAWS, seed)
+        rng = np.random.default_rng([seed, target])
+        sampled = plan.sample[labels.labels[:, target] < UNSURE]
+        learned.append(_learned_target(plan, target, all_labels, sampled, features, prior, level, n_draws, rng))
     if not learned:
         raise InputError(left_out[0], hint="label more documents: `corefsample audit plan` adds a round")
     return LearnResult(plan, tuple(learned), tuple(left_out))
+
+
+def _learned_target(
+    plan: AuditPlan,
+    target: int,
+    labels: Ints8,
+    sampled: Ints,
+    features: Mapping[str, Floats],
+    prior: tuple[RuleError, np.random.Generator],
+    level: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> LearnedTarget:
+    """Learn from the labels of one target.
+
+    Parameters
+    ----------
+    plan, target, labels
+        The plan, the index of the target, and the label of every document.
+    sampled
+        Documents of the sample with a label of yes or no; other labels are of documents that a person chose.
+    features, prior
+        See `target_features`; draws of the error of other rules, and a generator.
+    level, n_draws, rng
+        As in `learn`, and the source of randomness.
+    """
+    frame, strata, p = plan.frame, plan.stratum_of, plan.frame.probability(target)
+    rows = np.flatnonzero(labels < UNSURE)
+    y, size = (labels[rows] == YES).astype(np.float64), np.bincount(strata)
+    # A label stands for the documents of its stratum; one of a document that a person chose has the least weight. The
+    # weights add up to the effective number of labels.
+    is_sampled, n_sampled = np.isin(rows, sampled), np.bincount(strata[sampled], minlength=len(size))
+    weights = (size / np.maximum(n_sampled, 1))[strata[rows]]
+    weights[~is_sampled] = weights[is_sampled].min() if is_sampled.any() else 1.0
+    weights = weights * (weights.sum() / (weights**2).sum())
+    folds = made_folds(strata[rows], y, rows, len(p), rng)
+
+    # Features have mean 0 and standard deviation 1, after a column of ones. Learned P does not fall when P rises, and
+    # the penalty draws to P as it is.
+    matrix = np.column_stack(list(features.values()))
+    spread = matrix.std(axis=0)
+    scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    z, centre = np.column_stack([np.ones(len(p)), scaled]), np.append([0.0, spread[0]], np.zeros(len(spread) - 1))
+    lowest = np.where([False, *(name in (*PROBABILITY, "P") for name in features)], 0.0, -np.inf)
+
+    def fit(n: int, penalties: Floats, subset: Bools | slice = slice(None)) -> Floats:
+        chosen = rows[subset]
+        return fitted(z[chosen, :n], y[subset], weights[subset], penalties, lowest[:n], centre[:n])
+
+    n_columns = {"recalibrated": 1 + len(PROBABILITY)}
+    if min(y.sum(), len(y) - y.sum()) >= ENOUGH_LABELS:
+        n_columns["regression"] = z.shape[1]
+    candidates, best_score = [], np.inf
+    for model, n in n_columns.items():
+        for penalty in _PENALTIES[model]:
+            penalties, q = np.append(1e-4, np.full(n - 1, penalty)), np.empty(len(p))
+            for fold in range(N_FOLDS):
+                inside = folds == fold
+                q[inside] = sigmoid(z[inside, :n] @ fit(n, penalties, folds[rows] != fold))
+            score = float(np.average(log_losses(y, q[rows]), weights=weights))
+            candidates.append((model, penalty, score))
+            if score < best_score:
+                best_score, best, cross_fitted = score, (model, penalty, n, penalties), q
+    model, penalty, n, penalties = best
+    mode = fit(n, penalties)
+
+    # The labels of a stratum say how many of its documents are positive, and the coefficients which: an error that
+    # documents of a stratum share is not in the coefficients. Where P is 0 and few labels say yes, the misses of other
+    # rules are the prior of the number.
+    betas = coefficient_draws(z[rows, :n], weights, penalties, lowest[:n], mode, n_draws, rng)
+    sums_of_p, is_yes = np.bincount(strata, p), labels[sampled] == YES
+    n_yes = np.bincount(strata[sampled[is_yes]], minlength=len(size))
+    others = unlabelled_yes(size, sums_of_p / np.maximum(size, 1), n_sampled, n_yes, *prior)
+    missed = {
+        h: np.resize(others[:, h], n_draws)
+        for h in np.flatnonzero((sums_of_p == 0.0) & (n_yes < ENOUGH_LABELS)).tolist()
+    }
+    totals = total_draws(strata, sampled, is_yes.astype(np.float64), cross_fitted, n_draws, rng, missed)
+    n_labelled_yes = np.bincount(strata[labels == YES], minlength=len(size))
+    n_positive = np.where(totals < 0, -1, np.maximum(totals - n_labelled_yes, 0))
+    groups, group_of = frame.groups()
+    is_open, n_groups = labels >= UNSURE, len(groups) - 1
+    by_period = np.tile(np.bincount(group_of[labels == YES], minlength=n_groups), (n_draws, 1))
+    drawn = drawn_counts(z[is_open, :n], strata[is_open], group_of[is_open], betas, n_positive, rng)
+    by_period[:, : drawn.shape[1]] += drawn
+
+    event, actor = event_and_actor(frame, frame.targets[target])
+    counts: list[dict[str, object]] = []
+    for (label, start, inside), of_group in zip(groups, [by_period.sum(axis=1), *by_period.T], strict=True):
+        tails = 0.5 * (1.0 - level), 0.5 * (1.0 + level)
+        lower, upper = np.quantile(of_group, tails, method="inverted_cdf").astype(np.int64).tolist()
+        run_p = p[inside]
+        run_lower, run_upper = quantile_interval(count_pmf(run_p[run_p > 0.0]), level)
+        row: dict[str, object] = {"event": event, "actor": actor, "period": label, "period_start": start}
+        row |= {"n_docs": len(run_p), "n_labels": int((labels[inside] < UNSURE).sum())}
+        row |= {"mean": of_group.mean(), "sd": of_group.std(), "lower": lower, "upper": upper, "level": level}
+        counts.append(row | {"run_mean": run_p.sum(), "run_lower": run_lower, "run_upper": run_upper})
+    how = np.full(len(p), "chosen", dtype=object)
+    how[plan.sample] = [plan.strata[h].name for h in strata[plan.sample].tolist()]
+    documents = {
+        "doc_id": frame.doc_ids,
+        "date": frame.date_texts(),
+        "event": event,
+        "actor": actor,
+        "probability": p,
+        "learned": sigmoid(z[:, :n] @ mode),
+        "cross_fitted": cross_fitted,
+        "fold": folds,
+        "label": np.array(["no", "yes", "unsure", ""], dtype=object)[labels],
+        "sampled": np.where(labels == MISSING, "", how),
+    }
+    log_scores = [
+        (name, float(np.average(log_losses(y, q[rows]), weights=weights)))
+        for name, q in (("run", clipped_probability(p)), ("learned", cross_fitted))
+    ]
+    return LearnedTarget(
+        frame.targets[target],
+        event,
+        actor,
+        model,
+        penalty,
+        len(y),
+        int(y.sum()),
+        dict(zip(features, mode[1:].tolist(), strict=False)),
+        pd.DataFrame(candidates, columns=["model", "penalty", "log_score"]),
+        pd.DataFrame(log_scores, columns=["p", "log_score"]),
+        pd.DataFrame(counts),
+        pd.DataFrame(documents),
+    )

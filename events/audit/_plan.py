@@ -16,24 +16,18 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
 from corefsample._random import document_key
-from corefsample.errors import ParameterError
-from events.audit._audit_frame import AuditFrame, Names, require_distinct
-from events.audit._strata import (
-    Stratum,
-    allocate,
-    best_cuts,
-    checked_cuts,
-    expected_spread,
-    expected_spreads,
-    stratify,
-)
+from corefsample.errors import InputError, ParameterError
+from events.audit._audit_frame import AuditFrame
+from events.audit._strata import Stratum, allocate, best_cuts, expected_spread, expected_spreads, stratify
 
 FLOOR = 5
-_BOUNDS = 2  # between ranges of P
 SHEET_COLUMNS = (
     *("plan", "round", "doc_id", "date", "stratum", "inclusion_probability"),
     *("text", "label", "labeller", "note"),
 )
+# What a label may say instead of naming a target.
+YES_WORDS, NO_WORDS, UNSURE_WORDS = ("yes", "y", "1", "true"), ("no", "n", "0", "false"), ("unsure", "?")
+NONE, OTHER = "none", "other"
 _OF_STRATA = ("name", "n_documents", "n_sampled", "inclusion_probability")
 
 
@@ -72,8 +66,6 @@ class AuditPlan(HtmlTable):
         stratum.
     proxies
         Probabilities of other models by name, float64 (n_documents,) each, whose mean with P made the strata.
-    clusters
-        int64 (n_documents,): number of each document's story; None if no document is a copy of another.
     """
 
     frame: AuditFrame
@@ -87,7 +79,6 @@ class AuditPlan(HtmlTable):
     seed: int
     floor: int
     proxies: Mapping[str, Floats] = field(default_factory=dict)
-    clusters: Ints | None = None
 
     def __repr__(self) -> str:
         labels = f"{len(self.sample):,} of {len(self.frame):,} documents"
@@ -99,7 +90,7 @@ class AuditPlan(HtmlTable):
         identifying = {
             "source": self.frame.source["sha256"],
             "targets": self.frame.targets,
-            "strata": [[each.name, each.n_documents] for each in self.strata],
+            "strata": [[stratum.name, stratum.n_documents] for stratum in self.strata],
             "first": self.rounds[0],
             "seed": self.seed,
             "documents": hashlib.sha256(
@@ -118,26 +109,8 @@ class AuditPlan(HtmlTable):
         rows = [{name: getattr(each, name) for name in _OF_STRATA} for each in self.strata]
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="stratum")).reset_index()
 
-    @property
-    def labelled_as(self) -> Ints:
-        """Index in the sample of the document whose label counts: the first one of the same story.
-
-        int64 (n_sampled,). A story that is drawn again needs no second label.
-        """
-        if self.clusters is None:
-            return np.arange(len(self.sample))
-        _, first, story = np.unique(self.clusters[self.sample], return_index=True, return_inverse=True)
-        return np.asarray(first[story])
-
-    def same_for_copies(self, values: Ints) -> Ints:
-        """Values of documents, in which every copy has the value of the first document of its story."""
-        if self.clusters is None:
-            return values
-        _, first, story = np.unique(self.clusters, return_index=True, return_inverse=True)
-        return np.asarray(values[first[story]])
-
     def sheet(self, round_number: int = 1, texts: Mapping[str, str] | None = None) -> pd.DataFrame:
-        """Documents of one round to label, in random order, with empty labels; one document of each story.
+        """Documents of one round to label, in random order, with empty labels.
 
         Parameters
         ----------
@@ -151,8 +124,7 @@ class AuditPlan(HtmlTable):
         pandas.DataFrame
             One row for each document, with the columns of sheet.csv: see docs/audit.md.
         """
-        is_read = self.labelled_as == np.arange(len(self.sample))
-        rows = self.sample[is_read & (self.round_of == round_number)]
+        rows = self.sample[self.round_of == round_number]
         doc_ids = self.frame.doc_ids[rows].tolist()
         probability = self.inclusion_probability(round_number)
         strata = self.stratum_of[rows].tolist()
@@ -186,7 +158,6 @@ class AuditPlan(HtmlTable):
             "by": self.by,
             "floor": self.floor,
             "proxies": list(self.proxies),
-            "has_clusters": self.clusters is not None,
             "n_documents": len(frame),
             "n_sampled": len(self.sample),
             "strata": [
@@ -207,7 +178,6 @@ def plan_audit(
     floor: int = FLOOR,
     seed: int = 0,
     proxies: Mapping[str, npt.ArrayLike] | None = None,
-    clusters: Sequence[Any] | None = None,
 ) -> AuditPlan:
     """Draw a stratified random sample of documents to label.
 
@@ -236,57 +206,68 @@ def plan_audit(
         Probabilities of other models by name, (n_documents,) each in [0, 1], such as the labels of a language model as
         0 and 1. Strata are then ranges of the mean of these and the highest P, and `estimate_counts` uses the proxies.
         By default, strata are ranges of P alone.
-    clusters
-        Story of each document, (n_documents,): documents of one story are copies, with the same label. Documents are
-        drawn as without stories, but a story that is drawn again is labelled once. A document whose value is missing or
-        "" is the story of its doc_id. By default, there are no copies.
 
     Raises
     ------
     ParameterError
         If `frame` has another type, `n_labels` is too small for `floor` labels in each stratum or larger than the
-        corpus, `cuts` are not ascending in (0, 1], groups, proxies or clusters have not one valid value for each
-        document, or `by`, `floor` or `seed` is invalid.
+        corpus, `cuts` are not ascending in (0, 1], groups or proxies have not one valid value for each document, or
+        `by`, `floor` or `seed` is invalid.
     InputError
         If a label would be ambiguous: two names of targets differ only in case, or a name is a word of a label, has a
         blank or "?" at its end, or has ";".
     """
     _checks.instance("frame", frame, AuditFrame, hint="`AuditFrame.from_arrays` makes one")
-    require_distinct(frame)
+    _require_distinct(frame)
     n_labels, floor = _checks.whole("n_labels", n_labels, 1), _checks.whole("floor", floor, 1)
     seed = _checks.seed(seed)
-    group_of, story_of = _by_document("groups", groups, frame), _by_document("clusters", clusters, frame)
+    if groups is not None and len(groups) != len(frame):
+        rule = f"must have one value for each of {len(frame)} documents"
+        raise ParameterError(f"{rule}, got {len(groups)}", parameter="groups")
+    group_of = None if groups is None else np.array(list(groups), dtype=object)
     other_p = checked_proxies(proxies, frame)
     p = np.mean([frame.highest(), *other_p.values()], axis=0)
-    bounds = _best_bounds(frame, p, group_of, by, n_labels, floor) if cuts is None else checked_cuts(cuts)
-    names, stratum_of = stratify(frame, p, bounds, group_of, by)
-    sizes = np.bincount(stratum_of, minlength=len(names))
+    if cuts is None:
+        # Two bounds if the floors then leave half of the labels, else one, or none if it has no room.
+        for n_bounds, share in ((2, 0.5), (1, 1.0), (0, np.inf)):
+            bounds = best_cuts(p, n_bounds)
+            names, stratum_of = stratify(frame, p, bounds, group_of, by)
+            if np.minimum(np.bincount(stratum_of), floor).sum() <= share * n_labels:
+                break
+    else:
+        bounds = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts)
+        if list(bounds) != sorted(set(bounds)):
+            raise ParameterError(f"must rise, got {', '.join(map(str, bounds))}", parameter="cuts")
+        names, stratum_of = stratify(frame, p, bounds, group_of, by)
+    sizes = np.bincount(stratum_of)
     if proxies:
         spreads = expected_spread(np.bincount(stratum_of, p) / sizes)
     else:
         spreads = expected_spreads(frame, stratum_of, len(names))
     counts = allocate(sizes, spreads, n_labels, floor=floor)
-    strata = tuple(
-        Stratum(name, size, n_sampled, spread)
-        for name, size, n_sampled, spread in zip(names, sizes.tolist(), counts.tolist(), spreads.tolist(), strict=True)
-    )
     rounds = (tuple(counts.tolist()),)
-    sample, round_of = draw(frame, stratum_of, rounds, seed)
-    stories: Ints | None = None
-    if story_of is not None:
-        story_of = np.where(pd.isna(story_of) | (story_of == ""), frame.doc_ids, story_of).astype(str)
-        stories = np.unique(story_of, return_inverse=True)[1].astype(np.int64)
-    drawn = sample, round_of, bounds, by, seed, floor
-    return AuditPlan(frame, strata, stratum_of, rounds, *drawn, other_p, stories)
+    rows = zip(names, sizes.tolist(), counts.tolist(), spreads.tolist(), strict=True)
+    strata = tuple(Stratum(*row) for row in rows)
+    drawn = draw(frame, stratum_of, rounds, seed)
+    return AuditPlan(frame, strata, stratum_of, rounds, *drawn, bounds, by, seed, floor, other_p)
 
 
-def _by_document(name: str, values: Sequence[Any] | None, frame: AuditFrame) -> Names | None:
-    """Return the values of documents as an array, or raise unless every document has one."""
-    if values is not None and len(values) != len(frame):
-        raise ParameterError(
-            f"must have one value for each of {len(frame)} documents, got {len(values)}", parameter=name
-        )
-    return None if values is None else np.array(list(values), dtype=object)
+def _require_distinct(frame: AuditFrame) -> None:
+    """Raise an InputError unless every label, which is read without regard to case, names one of the targets."""
+    words = {*UNSURE_WORDS, NONE, OTHER, *(YES_WORDS + NO_WORDS if len(frame.targets) == 1 else ())}
+    names: dict[str, str] = {}
+    for name in frame.targets:
+        rule, key = "", name.lower()
+        if key != key.strip() or ";" in key or key.endswith("?"):
+            rule = "must have no blank at its ends, no ';' and no '?' at its end"
+        elif key in words:
+            rule = f"must be none of the words of a label, {', '.join(sorted(words))}"
+        elif key in names:
+            rule = f"must differ from {names[key]!r} in more than capitals"
+        if rule:
+            source_path = str(frame.source["path"]) or None
+            raise InputError(f"name of an actor or event {rule}, got {name!r}", place=source_path)
+        names[key] = name
 
 
 def checked_proxies(proxies: Mapping[str, npt.ArrayLike] | None, frame: AuditFrame) -> dict[str, Floats]:
@@ -306,19 +287,7 @@ def checked_proxies(proxies: Mapping[str, npt.ArrayLike] | None, frame: AuditFra
     return checked
 
 
-def _best_bounds(
-    frame: AuditFrame, p: Floats, groups: Names | None, by: str | None, n_labels: int, floor: int
-) -> tuple[float, ...]:
-    """The best bounds of P: two if the floors leave half of the labels, else one, or none if it has no room."""
-    for n_bounds, share in ((_BOUNDS, 0.5), (1, 1.0)):
-        bounds = best_cuts(p, n_bounds)
-        _, stratum_of = stratify(frame, p, bounds, groups, by)
-        if np.minimum(np.bincount(stratum_of), floor).sum() <= share * n_labels:
-            return bounds
-    return ()
-
-
-def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | None = None) -> AuditPlan:
+def extend_plan(plan: AuditPlan, n_more: int) -> AuditPlan:
     """Add a round of documents to an earlier plan: together they are one stratified random sample.
 
     The new labels are divided by the same expected variances as before and do not depend on the labels of earlier
@@ -330,10 +299,6 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
         Plan to which the round is added.
     n_more
         Number of documents of the new round.
-    learned
-        P that a reader says yes for each target, (n_documents,) each, learned from earlier labels. The new labels then
-        go where they are expected to differ most from this P, and their numbers depend on earlier labels. By default,
-        labels are divided as in earlier rounds.
 
     Raises
     ------
@@ -343,23 +308,14 @@ def extend_plan(plan: AuditPlan, n_more: int, *, learned: Sequence[Floats] | Non
     n_more = _checks.whole("n_more", n_more, 1)
     n_left = len(plan.frame) - len(plan.sample)
     if n_more > n_left:
-        raise ParameterError(
-            f"must be at most the number of documents left, {n_left:,}, got {n_more:,}", parameter="n_more"
-        )
-    sizes = [each.n_documents for each in plan.strata]
-    spreads = [each.spread for each in plan.strata] if learned is None else _learned_spreads(plan, learned)
+        rule = f"must be at most the number of documents left, {n_left:,}"
+        raise ParameterError(f"{rule}, got {n_more:,}", parameter="n_more")
+    sizes, spreads = zip(*((stratum.n_documents, stratum.spread) for stratum in plan.strata), strict=True)
     counts = allocate(sizes, spreads, len(plan.sample) + n_more, floor=plan.floor, earlier_labels=plan.rounds[-1])
     rounds = (*plan.rounds, tuple(counts.tolist()))
     strata = tuple(dataclasses.replace(each, n_sampled=n) for each, n in zip(plan.strata, counts.tolist(), strict=True))
     sample, round_of = draw(plan.frame, plan.stratum_of, rounds, plan.seed)
     return dataclasses.replace(plan, strata=strata, rounds=rounds, sample=sample, round_of=round_of)
-
-
-def _learned_spreads(plan: AuditPlan, learned: Sequence[Floats]) -> list[float]:
-    """Expected standard deviation of label less learned P in each stratum; several targets add their variances."""
-    n = np.array([each.n_documents for each in plan.strata])
-    variances = [np.bincount(plan.stratum_of, expected_spread(p) ** 2, minlength=len(n)) / n for p in learned]
-    return list(np.sqrt(np.sum(variances, axis=0)))
 
 
 def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], seed: int) -> tuple[Ints, Ints]:
@@ -372,17 +328,13 @@ def draw(frame: AuditFrame, stratum_of: Ints, rounds: Sequence[Sequence[int]], s
     order = np.lexsort((keys, stratum_of))
     starts = np.searchsorted(stratum_of[order], np.arange(len(rounds[0])))
     sampled, numbers = [], []
-    before = [0] * len(rounds[0])
+    before: Sequence[int] = [0] * len(rounds[0])
     for number, counts in enumerate(rounds, start=1):
         rows = np.concatenate([order[s + b : s + c] for s, b, c in zip(starts, before, counts, strict=True)])
-        sampled.append(rows[np.argsort(_mixed(keys[rows]), kind="stable")])  # strata are mixed
+        # Strata are mixed, by another random order: the smallest keys of a large stratum are smaller than others.
+        with np.errstate(over="ignore"):
+            mixed: Words = (keys[rows] ^ (keys[rows] >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        sampled.append(rows[np.argsort(mixed ^ (mixed >> np.uint64(29)), kind="stable")])
         numbers.append(np.full(len(rows), number, np.int64))
-        before = list(counts)
+        before = counts
     return np.concatenate(sampled).astype(np.int64), np.concatenate(numbers)
-
-
-def _mixed(keys: Words) -> Words:
-    """Keys in another random order: the smallest keys of a large stratum are smaller than those of a small one."""
-    with np.errstate(over="ignore"):
-        mixed: Words = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return mixed ^ (mixed >> np.uint64(29))

@@ -12,20 +12,14 @@ from corefsample import _checks
 from corefsample._arrays import Floats, HtmlTable, Ints, pd
 from corefsample.errors import InputError, ParameterError
 from events.audit._audit_frame import event_and_actor
-from events.audit._estimates import HALF_OF_PROXIES, require_labels
+from events.audit._model_totals import HALF_OF_PROXIES, StratumErrors, combined_probability
 from events.audit._plan import AuditPlan
-from events.audit._proxies import combined_probability
-from events.audit._sheets import UNSURE, YES, SheetLabels
-from events.audit._totals import StratumErrors
+from events.audit._sheets import UNSURE, SheetLabels
 
 Outcome = Literal["count", "share", "log-rate"]
 OUTCOMES: tuple[Outcome, ...] = ("count", "share", "log-rate")
 INTERCEPT = "(intercept)"
 POWER = 0.8
-_N_STEPS = 100  # of Newton's method, which needs some ten
-_FEW = "label more documents, or take shares"
-
-
 _COLUMNS = (
     *("term", "estimate", "standard_error", "lower", "upper", "p_value", "label_share"),
     *("detectable", "detectable_twice", "run_estimate"),
@@ -130,14 +124,27 @@ def regress_counts(
     _checks.instance("covariates", covariates, pd.DataFrame)
     _checks.choice("outcome", outcome, OUTCOMES)
     level = _checks.probability("level", level, below_one=True, above_zero=True)
-    require_labels(plan, labels)
     units, x = _design(plan, covariates)
     totals, learned = np.zeros((len(units), 5)), learned or {}
     for target, name in enumerate(plan.frame.targets):
         p = learned[name] if name in learned else combined_probability(plan, labels, target, plan.proxies)
+        answers, strata = labels.labels[:, target], plan.stratum_of
+        rows, y = plan.sample[answers < UNSURE], answers[answers < UNSURE].astype(np.float64)
+        by_stratum = StratumErrors(strata, rows, y, p, HALF_OF_PROXIES)
+        if not by_stratum.n.all():
+            h = int(np.argmin(by_stratum.n))
+            rule = "every stratum must have a label of yes or no"
+            raise InputError(f"{rule}, got none in stratum {h + 1} ({plan.strata[h].name})")
+        outcomes = p.astype(np.float64)
+        outcomes[rows] += (y - p[rows]) * (by_stratum.size / by_stratum.n)[strata[rows]]
+        # The added variance is the one that labels without a surprise hide: see `StratumErrors`.
+        variances = (
+            (by_stratum.variance / by_stratum.size)[strata],
+            (by_stratum.added_variance / by_stratum.size)[strata],
+        )
+        values = np.column_stack([np.ones(len(p)), outcomes, *variances, plan.frame.probability(target)])
         unit_of = _unit_of_documents(plan, units, target)
-        values = np.column_stack([*_pseudo_outcomes(plan, labels, target, p), plan.frame.probability(target)])
-        np.add.at(totals, unit_of[unit_of >= 0], np.insert(values, 0, 1.0, axis=1)[unit_of >= 0])
+        np.add.at(totals, unit_of[unit_of >= 0], values[unit_of >= 0])
     n_docs, counts, label_variances, added_variances, run_counts = totals.T
     empty = np.flatnonzero(n_docs == 0.0)
     if empty.size == len(units) or (empty.size and outcome != "count"):
@@ -210,25 +217,6 @@ def _unit_of_documents(plan: AuditPlan, units: pd.DataFrame, target: int) -> Int
     return np.asarray(index.get_indexer(pd.MultiIndex.from_frame(documents)), np.int64)
 
 
-def _pseudo_outcomes(plan: AuditPlan, labels: SheetLabels, target: int, p: Floats) -> tuple[Floats, Floats, Floats]:
-    """Pseudo-outcome of each document, and variances from the sampling of labels: float64 (n_documents,) each.
-
-    The last is the variance that labels without a surprise hide: see `StratumErrors`.
-    """
-    answered = labels.labels[:, target] < UNSURE
-    rows, strata = plan.sample[answered], plan.stratum_of
-    y = (labels.labels[answered, target] == YES).astype(np.float64)
-    errors = StratumErrors(strata, rows, y, p, HALF_OF_PROXIES)
-    unlabelled = np.flatnonzero(errors.n == 0)
-    if unlabelled.size:
-        name = plan.strata[unlabelled[0]].name
-        rule = "every stratum must have a label of yes or no"
-        raise InputError(f"{rule}, got none in stratum {unlabelled[0] + 1} ({name})")
-    outcomes = p.astype(np.float64)
-    outcomes[rows] += (y - p[rows]) * (errors.size / errors.n)[strata[rows]]
-    return outcomes, (errors.variance / errors.size)[strata], (errors.added_variance / errors.size)[strata]
-
-
 def _fit(x: Floats, y: Floats, exposure: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Coefficients, inverse of the information, and residuals divided by one less their leverage (HC3).
 
@@ -243,7 +231,7 @@ def _fit(x: Floats, y: Floats, exposure: Floats | None) -> tuple[Floats, Floats,
         beta = np.zeros(x.shape[1])
         beta[0] = np.log(rate) if rate > 0.0 else np.nan
         step = np.full(len(beta), np.inf)
-        for _ in range(_N_STEPS):
+        for _ in range(100):  # Newton's method needs some ten steps
             if not np.isfinite(beta).all() or np.abs(step).max() < 1e-10:
                 break
             fitted = weight = exposure * np.exp(x @ beta)
@@ -251,7 +239,8 @@ def _fit(x: Floats, y: Floats, exposure: Floats | None) -> tuple[Floats, Floats,
             step = np.clip(bread @ (x.T @ (y - fitted)), -2.0, 2.0)
             beta = beta + step
         if not np.abs(step).max() < 1e-10:
-            raise InputError("labels must have enough of yes for a logarithmic rate, got too few", hint=_FEW)
+            hint = "label more documents, or take shares"
+            raise InputError("labels must have enough of yes for a logarithmic rate, got too few", hint=hint)
     freedom = 1.0 - weight * ((x @ bread) * x).sum(axis=1)
     if freedom.min() < 1e-9:
         raise InputError(f"no coefficient must depend on one row alone, got row {freedom.argmin() + 1}")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,20 +28,19 @@ from corefsample._arrays import Ints8, pd
 from corefsample.errors import InputError
 from corefsample.files._csv_cells import unescaped
 from corefsample.files._paths import PathLike
-from events.audit._audit_frame import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, read_text_table
-from events.audit._plan import AuditPlan
+from events.audit._audit_frame import read_text_table
+from events.audit._plan import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, AuditPlan
 
-_NEEDED = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
 NO, YES, UNSURE, MISSING = 0, 1, 2, 3
 _WORDS = {
     **dict.fromkeys(YES_WORDS, YES),
-    **dict.fromkeys(NO_WORDS, NO),
+    **dict.fromkeys((*NO_WORDS, NONE), NO),
     **dict.fromkeys(UNSURE_WORDS, UNSURE),
     "": MISSING,
 }
 CHOSEN = "chosen"  # value of the column round where a person chose the document
 RESOLVED = "resolved"  # the labeller whose labels replace those on which others disagree
-_DIGITS = 1e-9
+LABEL_COLUMNS = ("plan", "doc_id", "date", "label", "note")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +93,13 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     """
     _checks.instance("plan", plan, AuditPlan, hint="`plan_audit` makes one")
     sampled = [str(doc_id) for doc_id in plan.frame.doc_ids[plan.sample]]
-    places, identity = _places(sampled), plan.identity
-    shape = len(plan.sample), len(plan.frame.targets)
+    # A spreadsheet may take blanks away: a doc_id counts without them where no other differs in blanks alone.
+    stripped = Counter(_without_blanks(doc_id) for doc_id in sampled)
+    positions = {
+        _without_blanks(doc_id): i for i, doc_id in enumerate(sampled) if stripped[_without_blanks(doc_id)] == 1
+    }
+    positions |= {doc_id: i for i, doc_id in enumerate(sampled)}
+    shape, identity = (len(plan.sample), len(plan.frame.targets)), plan.identity
     labels_of: dict[str, Ints8] = {}
     unnamed_sheets: set[str] = set()
     notes: dict[str, list[str]] = {}
@@ -103,12 +107,27 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
     hand_picked: dict[int, Ints8] = {}
     n_rounds = 0
     for path in [os.fspath(sheet) for sheet in _checks.elements("sheets", sheets, str, os.PathLike)]:
+        needed = ("plan", "round", "doc_id", "stratum", "inclusion_probability", "label")
+        table = read_text_table(path, needed).map(unescaped)
+        table["inclusion_probability"] = table["inclusion_probability"].str.replace(",", ".")  # a decimal comma
         seen: set[tuple[int, str]] = set()
-        for location, doc_id, row in _rows(path, identity):
+        for number, cells in zip(table.index, table.to_dict("records"), strict=True):
+            location, doc_id = f"{path}: row {number}", str(cells["doc_id"])
+            row = {str(name): str(value).strip() for name, value in cells.items()}
+            if row["plan"] != identity:
+                rule = f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan"
+                raise InputError(rule, place=location)
             if row["round"] == CHOSEN:
-                _add_hand_picked(hand_picked, plan, doc_id, row, location)
+                document = _chosen_document(plan, doc_id, row, location)
+                label, before = parsed_label(row["label"], plan, location), hand_picked.get(document)
+                if label[0] != MISSING:
+                    differs = False if before is None else label != before
+                    hand_picked[document] = np.where(differs, UNSURE, label).astype(np.int8)
                 continue
-            i = _position_in_sample(plan, places, doc_id, row, location)
+            i = positions.get(doc_id, positions.get(_without_blanks(doc_id)))
+            if i is None:
+                raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=location)
+            _require_design(plan, i, row, location)
             label, labeller = parsed_label(row["label"], plan, location), row.get("labeller", "")
             if (i, labeller) in seen:
                 # Not even with the same label: the row may be that of another document.
@@ -118,65 +137,53 @@ def read_sheets(plan: AuditPlan, sheets: Sequence[PathLike]) -> SheetLabels:
             seen.add((i, labeller))
             n_rounds = max(n_rounds, int(plan.round_of[i]))
             unnamed_sheets |= set() if labeller else {path}
-            labeller_labels = labels_of.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
+            labels_of_one = labels_of.setdefault(labeller or path, np.full(shape, MISSING, np.int8))
             if label[0] != MISSING:
-                if labeller_labels[i, 0] != MISSING and (labeller_labels[i] != label).any():
+                if labels_of_one[i, 0] != MISSING and (labels_of_one[i] != label).any():
                     rule = f"a document must have one label of {labeller!r}, got another in an earlier sheet"
                     raise InputError(rule, place=f"{location}: doc_id {sampled[i]!r}")
-                labeller_labels[i] = label
+                labels_of_one[i] = label
             if row.get("text"):
                 texts[sampled[i]] = row["text"]
             if row.get("note"):
                 notes.setdefault(sampled[i], []).append(row["note"])
-    by_labeller = _one_labeller(labels_of, unnamed_sheets)
-    joined = _joined(by_labeller, shape)[plan.labelled_as]
+    by_labeller: dict[str, Ints8] = {}
+    for name, labels in labels_of.items():
+        # Sheets without names that share no labelled document are rounds of one labeller.
+        first = next((other for other in by_labeller if other in unnamed_sheets), None)
+        is_labelled = labels != MISSING
+        if first is None or name not in unnamed_sheets or (is_labelled & (by_labeller[first] != MISSING)).any():
+            by_labeller[name] = labels
+        else:
+            by_labeller[first][is_labelled] = labels[is_labelled]
+    joined = np.full(shape, MISSING, np.int8)
+    for name, labels in by_labeller.items():
+        if name != RESOLVED:
+            agreed = np.where((joined == MISSING) | (joined == labels), labels, UNSURE)
+            joined = np.where(labels == MISSING, joined, agreed).astype(np.int8)
+    resolved = by_labeller.get(RESOLVED, np.full(shape, MISSING, np.int8))
+    joined = np.where(resolved != MISSING, resolved, joined).astype(np.int8)
     joined_notes = {name: "; ".join(each) for name, each in notes.items()}
     return SheetLabels(joined, by_labeller, n_rounds, joined_notes, texts, hand_picked)
 
 
-def _places(doc_ids: Sequence[str]) -> dict[str, int]:
-    """Places of documents by their doc_id, and without its blanks where no other differs in blanks alone."""
-    without = [" ".join(doc_id.split()) for doc_id in doc_ids]
-    times = Counter(without)
-    places = {doc_id: i for i, doc_id in enumerate(without) if times[doc_id] == 1}
-    return places | {doc_id: i for i, doc_id in enumerate(doc_ids)}
+def _without_blanks(doc_id: str) -> str:
+    return " ".join(doc_id.split())
 
 
-def _rows(path: str, identity: str) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Place, doc_id and content of each row of a sheet; raise if it is of another plan."""
-    table = read_text_table(path, _NEEDED).map(unescaped)
-    table["inclusion_probability"] = table["inclusion_probability"].str.replace(",", ".")  # a decimal comma
-    for number, raw in zip(table.index, table.to_dict("records"), strict=True):
-        row = {str(name): str(value).strip() for name, value in raw.items()}
-        if row["plan"] != identity:
-            rule = f"plan must be {identity}, got {row['plan']!r}: a sheet of another plan"
-            raise InputError(rule, place=f"{path}: row {number}")
-        yield f"{path}: row {number}", str(raw["doc_id"]), row
-
-
-def _add_hand_picked(
-    hand_picked: dict[int, Ints8], plan: AuditPlan, doc_id: str, row: Mapping[str, str], location: str
-) -> None:
-    """Add the label of a document that a person chose; raise if the plan has no such document."""
+def _chosen_document(plan: AuditPlan, doc_id: str, row: Mapping[str, str], location: str) -> int:
+    """Row in the frame of a document that a person chose; raise if the plan has no such document."""
     rows = np.flatnonzero(plan.frame.doc_ids == doc_id)
     if not rows.size:
         raise InputError(f"doc_id must be one of the plan's documents, got {doc_id!r}", place=location)
     if row["inclusion_probability"]:
         rule = "inclusion_probability must be empty of a document that a person chose"
         raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=location)
-    label, before = parsed_label(row["label"], plan, location), hand_picked.get(int(rows[0]))
-    if label[0] != MISSING:
-        differs = False if before is None else label != before
-        hand_picked[int(rows[0])] = np.where(differs, UNSURE, label).astype(np.int8)
+    return int(rows[0])
 
 
-def _position_in_sample(
-    plan: AuditPlan, positions: Mapping[str, int], doc_id: str, row: Mapping[str, str], location: str
-) -> int:
-    """Number in the sample of the document of a row; raise if the row is not one of the plan's."""
-    i = positions.get(doc_id, positions.get(" ".join(doc_id.split())))
-    if i is None:
-        raise InputError(f"doc_id must be one of the plan's sample, got {doc_id!r}", place=location)
+def _require_design(plan: AuditPlan, i: int, row: Mapping[str, str], location: str) -> None:
+    """Raise unless the row of a document of the sample has its round, stratum and inclusion probability."""
     number, stratum = int(plan.round_of[i]), int(plan.stratum_of[plan.sample[i]])
     for name, value in (("round", number), ("stratum", stratum + 1)):
         if row[name] != str(value):
@@ -187,95 +194,57 @@ def _position_in_sample(
     except ValueError:
         probability = float("nan")
     # A spreadsheet may round to some digits; another number is an edit.
-    if not abs(probability - expected) <= max(_DIGITS, 1e-6 * expected):
+    if not abs(probability - expected) <= max(1e-9, 1e-6 * expected):
         rule = f"inclusion_probability must be the plan's, {expected:.6g}"
         raise InputError(f"{rule}, got {row['inclusion_probability']!r}", place=location)
-    return i
 
 
 def parsed_label(text: str, plan: AuditPlan, location: str) -> Ints8:
     """Labels of the plan's targets that a cell says: int8 (n_targets,)."""
-    targets = plan.frame.targets
+    targets, kind = plan.frame.targets, plan.frame.label_kind
     word = text.strip().lower()
-    kind = plan.frame.label_kind
     if kind == "yes-no":
-        words = {NONE: NO, targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
+        words = {targets[0].lower(): YES, **_WORDS}  # the one target may be named, as several are
         if word not in words:
             raise InputError(f"label must be yes, no or unsure, got {text!r}", place=location)
         return np.array([words[word]], np.int8)
     if word in ("", NONE, *UNSURE_WORDS):
-        return np.full(len(targets), NO if word == NONE else _WORDS[word], np.int8)
+        return np.full(len(targets), _WORDS[word], np.int8)
     label = np.full(len(targets), NO, np.int8)
     target_of = {name.lower(): t for t, name in enumerate(targets)}
-    for word_of_target in word.split(";"):
-        actor, sign = word_of_target.strip(), YES
-        if actor.endswith("?"):
-            actor, sign = actor[:-1].strip(), UNSURE
-        if actor in target_of:
-            label[target_of[actor]] = sign
-        elif actor != OTHER:
+    for part in word.split(";"):
+        name = part.strip().removesuffix("?").strip()
+        if name in target_of:
+            label[target_of[name]] = UNSURE if part.strip().endswith("?") else YES
+        elif name != OTHER:
             rule = f"label must be none, unsure, or {kind} of the plan separated by ';'"
             hint = "other stands for an actor outside the plan" if kind == "actors" else None
             raise InputError(f"{rule}, got {text!r}", place=location, hint=hint)
     return label
 
 
-def _one_labeller(labels_of: Mapping[str, Ints8], unnamed: Collection[str]) -> dict[str, Ints8]:
-    """Labels by labeller: sheets without names that share no labelled document are rounds of one labeller."""
-    joined: dict[str, Ints8] = {}
-    for name, labels in labels_of.items():
-        is_labelled = labels != MISSING
-        first = next((other for other in joined if other in unnamed), None) if name in unnamed else None
-        if first is not None and not (is_labelled & (joined[first] != MISSING)).any():
-            joined[first][is_labelled] = labels[is_labelled]
-        else:
-            joined[name] = labels.copy()
-    return joined
-
-
-def _joined(labels: Mapping[str, Ints8], shape: tuple[int, int]) -> Ints8:
-    """One label of each document: where labellers disagree, UNSURE, unless it is resolved."""
-    joined = np.full(shape, MISSING, np.int8)
-    for labels_of_one in (own for name, own in labels.items() if name != RESOLVED):
-        is_labelled = labels_of_one != MISSING
-        differs = is_labelled & (joined != MISSING) & (joined != labels_of_one)
-        joined = np.where(is_labelled & (joined == MISSING), labels_of_one, joined).astype(np.int8)
-        joined[differs] = UNSURE
-    if RESOLVED in labels:
-        joined = np.where(labels[RESOLVED] != MISSING, labels[RESOLVED], joined).astype(np.int8)
-    return joined
+def label_text(plan: AuditPlan, label: Ints8) -> str:
+    """A label as it is written in a sheet."""
+    if plan.frame.label_kind == "yes-no" or label[0] == MISSING:
+        return ("no", "yes", "unsure", "")[label[0]]
+    if (label == UNSURE).all():
+        return "unsure"
+    ends = {YES: "", UNSURE: "?"}
+    values = zip(plan.frame.targets, label.tolist(), strict=True)
+    return ";".join(f"{name}{ends[value]}" for name, value in values if value in ends) or NONE
 
 
 def disagreement_sheet(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:
     """The documents that labellers label differently, as a sheet to be resolved: rows of the labeller "resolved"."""
-    names = [name for name in labels.by_labeller if name != RESOLVED]
     tables = [plan.sheet(number, labels.texts) for number in range(1, labels.n_rounds + 1)]
-    sheet = pd.concat(tables, ignore_index=True)
-    rows = []
-    read_positions = np.flatnonzero(plan.labelled_as == np.arange(len(plan.sample)))
-    for k, i in enumerate(read_positions[plan.round_of[read_positions] <= labels.n_rounds].tolist()):
-        labels_of = {name: labels.by_labeller[name][i] for name in names if labels.by_labeller[name][i, 0] != MISSING}
-        if len({each.tobytes() for each in labels_of.values()}) > 1:
-            shown_labels = "; ".join(f"{name}: {label_text(plan, each)}" for name, each in labels_of.items())
-            rows.append((k, shown_labels))
-    disputed = sheet.iloc[[k for k, _ in rows]].copy()
-    return disputed.assign(labeller=RESOLVED, note=[shown_labels for _, shown_labels in rows])
-
-
-def label_text(plan: AuditPlan, label: Ints8) -> str:
-    """A label as it is written in a sheet."""
-    words = {NO: "no", YES: "yes", UNSURE: "unsure", MISSING: ""}
-    if plan.frame.label_kind == "yes-no" or label[0] == MISSING:
-        return words[int(label[0])]
-    named = [
-        name + ("?" if value == UNSURE else "")
-        for name, value in zip(plan.frame.targets, label.tolist(), strict=True)
-        if value in (YES, UNSURE)
-    ]
-    return "unsure" if (label == UNSURE).all() else ";".join(named) or "none"
-
-
-LABEL_COLUMNS = ("plan", "doc_id", "date", "label", "note")
+    sheet = pd.concat(tables, ignore_index=True)  # in the order of the sample
+    shown_labels = {}
+    for i in range(len(sheet)):
+        labels_of = {name: values[i] for name, values in labels.by_labeller.items() if name != RESOLVED}
+        labels_of = {name: label for name, label in labels_of.items() if label[0] != MISSING}
+        if len({label.tobytes() for label in labels_of.values()}) > 1:
+            shown_labels[i] = "; ".join(f"{name}: {label_text(plan, label)}" for name, label in labels_of.items())
+    return sheet.loc[list(shown_labels)].assign(labeller=RESOLVED, note=list(shown_labels.values()))
 
 
 def label_table(plan: AuditPlan, labels: SheetLabels) -> pd.DataFrame:

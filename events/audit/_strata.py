@@ -47,14 +47,6 @@ class Stratum:
         return self.n_sampled / self.n_documents
 
 
-def checked_cuts(cuts: Sequence[float]) -> tuple[float, ...]:
-    """Return the bounds of the classes of P, or raise."""
-    values = tuple(_checks.probability("cuts", cut, above_zero=True) for cut in cuts)
-    if list(values) != sorted(set(values)):
-        raise ParameterError(f"must rise, got {', '.join(map(str, values))}", parameter="cuts")
-    return values
-
-
 def cut_classes(p: Floats, cuts: Sequence[float] | Floats) -> Ints:
     """Class of P: 0 for P = 0, then one more for each bound that P reaches, from 1."""
     return np.where(p > 0.0, 1 + np.searchsorted(np.asarray(cuts), p, side="right"), 0)
@@ -154,9 +146,8 @@ def allocate(
     if earlier_labels is not None:
         least = np.maximum(least, _checks.integers("earlier_labels", earlier_labels))
     if n_labels > size.sum():
-        raise ParameterError(
-            f"must be at most the number of documents, {size.sum():,}, got {n_labels:,}", parameter="n_labels"
-        )
+        rule = f"must be at most the number of documents, {size.sum():,}"
+        raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
     if n_labels < least.sum():
         rule = f"must be at least {least.sum():,}, for a floor of {floor} in each of {len(size)} strata"
         raise ParameterError(f"{rule}, got {n_labels:,}", parameter="n_labels")
@@ -214,7 +205,11 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
         return ()
     sizes = np.append(0.0, np.cumsum(np.bincount(codes)))
     sums = np.append(0.0, np.cumsum(np.bincount(codes, probabilities[classes > 0])))
-    weights = _weights(sizes, sums)
+    # Size times expected standard deviation of the classes from a up to b > a: (n_classes + 1, n_classes + 1).
+    n, total = sizes - sizes[:, None], sums - sums[:, None]
+    above = np.triu(np.ones(n.shape, np.bool_), 1)
+    weights = np.full(n.shape, np.inf)
+    weights[above] = n[above] * expected_spread(total[above] / n[above])
     first, last = weights[0], weights[:, -1]  # of the classes before each bound, and from each bound on
     if n_bounds == 1:
         starts = [int((first + last).argmin())]
@@ -222,12 +217,3 @@ def best_cuts(probabilities: Floats, n_bounds: int) -> tuple[float, ...]:
         second, start = divmod(int((first[:, None] + weights + last).T.argmin()), len(weights))
         starts = [start, second]
     return tuple(float(_CANDIDATES[present[start] - 2]) for start in starts)
-
-
-def _weights(sizes: Floats, sums: Floats) -> Floats:
-    """Size times expected standard deviation of the classes from a up to b > a: (n_classes + 1, n_classes + 1)."""
-    n, total = sizes - sizes[:, None], sums - sums[:, None]
-    above = np.triu(np.ones(n.shape, np.bool_), 1)
-    weights = np.full(n.shape, np.inf)
-    weights[above] = n[above] * expected_spread(total[above] / n[above])
-    return weights

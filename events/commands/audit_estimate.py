@@ -6,7 +6,6 @@ sheets of all rounds and labellers.
 Examples
 --------
   corefsample audit estimate run audit/sheet.csv
-  corefsample audit estimate run audit/sheet.csv --assume stable-errors
   corefsample audit estimate run audit/sheet.csv audit/sheet-2.csv
   corefsample audit estimate run audit/sheet.csv --learned learned
   corefsample audit estimate run audit/sheet.csv --proxy llm --table llm.csv
@@ -51,9 +50,6 @@ class AuditEstimateOptions(shared.Pictures):
         Level of the confidence intervals. The method mid-p has the level 0.95 only.
     method
         Method of the intervals: mid-p, or exact, whose intervals are exact in each stratum, and wider.
-    assume
-        Assumption that lets the count of a period use the labels of all periods: stable-errors, the errors of P are the
-        same in all periods. [default: a period uses only its own labels]
     learned
         Folder of `corefsample audit learn`. Totals are also computed with its learned probabilities, and written beside
         the design-based ones. [default: none]
@@ -72,7 +68,6 @@ class AuditEstimateOptions(shared.Pictures):
     plan: str | None = option(default=None, metavar="FOLDER")
     level: float = option(default=0.95, above=0.0, below=1.0)
     method: Literal["mid-p", "exact"] = "mid-p"
-    assume: Literal["stable-errors"] | None = None
     learned: str | None = option(default=None, metavar="FOLDER")
     proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
     table: str | None = option(default=None, metavar="FILE")
@@ -96,9 +91,9 @@ def run_audit_estimate(
     Returns
     -------
     Summary
-        Values: out and plan, folder of the tables and identity of the plan; level, method and assumption of the
+        Values: out and plan, folder of the tables and identity of the plan; level and method of the
         intervals; n_documents, and of the documents of the sample n_labels, n_unsure and n_missing; totals, quality,
-        more, agreement and learned, rows of these tables of `AuditEstimate`; n_few, number of periods, over all
+        agreement and learned, rows of these tables of `AuditEstimate`; n_few, number of periods, over all
         targets, whose interval is wider than half of their documents, and n_periods, of all with documents; n_resolve,
         number of documents on which labellers disagree; and files, names of the files written.
 
@@ -109,27 +104,25 @@ def run_audit_estimate(
         written; then nothing is written.
     """
     from corefsample.files._atomic import unwritable, write_json
+    from events.audit._model_totals import reference_rows
     from events.audit._plan_files import labelled_plan, learned_counts, proxy_columns, read_learned, write_tables
-    from events.audit._reference import ReferenceClass, reference_rows
     from events.audit._sheets import disagreement_sheet, label_table
     from events.pages._audit_sheet import actor_kinds, plan_question, write_disagreements
     from events.plots import audit_bands
-    from events.rule_error._model import reference_model
-    from events.rule_error._table import AUDITED
+    from events.rule_error._model import AUDITED, reference_model
     from events.runs._outputs import checksums, run_record
 
     options = options or AuditEstimateOptions()
     started = time.time()
     plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
     names = [os.fspath(path) for path in sheets]
-    settings = options.subset("level", "method", "assume")
+    settings, kinds = options.subset("level", "method"), actor_kinds(plan.frame)
     models: dict[str, Any] = {"proxies": proxy_columns(options.proxies, plan.frame, options.table)}
-    models["learned"] = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
-    kinds, reference = actor_kinds(plan.frame), None
+    models["learned"] = None if options.learned is None else read_learned(options.learned, plan)
     if options.prior is not None:
-        reference = ReferenceClass(reference_model(None if options.prior == "reference" else options.prior), kinds)
+        models["reference"] = reference_model(None if options.prior == "reference" else options.prior)
     try:
-        estimate = audit.estimate_counts(plan, labels, reference=reference, **models, **settings)
+        estimate = audit.estimate_counts(plan, labels, kinds=kinds, **models, **settings)
     except InputError as error:
         raise error.at(", ".join(names)) from None
     tables = {**estimate.files(labels.texts), "labels.csv": label_table(plan, labels)}
@@ -149,9 +142,8 @@ def run_audit_estimate(
             figure = partial(audit_bands, estimate.to_frame(), covers=_covered(source), learned=counts)
             save_pictures({"audited": figure}, lambda name: output / name)
             files += tuple(name for name in picture_files("audited") if (output / name).is_file())
-        values = {"out": str(output), "plan": plan.identity, **options.subset("level", "method")}
-        values |= {"assumption": options.assume or "", "n_documents": len(plan.frame), **estimate.to_json()}
-        values |= {"n_resolve": len(to_resolve), "files": files}
+        values = {"out": str(output), "plan": plan.identity, **settings, "n_documents": len(plan.frame)}
+        values |= {**estimate.to_json(), "n_resolve": len(to_resolve), "files": files}
         write_json(output / RECORD, {**record, "summary": json_values(values)})
     except OSError as error:
         raise unwritable(output, error) from None
@@ -191,15 +183,9 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
         yield f"{row['first']} and {row['second']}: {row['n_agreed']:,} of {row['n_documents']:,} agree, {kappa}"
     resolve = "labelled differently, counted both ways: label them in sheet-resolve.csv, and name that sheet too"
     yield from counts_above_zero((values["n_resolve"], "document", resolve))
-    more = values["more"][0]
-    if len(values["more"]) == 1 and more["n_more"] and more["width"] > 0:
-        share = more["width_after"] / more["width"]
-        yield f"{counted(more['n_more'], 'more label')} would make the interval of the total {share:.2g} times as wide."
-    if values["assumption"]:
-        yield "Counts of periods assume that within a range of P the model's errors are the same in all periods."
-    elif values["n_few"]:
+    if values["n_few"]:
         few = f"{values['n_few']:,} of {counted(values['n_periods'], 'count')} of periods have an interval wider"
-        yield f"{few} than half of their documents: more labels narrow it, or --assume stable-errors."
+        yield f"{few} than half of their documents: more labels narrow it, or `corefsample audit learn`."
 
 
 def _row(row: Mapping[str, Any], source: str, *names: str) -> tuple[str, ...]:

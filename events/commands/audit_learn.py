@@ -2,13 +2,11 @@
 
 SOURCE is the folder of the run, or the CSV file, from which `corefsample audit plan` drew the sample. SHEETS are the
 sheets of all rounds and labellers. The command also writes counts by period. They assume that documents with the same
-features have the event equally often in all periods. `audit estimate` and `audit plan --more` use the learned
-probabilities with --learned.
+features have the event equally often in all periods. `audit estimate` uses the learned probabilities with --learned.
 
 Examples
 --------
   corefsample audit learn run audit/sheet.csv --out learned
-  corefsample audit learn run audit/sheet.csv --words --out learned
   corefsample audit learn run audit/sheet.csv --table t.csv --out learned
 """
 
@@ -20,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from corefsample.errors import InputError, ParameterError
+from corefsample.errors import InputError
 from corefsample.files._atomic import OutputFolder
 from events import _shared_options as shared
 from events._options import declared, option
@@ -30,8 +28,7 @@ from events.runs._outputs import picture_files, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.audit._learning import LearnedTarget, LearnResult
-    from events.audit._plan import AuditPlan
+    from events.audit._learning import LearnedTarget
 
 
 @declared
@@ -47,8 +44,6 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     table
         CSV file with the column doc_id, and with columns of numbers to learn from, such as another model's scores.
         [default: none]
-    words
-        Learn from the words of the texts too; needs scikit-learn.
     level
         Confidence level of the intervals.
     seed
@@ -58,7 +53,6 @@ class AuditLearnOptions(shared.Seed, shared.Overwrite, shared.Pictures):
     out: str = option(metavar="FOLDER")
     plan: str | None = option(default=None, metavar="FOLDER")
     table: str | None = option(default=None, metavar="FILE")
-    words: bool = option(default=False, flag="--words/--no-words")
     level: float = option(default=0.95, above=0.0, below=1.0)
 
 
@@ -66,9 +60,8 @@ class LearnedFolder(OutputFolder):
     """Tables and pictures of `corefsample audit learn`."""
 
     RECORD: ClassVar[str] = "learned.json"
-    _CURVES = ("learned_curve", *(f"learned_curve_{number}" for number in range(1, 1000)))
     FILES: ClassVar[frozenset[str]] = frozenset(
-        [RECORD, "learned.csv", "learned_counts.csv", *picture_files("learned", *_CURVES)]
+        [RECORD, "learned.csv", "learned_counts.csv", *picture_files("learned")]
     )
 
 
@@ -98,12 +91,10 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         If an option is invalid, if a sheet does not belong to the plan or has too few labels, or if the folder is in
         use or cannot be written; then nothing is written.
     """
-    from events.audit._features import numeric_columns
     from events.audit._learning import ASSUMPTION, learn
-    from events.audit._plan_files import labelled_plan
-    from events.audit._reference import ReferenceClass
+    from events.audit._plan_files import labelled_plan, numeric_columns, write_tables
     from events.pages._audit_sheet import actor_kinds
-    from events.rule_error._model import reference_model
+    from events.plots import audit_bands
     from events.runs._outputs import checksums, run_record
 
     started, names = time.time(), [os.fspath(path) for path in sheets]
@@ -111,14 +102,15 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
         plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
         columns = None if options.table is None else numeric_columns(options.table, plan.frame)
         run = source if plan.frame.source["kind"] == "run" else None
-        texts = _texts(plan) if options.words else None
-        reference = ReferenceClass(reference_model(), actor_kinds(plan.frame))
         settings = options.subset("level", "seed")
         try:
-            learned = learn(plan, labels, run, columns=columns, texts=texts, reference=reference, **settings)
+            learned = learn(plan, labels, run, columns=columns, kinds=actor_kinds(plan.frame), **settings)
         except InputError as error:
             raise error.at(", ".join(names)) from None
-        _write(learned, folder, pictures=options.pictures)
+        counts = learned.to_frame()
+        write_tables(folder.file("."), {"learned.csv": learned.documents_frame(), "learned_counts.csv": counts})
+        if options.pictures:
+            save_pictures({"learned": partial(audit_bands, counts)}, folder.file)
         values: dict[str, Any] = {
             "out": os.fspath(options.out),
             "plan": plan.identity,
@@ -129,41 +121,13 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
             "warnings": (*learned.left_out, *(text for target in learned.targets for text in target.warnings)),
             "files": (*sorted(entry.name for entry in folder.file(".").iterdir()), folder.RECORD),
         }
-        arguments = {**options.subset("level", "seed", "words", "table"), "source": os.fspath(source)}
+        arguments = {**settings, "table": options.table, "source": os.fspath(source)}
         record = run_record({**arguments, "plan": os.fspath(plan_folder)}, checksums(names), started)
         folder.finish_record({**record, **learned.to_json(), "summary": json_values(values)})
     files = {"Counts": "learned_counts.csv", "Picture": "learned.png", "Documents": "learned.csv"}
     return Summary(
         values=values, shown=tuple(_shown(values)), files=existing_files(values["out"], files), result=learned
     )
-
-
-def _texts(plan: AuditPlan) -> list[str]:
-    """Text of every document, in the order of the frame."""
-    from events.pages._audit_sheet import corpus_texts
-
-    texts = {doc_id: marked.text for doc_id, marked in corpus_texts(plan.frame)}
-    if not texts:
-        rule = "needs the texts of the documents, got none"
-        raise ParameterError(rule, parameter="words", hint="needed are the inputs of the run, or a column text")
-    return [texts.get(doc_id, "") for doc_id in plan.frame.doc_ids.tolist()]
-
-
-def _write(learned: LearnResult, folder: LearnedFolder, *, pictures: bool) -> None:
-    """Write the tables and pictures."""
-    from corefsample.plots import reliability_figure
-    from events.audit._plan_files import write_tables
-    from events.plots.audit import learned_bands
-
-    counts = learned.to_frame()
-    write_tables(folder.file("."), {"learned.csv": learned.documents_frame(), "learned_counts.csv": counts})
-    if pictures:
-        figures: dict[str, Any] = {"learned": partial(learned_bands, counts)}
-        for number, target in enumerate(learned.targets, start=1):
-            name = f"learned_curve_{number}" if len(learned.targets) > 1 else "learned_curve"
-            title = f"{target.event} {target.actor}: cross-fitted P of labelled documents"
-            figures[name] = partial(reliability_figure, target.curves, title=title)
-        save_pictures(figures, folder.file)
 
 
 def _values(target: LearnedTarget) -> dict[str, Any]:
@@ -177,7 +141,7 @@ def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
     for target in values["targets"]:
         name = f"{target['event']} by {target['actor']}" if target["actor"] else target["event"]
         labels = f"{counted(target['n_labels'], 'label')}, {target['n_positive']:,} of them yes"
-        scores = [f"{row['log_score']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})" for row in target["scores"]]
+        scores = [f"{row['log_score']:.3f}" for row in target["scores"]]
         total = target["total"]
         run = f"{total['run_mean']:,.1f} ({total['run_lower']:,} to {total['run_upper']:,})"
         learned = f"{total['mean']:,.1f} ({total['lower']:,} to {total['upper']:,})"

@@ -9,7 +9,7 @@ Open FOLDER/sheet.html in a browser to label, or fill in FOLDER/sheet.csv with y
 Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
-  corefsample audit plan run --actors USA,IRQ --keyword 'raid|air' --out a2
+  corefsample audit plan run --actors USA,IRQ --column outlet --out a2
   corefsample audit plan run --actors POLICE --width 40 --out audit
   corefsample audit plan run --out audit --more 100
   corefsample audit plan run --proxy llm --table llm.csv --out audit4
@@ -34,7 +34,6 @@ from events.commands._parser import Command
 
 if TYPE_CHECKING:
     from corefsample.files._paths import PathLike
-    from events.audit._plan import AuditPlan
 
 
 @declared
@@ -52,10 +51,6 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         that this width takes if the rule errs as other rules did. [default: the width is not limited]
     more
         Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
-    learned
-        Folder of `corefsample audit learn`, for a further round: more of the new labels go to strata in which the
-        learned probabilities are less certain. [default: labels are divided among the strata as in earlier
-        rounds]
     actors
         Actors about which a label says whether they have the event: USA,GBR or all. [default: a label says whether
         there is the event of anybody]
@@ -72,18 +67,12 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     cuts
         Bound between two ranges of P, which divide documents into strata; P = 0 is a range of its own. [default:
         computed from the distribution of P]
-    keyword
-        Regular expression, in which case is ignored: documents whose text matches it are in other strata than the rest.
-        [default: none]
     column
         Column of a table: documents with different values in it are in different strata. [default: none]
     proxies
         Column of a table with another model's probability, or a coder's yes or no, for each document. Strata are then
         ranges of the mean of P and these columns, and `corefsample audit estimate` combines P and the columns by
         weights fitted to the labels. [default: P alone]
-    cluster
-        Column of a table that names the story of a document, equal for all copies of a text, such as the doc_id of the
-        first one. If several copies are drawn, one of them is labelled. [default: no document is a copy of another]
     table
         CSV file with the column doc_id, and with columns for strata, other models or stories. [default: the CSV file
         with P]
@@ -98,17 +87,14 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     n_labels: int = option(default=200, at_least=1)
     width: float | None = option(default=None, above=0.0)
     more: int | None = option(default=None, at_least=1)
-    learned: str | None = option(default=None, metavar="FOLDER")
     actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
     period: str = option(default="quarter", metavar="PERIOD")
     with_texts: bool = option(default=True, flag="--texts/--no-texts")
     question: str | None = option(default=None, metavar="TEXT")
     codebook: str | None = option(default=None, metavar="TEXT")
     cuts: tuple[float, ...] | None = option(default=None, flag="--cut", above=0.0, at_most=1.0, metavar="NUMBER")
-    keyword: str | None = option(default=None, metavar="PATTERN")
     column: str | None = option(default=None, metavar="NAME")
     proxies: tuple[str, ...] = option(default=(), flag="--proxy", metavar="NAME")
-    cluster: str | None = option(default=None, metavar="NAME")
     table: str | None = option(default=None, metavar="FILE")
     by: str | None = option(default=None, metavar="PERIOD")
     floor: int = option(default=5, at_least=1)
@@ -116,10 +102,8 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
     def _check(self) -> None:
         if not self.out:
             raise ParameterError("must name a folder, got ''", parameter="out")
-        if self.learned is not None and self.more is None:
-            raise ParameterError("is required with learned P", parameter="more")
-        if self.table is not None and not (self.column or self.proxies or self.cluster):
-            hint = ParameterHint("proxies", "and --cluster take columns of the table too")
+        if self.table is not None and not (self.column or self.proxies):
+            hint = ParameterHint("proxies", "takes columns of the table too")
             raise ParameterError("is required with a table", parameter="column", hint=hint)
         if self.actors is not None:
             texts = (self.actors,) if isinstance(self.actors, str) else self.actors
@@ -140,8 +124,8 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     Returns
     -------
     Summary
-        Values: source; out and plan, folder of the audit and identity of the plan; n_documents, n_drawn and n_copies,
-        numbers of all documents, of documents of the sample, and of those that are copies of another one in it;
+        Values: source; out and plan, folder of the audit and identity of the plan; n_documents and n_drawn, numbers of
+        all documents and of documents of the sample;
         expected_width, in documents, of the widest 95% interval of a total after all labels, judged by other rules;
         strata, rows of the table of strata; and those of `events.pages._audit_sheet.write_round`.
 
@@ -152,17 +136,36 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         in use or cannot be written.
     """
     _checks.instance("options", options, AuditPlanOptions)
-    from events.audit._plan_files import later_plan, require_free
-    from events.audit._reference import ReferenceClass, expected_width_of
+    from events.audit._audit_frame import source_frame
+    from events.audit._model_totals import expected_width_of, labels_for_width
+    from events.audit._plan import AuditPlan, extend_plan
+    from events.audit._plan_files import document_column, proxy_columns, read_plan, require_free
     from events.pages._audit_sheet import actor_kinds, write_round
     from events.rule_error._model import reference_model
 
-    folder = Path(options.out)
+    folder, actors, reference = Path(options.out), options.actors, reference_model()
     if options.more is None:
         require_free(folder, overwrite=options.overwrite)
-        plan = _new_plan(source, options)
+        frame = source_frame(source, None if actors is None else tuple(actors), options.period)
+        how: dict[str, Any] = options.subset("cuts", "by", "floor", "seed")
+        if options.column is not None:
+            how["groups"] = document_column(options.column, frame, options.table).tolist()
+        how["proxies"] = proxy_columns(options.proxies, frame, options.table)
+
+        def plan_of(n_labels: int) -> AuditPlan:
+            return audit.plan_audit(frame, n_labels, **how)
+
+        plan, kinds = plan_of(options.n_labels), actor_kinds(frame)
+        if options.width is not None:
+            fewest = max(25, plan.floor * len(plan.strata))
+            plan = labels_for_width(plan_of, fewest, options.width, reference, kinds)
     else:
-        plan = later_plan(folder, source, options.more, options.learned)
+        plan = read_plan(folder, source)
+        kinds = actor_kinds(plan.frame)
+        try:
+            plan = extend_plan(plan, options.more)
+        except ParameterError as error:
+            raise ParameterError(error.message, parameter="more") from None
     written = write_round(folder, plan, **options.subset("with_texts", "question", "codebook"))
     values = {
         "source": os.fspath(source),
@@ -170,8 +173,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         "plan": plan.identity,
         "n_documents": len(plan.frame),
         "n_drawn": len(plan.sample),
-        "n_copies": int((plan.labelled_as != range(len(plan.sample))).sum()),
-        "expected_width": expected_width_of(plan, ReferenceClass(reference_model(), actor_kinds(plan.frame))),
+        "expected_width": expected_width_of(plan, reference, kinds),
         "strata": plan.to_frame().to_dict("records"),
         **written,
     }
@@ -180,38 +182,10 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     return Summary(values=values, shown=tuple(_shown(values)), files=files, result=plan)
 
 
-def _new_plan(source: PathLike, options: AuditPlanOptions) -> AuditPlan:
-    """A plan of the documents of a run, or of a CSV file."""
-    from events.audit._plan_files import document_column, proxy_columns, source_frame, story_column
-    from events.audit._reference import FEWEST_LABELS, ReferenceClass, labels_for_width
-    from events.pages._audit_sheet import actor_kinds, keyword_groups
-    from events.rule_error._model import reference_model
-
-    actors: Any = options.actors
-    frame = source_frame(source, actors, options.period)
-    columns = [] if options.column is None else [document_column(options.column, frame, options.table)]
-    columns += [] if options.keyword is None else [keyword_groups(frame, options.keyword)]
-    how: dict[str, Any] = options.subset("cuts", "by", "floor", "seed")
-    how["groups"] = [", ".join(words) for words in zip(*columns, strict=True)] if columns else None
-    how["proxies"] = proxy_columns(options.proxies, frame, options.table)
-    how["clusters"] = None if options.cluster is None else story_column(options.cluster, frame, options.table)
-
-    def plan_of(n_labels: int) -> AuditPlan:
-        return audit.plan_audit(frame, n_labels, **how)
-
-    plan = plan_of(options.n_labels)
-    if options.width is None:
-        return plan
-    reference = ReferenceClass(reference_model(), actor_kinds(frame))
-    return labels_for_width(plan_of, max(FEWEST_LABELS, plan.floor * len(plan.strata)), options.width, reference)
-
-
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table | Pairs]:
     """Yield what is to be labelled."""
     of_all = f"{values['n_drawn']:,} of {values['n_documents']:,} in the sample, plan {values['plan']}"
     yield f"{counted(values['n_new'], 'document')} to label; {of_all}."
-    repeats = "of the sample repeat a story, which is labelled once"
-    yield from counts_above_zero((values["n_copies"], "document", repeats))
     width = f"the 95% interval of a total is expected to be about {values['expected_width']:,.0f} documents wide"
     yield f"After these labels {width}, if this rule errs as others did."
     rows = [(row["name"], f"{row['n_documents']:,}", f"{row['n_sampled']:,}") for row in values["strata"]]
@@ -226,5 +200,5 @@ command = Command(
     AuditPlanOptions,
     run_audit_plan,
     "source",
-    sections={"Strata": "cuts keyword column by floor", "Other models, and copies": "proxies cluster table"},
+    sections={"Strata": "cuts column by floor", "Other models": "proxies table"},
 )

@@ -91,7 +91,7 @@ def run_audit_regress(source: PathLike, sheets: Sequence[PathLike], options: Aud
     from events.audit._sheets import UNSURE
 
     plan_folder, plan, labels = labelled_plan(source, sheets, options.plan)
-    learned = None if options.learned is None else read_learned(options.learned, plan, "cross_fitted")
+    learned = None if options.learned is None else read_learned(options.learned, plan)
     covariates = read_text_table(options.table, ())
     try:
         result = audit.regress_counts(plan, labels, covariates, learned=learned, **options.subset("outcome", "level"))

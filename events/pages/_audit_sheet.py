@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from corefsample._arrays import pd
-from corefsample.errors import ParameterError
 from corefsample.files._atomic import unwritable, write_bytes
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json
@@ -55,23 +53,6 @@ def corpus_texts(frame: AuditFrame, wanted: Collection[str] | None = None) -> It
         for doc_id, text in zip(frame.doc_ids.tolist(), frame.properties["text"].tolist(), strict=True):
             if wanted is None or doc_id in wanted:
                 yield doc_id, MarkedText(((PLAIN, str(text)),))
-
-
-def keyword_groups(frame: AuditFrame, keyword: str) -> list[str]:
-    """Group of each document: "keyword" if its text matches a regular expression, in which case is ignored.
-
-    Raises
-    ------
-    ParameterError
-        If `keyword` is no regular expression.
-    """
-    try:
-        pattern = re.compile(keyword, re.IGNORECASE)
-    except re.error as error:
-        rule = "must be a regular expression"
-        raise ParameterError(f"{rule}, got {keyword!r}: {error}", parameter="keyword") from None
-    matching = {doc_id for doc_id, marked in corpus_texts(frame) if pattern.search(marked.text)}
-    return ["keyword" if doc_id in matching else "no keyword" for doc_id in frame.doc_ids.tolist()]
 
 
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:

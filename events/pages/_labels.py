@@ -103,8 +103,6 @@ class LabelContent:
         Confidence level of the intervals, in (0, 1).
     n_documents
         Number of all documents, labelled or not.
-    assumption
-        "stable-errors" where audited counts of periods rest on it, or "".
     probabilities
         Learned P that a reader says yes, by name of the target and doc_id; empty for an audit.
     chosen
@@ -116,7 +114,6 @@ class LabelContent:
     targets: list[dict[str, Any]]
     level: float
     n_documents: int
-    assumption: str = ""
     probabilities: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()
 
@@ -163,9 +160,8 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     """
     root = _folder_with(folder, "an audit", ("audited.csv", "labels.csv", "audited.json"), "audit estimate")
     with as_written("audit", str(folder)):
-        counts = _numbers(read_text_table(root / "audited.csv", (*_OF_COUNTS, "assumption", *_OF_AUDIT)), _OF_AUDIT)
-        summary = read_json(root / "audited.json")["summary"]
-        plan, assumption = str(summary["plan"]), str(summary["assumption"])
+        counts = _numbers(read_text_table(root / "audited.csv", (*_OF_COUNTS, *_OF_AUDIT)), _OF_AUDIT)
+        plan = str(read_json(root / "audited.json")["summary"]["plan"])
     table = read_text_table(root / "labels.csv", LABEL_COLUMNS).map(unescaped)
     stranger = next((doc_id for doc_id in table["doc_id"] if doc_id not in doc_ids), None)
     if stranger is not None:
@@ -177,7 +173,7 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     about = LabelTargets.of_run(plan, [target["key"] for target in targets], record)
     labels = {doc_id: about.parts(label) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
     first = targets[0]["total"]
-    return LabelContent(about, labels, targets, first["level"], int(first["n_docs"]), assumption)
+    return LabelContent(about, labels, targets, first["level"], int(first["n_docs"]))
 
 
 def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:

@@ -13,18 +13,15 @@ from events.plots.bands import date_axis, ends_of, middles_of, stepped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure, SubFigure
 
 MODEL, AUDITED, LEARNED = COLOURS[:3]
-_MOST_PANELS = 10
-_NOTHING = "No period has a document."
 
 
 def audit_bands(
     counts: pd.DataFrame,
     *,
-    most: int = _MOST_PANELS,
+    most: int = 10,
     truth: pd.DataFrame | None = None,
     covers: str = "",
     learned: pd.DataFrame | None = None,
@@ -35,7 +32,8 @@ def audit_bands(
     Parameters
     ----------
     counts
-        Table of audited counts: the result of `AuditEstimate.to_frame`, or audited.csv.
+        Table of audited counts: the result of `AuditEstimate.to_frame`, or audited.csv. Learned counts, the result of
+        `LearnResult.to_frame` or learned_counts.csv, are drawn in the same way.
     most
         Largest number of panels, at least 1; targets with the highest totals come first. By default 10.
     truth
@@ -56,6 +54,9 @@ def audit_bands(
         The figure `fig`, or the new one.
     """
     most = _checks.whole("most", most, 1)
+    names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
+    label = "learned" if "run_mean" in counts else "audited"
+    counts = counts.rename(columns=names) if label == "learned" else counts
     require_columns("counts", counts, ("event", "actor", "period", "period_start", "estimate", "lower", "upper"))
     table = counts.assign(actor=counts["actor"].fillna(""))
     table = table[table["period_start"].notna() | (table["period"] == "total")]
@@ -64,16 +65,30 @@ def audit_bands(
     figure = figure_of(fig, (7.0, 2.3 * max(1, len(totals)) + 0.8))
     axes = figure.subplots(max(1, len(totals)), 1, squeeze=False, sharex=True).ravel()
     if totals.empty:
-        say_instead(axes[0], _NOTHING)
+        say_instead(axes[0], "No period has a document.")
         return figure
     for ax, (_, total) in zip(axes, totals.iterrows(), strict=True):
         of_target = (table["event"] == total["event"]) & (table["actor"] == total["actor"])
         rows = table[of_target & (table["period"] != "total")]
-        true_counts = None if truth is None else truth[truth["actor"] == total["actor"]].set_index("period")["count"]
         name = str(total["actor"] or total["event"])
         if total["actor"] and table["event"].nunique() > 1:
             name = f"{total['event']}: {name}"
-        _draw(ax, rows, total, name, true_counts, covers)
+        count = f"{total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,})"
+        ax.set_title(legible(f"{name}: total {count}, model {total['model_mean']:,.0f}"), loc="left", fontsize=10)
+        ends, level = ends_of(rows), f"{100.0 * float(rows['level'].iloc[0]):g}%"
+        limits = stepped(rows["model_lower"]), stepped(rows["model_upper"])
+        band = ax.fill_between(ends, *limits, facecolor=(MODEL, 0.25), step="post")
+        band.set_label(f"{level} model band{f' ({covers})' if covers else ''}")
+        means = stepped(rows["model_mean"])
+        ax.plot(ends, means, color=MODEL, linewidth=1.2, drawstyle="steps-post", label="model mean")
+        _draw_interval(ax, rows, "estimate", AUDITED, label)
+        if truth is not None:
+            true_counts = truth[truth["actor"] == total["actor"]].set_index("period")["count"]
+            true_counts = true_counts.reindex(rows["period"]).to_numpy(dtype=np.float64)
+            ax.plot(middles_of(rows), true_counts, "x", color="0.1", markersize=4, label="truth")
+        ax.set_ylim(bottom=0.0)
+        date_axis(ax, rows)
+        bare_spines(ax)
         if learned is not None:
             of_target = (learned["event"] == total["event"]) & (learned["actor"].fillna("") == total["actor"])
             rows = learned[of_target & (learned["period"] != "total") & learned["period_start"].notna()]
@@ -81,61 +96,13 @@ def audit_bands(
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=3, frameon=False, fontsize=9)
     figure.supylabel("documents with an event", fontsize=10)
-    assumed = set(table["assumption"].fillna("")) - {""}
-    if assumed:
-        figure.supxlabel(_ASSUMED[assumed.pop()][1], fontsize=8, color="0.35")
+    if label == "learned":
+        assumption = "learned bands rest on an assumption: errors of the same kind in all periods"
+        figure.supxlabel(assumption, fontsize=8, color="0.35")
     return figure
 
 
-def learned_bands(counts: pd.DataFrame, *, fig: Figure | SubFigure | None = None) -> Figure | SubFigure:
-    """Draw learned counts and their intervals beside the mean and band of the run, one panel for each target.
-
-    Parameters
-    ----------
-    counts
-        From `LearnResult.to_frame`, or learned_counts.csv.
-    fig
-        Figure to draw on; by default a new one.
-    """
-    names = {"mean": "estimate", "run_mean": "model_mean", "run_lower": "model_lower", "run_upper": "model_upper"}
-    return audit_bands(counts.rename(columns=names).assign(assumption="learned"), fig=fig)
-
-
-# What a picture says about counts that rest on an assumption: for the legend, and below.
-_ASSUMED = {
-    "stable-errors": (
-        "audited, assuming stable errors",
-        "audited bands rest on an assumption: equal errors of the model in all periods",
-    ),
-    "learned": ("learned", "learned bands rest on an assumption: errors of the same kind in all periods"),
-}
-
-
-def _draw(ax: Axes, rows: pd.DataFrame, total: pd.Series, name: str, truth: pd.Series | None, covers: str) -> None:
-    count = f"{total['estimate']:,.0f} ({total['lower']:,} to {total['upper']:,})"
-    title = f"{name}: total {count}, model {total['model_mean']:,.0f}"
-    ax.set_title(legible(title), loc="left", fontsize=10)
-    x, ends = middles_of(rows), ends_of(rows)
-    level = f"{100.0 * float(rows['level'].iloc[0]):g}%"
-    assumed = next((name for name in rows["assumption"].fillna("") if name), "")
-    limits = stepped(rows["model_lower"]), stepped(rows["model_upper"])
-    band = ax.fill_between(ends, *limits, facecolor=(MODEL, 0.25), step="post")
-    band.set_label(f"{level} model band{f' ({covers})' if covers else ''}")
-    ax.plot(ends, stepped(rows["model_mean"]), color=MODEL, linewidth=1.2, drawstyle="steps-post", label="model mean")
-    line = _draw_interval(ax, rows, "estimate", AUDITED, _ASSUMED[assumed][0] if assumed else "audited")
-    if assumed:
-        line.lines[0].set_markerfacecolor("white")
-    if truth is not None:
-        true_counts = truth.reindex(rows["period"]).to_numpy(dtype=np.float64)
-        ax.plot(x, true_counts, "x", color="0.1", markersize=4, label="truth")
-    ax.set_ylim(bottom=0.0)
-    date_axis(ax, rows)
-    bare_spines(ax)
-
-
-def _draw_interval(
-    ax: Axes, rows: pd.DataFrame, name: str, colour: str, label: str, share: float = 0.5
-) -> ErrorbarContainer:
+def _draw_interval(ax: Axes, rows: pd.DataFrame, name: str, colour: str, label: str, share: float = 0.5) -> None:
     """Draw the estimates of a column with their intervals, at a share of each period."""
     ends, estimate = ends_of(rows), rows[name].to_numpy()
     days = (ends[1:] - ends[:-1]).astype(np.float64) * share
@@ -144,4 +111,3 @@ def _draw_interval(
     x = ends[:-1] + days.astype(np.int64)
     line = ax.errorbar(x, estimate, [below, above], color=colour, fmt="o", markersize=3, linewidth=1.0)
     line.set_label(f"{100.0 * float(rows['level'].iloc[0]):g}% {label}")
-    return line

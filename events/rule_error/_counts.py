@@ -1,4 +1,4 @@
-"""Counts and tables of a run with the error of its rules: intervals of what readers would count."""
+"""Counts and tables with the error of rules: intervals of what readers would count, with and without labels."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from corefsample._arrays import Floats, Ints, Ints32, pd
+from corefsample._arrays import Floats, Ints, pd
 from corefsample._random import document_key
 from events.counts._event_counts import CountsOfRules
 from events.evidence._columns import RULE_ENDS, group_columns, role_columns
-from events.rule_error._labelled_strata import expected_width_of_total
-from events.rule_error._model import Cell, RuleError, RuleErrorModel
+from events.rule_error._model import Cell, RuleError, RuleErrorModel, kind_of, miss_exposure
 
 READER: Final = ("reader_probability", "reader_lower", "reader_upper")  # columns of the evidence
 _N_LABELS = 100  # of an audit whose width is expected
-_MOST_DRAWS = 1000
-_FEWEST_DRAWS = 200
-_DRAWS_AND_PERIODS = 200_000  # of one count, about
 _GRID = np.linspace(0.0, 1.0, 101)  # P of documents, between which reader probabilities are interpolated
+# Standard deviation, on the logit scale, of the share of yes in a stratum around what precision and misses say: the
+# error of a rule is not the same for all documents that it counts. Where P is 0 the stratum has most of the misses, and
+# the prior of its small share has the shape 1 / sd**2 of a gamma distribution: one half, as Jeffreys' prior.
+STRATUM_SD: Final = 2.0
+MISSED_SD: Final = 2.0**0.5
+
+
+# --- draws of counts ---------------------------------------------------------------------------------------
 
 
 def error_generator(seed: int, event: str, actor: str) -> np.random.Generator:
@@ -91,12 +95,97 @@ def _confirmed_and_missed(counts: Ints, n_docs: Ints, error: RuleError, rng: np.
     misses = np.exp(error.misses[:, None] + error.misses_sd[:, None] * rng.standard_normal(counts.shape))
     confirmed = rng.binomial(counts, precision)
     not_counted = n_docs - counts
-    share = np.minimum(misses * RuleError.miss_exposure(counts, n_docs) / np.maximum(not_counted, 1), 1.0)
+    share = np.minimum(misses * miss_exposure(counts, n_docs) / np.maximum(not_counted, 1), 1.0)
     return confirmed, rng.binomial(not_counted, share)
 
 
 def _probability(logit: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-logit)))
+
+
+# --- labels ------------------------------------------------------------------------------------------------
+
+
+def unlabelled_yes(
+    sizes: Ints, mean_p: Floats, labels: Ints, yes: Ints, error: RuleError, rng: np.random.Generator
+) -> Ints:
+    """Draw the numbers of documents without a label in which a reader sees the event, given labels.
+
+    Draws of the error are weighted by the likelihood of the labels, which is beta-binomial in each stratum.
+
+    Parameters
+    ----------
+    sizes, mean_p
+        Number of documents of each stratum, and their mean P: (n_strata,).
+    labels, yes
+        Number of labels of each stratum, drawn at random, and of those that say yes: (n_strata,).
+    error
+        Draws before any label; some 20,000 for 100 labels.
+    rng
+        Source of randomness.
+
+    Returns
+    -------
+    int64 (n_draws, n_strata)
+        Joint draws of all strata: the sum of a row and the number of labels of yes are a draw of the total.
+    """
+    from scipy.special import betaln
+
+    # Beta distributions with the expected shares, whose logits have standard deviations of about `sd`.
+    shares = np.clip(yes_shares(sizes, mean_p, error), 1e-6, 1.0 - 1e-6)
+    sd = np.where(mean_p > 0.0, STRATUM_SD, MISSED_SD)
+    concentration = np.maximum(1.0 / (shares * (1.0 - shares) * sd**2) - 1.0, 1.0)
+    a, b, no = shares * concentration, (1.0 - shares) * concentration, labels - yes
+    log_likelihood = (betaln(a + yes, b + no) - betaln(a, b)).sum(axis=1)
+    weights = np.exp(log_likelihood - log_likelihood.max())
+    draws = rng.choice(len(error), len(error), p=weights / weights.sum())
+    return np.asarray(rng.binomial(sizes - labels, rng.beta(a[draws] + yes, b[draws] + no)))
+
+
+def yes_shares(sizes: npt.ArrayLike, mean_p: npt.ArrayLike, error: RuleError) -> Floats:
+    """Expected share of yes in each stratum: float64 (n_draws, n_strata).
+
+    Parameters
+    ----------
+    sizes, mean_p
+        As in `unlabelled_yes`.
+    error
+        Draws of the error.
+    """
+    sizes, mean_p = np.asarray(sizes, np.float64), np.asarray(mean_p, np.float64)
+    counted = sizes @ mean_p
+    missed = (counted + 0.5) * np.exp(error.misses)
+    miss = np.minimum(missed / max(sizes.sum() - counted, 1.0), 1.0)
+    return np.outer(_probability(error.precision), mean_p) + np.outer(miss, 1.0 - mean_p)
+
+
+def expected_width(
+    sizes: npt.ArrayLike, mean_p: npt.ArrayLike, labels: npt.ArrayLike, error: RuleError, level: float = 0.95
+) -> float:
+    """Expected width of the interval of a total by design from labels in strata that are not drawn yet.
+
+    Parameters
+    ----------
+    sizes, mean_p
+        As in `unlabelled_yes`.
+    labels
+        int (n_strata,): numbers of labels that would be drawn.
+    error
+        Draws of the error.
+    level
+        Probability that the interval has, in (0, 1).
+    """
+    from scipy.special import ndtri
+
+    sizes, labels = np.asarray(sizes, np.float64), np.minimum(labels, sizes)
+    shares = yes_shares(sizes, mean_p, error)
+    # The share after labels varies around its expectation; one half keeps a stratum without any yes uncertain.
+    spread = shares * (1.0 - shares) + 0.25 / np.maximum(labels, 1.0)
+    variance = (sizes**2 * spread * (1.0 - labels / sizes) / np.maximum(labels, 1.0)).sum(axis=1)
+    return float(2.0 * ndtri(0.5 + level / 2.0) * np.sqrt(variance).mean())
+
+
+# --- tables of a run ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,7 +268,9 @@ def tables_with_error(
     corpus = model.corpus_of({code for name in roles for code in tables.table[name].unique()})
     comparisons = tables.compared
     compared_actors = set() if comparisons is None else {*comparisons["first"], *comparisons["second"]}
-    by_cell = _by_cell(tables.samples, [*roles, *by])
+    samples = tables.samples
+    keys = zip(*(samples[name].to_pylist() for name in ("event", *roles, *by, "period")), strict=True)
+    counts_of = dict(zip(keys, samples["counts"].to_numpy(), strict=True))
     table, ends_of_totals = tables.table.assign(**dict.fromkeys(RULE_ENDS, 0.0)), []
     readers: dict[tuple[str, ...], Floats] = {}
     drawn: dict[tuple[str, ...], pd.DataFrame] = {}
@@ -187,22 +278,26 @@ def tables_with_error(
     for names, rows in table.groupby(["event", *roles, *by], sort=False):
         event, *values = map(str, names)
         codes, group = values[: len(roles)], values[len(roles) :]
-        level, actor = float(rows["level"].iloc[0]), _actor_name(codes)
-        n_draws = int(np.clip(_DRAWS_AND_PERIODS // (len(rows) * n_groups), _FEWEST_DRAWS, _MOST_DRAWS))
+        level = float(rows["level"].iloc[0])
+        n_roles = max((i for i, code in enumerate(codes, start=1) if code), default=1)  # that the event has
+        actor = ">".join(code or "-" for code in codes[:n_roles])
+        n_draws = int(np.clip(200_000 // (len(rows) * n_groups), 200, 1000))
         sampled = np.zeros((n_draws, len(rows)), np.int64)
         for column, period in enumerate(rows["period"]):
-            counts = by_cell.get((event, *values, period))
-            if counts is not None:
-                sampled[:, column] = np.resize(counts, n_draws)
+            if (event, *values, period) in counts_of:
+                sampled[:, column] = np.resize(counts_of[event, *values, period], n_draws)
         n_docs = rows["n_docs"].to_numpy(np.int64)
         rng = error_generator(seed, event, actor)
-        error = model.draws(Cell.of(event, actor, corpus, kinds), n_draws, rng)
+        error = model.draws(Cell(kind_of(actor, kinds), event, actor, corpus), n_draws, rng)
         true = true_counts(sampled, n_docs, error, rng)
         table.loc[rows.index, list(RULE_ENDS)] = _interval(true, level).T
         ends_of_totals.append(_interval(true.sum(axis=1), level))  # in the order of the rows of totals
         if rows["mean"].sum() > largest and n_docs.sum() > _N_LABELS:
             largest = float(rows["mean"].sum())
-            width = expected_width_of_total(largest, int(n_docs.sum()), _N_LABELS, error, level)
+            # Half of the labels are of documents that the rule counts; a small stratum leaves labels to the other.
+            sizes = np.array([largest, n_docs.sum() - largest])
+            labels, used = np.clip(_N_LABELS - sizes[::-1], _N_LABELS // 2, _N_LABELS), sizes > 0.0
+            width = expected_width(sizes[used], np.array([1.0, 0.0])[used], labels[used], error, level)
             expected = {"event": event, "actor": actor, "width_after": width, "n_labels": _N_LABELS}
             expected |= dict(zip(("lower", "upper"), ends_of_totals[-1].tolist(), strict=True))
         if actor in compared_actors:
@@ -211,41 +306,17 @@ def tables_with_error(
         readers[event, *codes] = np.vstack([probabilities.mean(axis=0), _interval(probabilities, level)])
     schema = pa.schema([*tables.schema, *((name, pa.float64()) for name in RULE_ENDS)], tables.schema.metadata)
     totals = tables.totals.assign(**dict(zip(RULE_ENDS, np.reshape(ends_of_totals, (-1, 2)).T, strict=True)))
-    compared, reference = _compared(comparisons, drawn, by), {**model.summary(), **expected}
-    return CountTables(table, totals, compared, tables.samples, schema, reference, readers)
-
-
-def _by_cell(samples: pa.Table, roles: Sequence[str]) -> dict[tuple[str, ...], Ints32]:
-    """Sampled counts by event, codes of the roles and period."""
-    names = zip(*(samples[name].to_pylist() for name in ("event", *roles, "period")), strict=True)
-    counts = samples["counts"].combine_chunks().flatten().to_numpy().reshape(len(samples), -1) if len(samples) else []
-    return dict(zip(names, counts, strict=True))
-
-
-def _actor_name(codes: Sequence[str]) -> str:
-    """Name of an actor or several, without roles that the event does not have."""
-    last = max((i for i, code in enumerate(codes) if code), default=0)
-    return ">".join(code or "-" for code in codes[: last + 1])
+    if comparisons is not None:
+        comparisons = comparisons.assign(**dict.fromkeys(RULE_ENDS, 0.0))
+        for row, compared in comparisons.iterrows():
+            pair = [(compared["event"], compared[name], *compared[by]) for name in ("first", "second")]
+            first, second = (drawn[key][compared["period"]].to_numpy() if key in drawn else 0 for key in pair)
+            comparisons.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), compared["level"])
+    reference = {**model.summary(), **expected}
+    return CountTables(table, totals, comparisons, samples, schema, reference, readers)
 
 
 def _interval(draws: Floats | Ints, level: float) -> Floats:
     """Ends of the central interval of the draws in each column: float64 (2, ...)."""
     tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
     return np.asarray(np.quantile(draws, tails, axis=0, method="inverted_cdf"), np.float64)
-
-
-def _compared(
-    comparisons: pd.DataFrame | None, drawn: Mapping[tuple[str, ...], pd.DataFrame], by: Sequence[str]
-) -> pd.DataFrame | None:
-    """The comparisons with intervals of the difference that readers would count."""
-    if comparisons is None:
-        return None
-    table = comparisons.assign(**dict.fromkeys(RULE_ENDS, 0.0))
-    for row, (event, period, *actors, level) in enumerate(
-        table[["event", "period", "first", "second", "level"]].itertuples(index=False, name=None)
-    ):
-        group = table[by].iloc[row].tolist() if by else []
-        keys = [(event, actor, *group) for actor in actors]
-        first, second = (drawn[key][period].to_numpy() if key in drawn else 0 for key in keys)
-        table.loc[row, list(RULE_ENDS)] = _interval(np.atleast_1d(first - second), level)
-    return table

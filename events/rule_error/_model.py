@@ -16,23 +16,30 @@ Rasmussen & Williams (2006), Algorithms 3.1 and 3.2, for the Laplace approximati
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Self
+from importlib.resources import files
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, pd
-from events.rule_error._table import AUDIT, CELL, KINDS, read_reference
+from corefsample.errors import InputError, shown
+from corefsample.files._paths import PathLike
 
-FEWEST_COUNTED: Final = 5.0  # documents of a cell whose ratio of true and counted documents is told
+KINDS: Final = ("named", "class noun", "country", "nobody", "any")
+NUMBERS: Final = ("n_documents", "sum_p", "n_yes", "n_above", "yes_above", "yes_below")
+CELL: Final = ("corpus", "event", "actor", "kind", "preset", "pipeline")
+COLUMNS: Final = (*CELL, "period", *NUMBERS)
+NO_RULE_ERROR: Final = "none"  # in place of a path
+AUDITED: Final = "audited-reference.csv"
+AUDIT: Final = "audit"  # corpus of the user's audits
 N_POINTS: Final = 64  # of the standard deviations, in each round of importance sampling
 N_ROUNDS: Final = 4
-N_STEPS: Final = 10  # of Newton's method, at most
-TOLERANCE: Final = 1e-6  # change of the effects in its last step, which converges quadratically
 RATE_SHAPE: Final = 1.0  # of the gamma distribution of an actor's rate over periods; 1: exponential
 # By effect the columns that two cells have in common if they share it.
 EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -43,6 +50,105 @@ EFFECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "cell": CELL,
     "period": (),
 }
+Family = Literal["binomial", "poisson"]
+
+
+# --- the reference class -----------------------------------------------------------------------------------
+
+
+def read_reference(path: PathLike | None = None, audits: Sequence[PathLike] = ()) -> pd.DataFrame:
+    """Read a table of rules whose documents were read by people.
+
+    Parameters
+    ----------
+    path
+        A CSV file with the columns of the result; by default the table of the package.
+    audits
+        Further files of this form: those that `corefsample audit estimate` writes, or folders with one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        corpus, event, actor; kind of the actor, one of `KINDS`; preset, pipeline; period (empty without dates); and
+        whole numbers of documents: n_documents, n_yes (a reader says yes), n_above (P above .5), yes_above and
+        yes_below (of those with P above .5 and the others a reader says yes); sum_p, the sum of P.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a kind is unknown, or numbers contradict each other.
+    """
+    paths = [files("events.data").joinpath("rule_reference.csv") if path is None else Path(path)]
+    tables = []
+    for source in (*paths, *map(reference_file, audits)):
+        try:
+            text = source.read_text(encoding="utf-8")
+            table = pd.read_csv(StringIO(text), dtype=dict.fromkeys((*CELL, "period"), str), keep_default_na=False)
+        except FileNotFoundError:
+            raise InputError("file must exist, got none", place=str(source)) from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot be read as a reference table: {error}", place=str(source)) from None
+        tables.append(checked_reference(table, str(source)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def reference_file(audit: PathLike) -> Path:
+    """Path of an audit's rows for the reference class."""
+    path = Path(audit)
+    return path / AUDITED if path.is_dir() else path
+
+
+def checked_reference(table: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Validate a reference table; raises InputError that names the first row which breaks a rule."""
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise InputError(f"columns must include {missing[0]!r}, got {shown(', '.join(map(str, table)))}", place=source)
+    numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce").fillna(-1)
+    integers = numbers.drop(columns="sum_p")
+    are_whole = (integers % 1 == 0).all(axis=1) & (numbers >= 0).all(axis=1)
+    n_yes, n_above, n_below = numbers["n_yes"], numbers["n_above"], numbers["n_documents"] - numbers["n_above"]
+    yes_above, yes_below = numbers["yes_above"], numbers["yes_below"]
+    rules = {
+        f"kind must be one of {', '.join(KINDS)}": (table["kind"].isin(KINDS), ["kind"]),
+        "numbers must be whole and not negative": (are_whole, list(NUMBERS)),
+        "n_yes must be yes_above + yes_below": (n_yes == yes_above + yes_below, ["n_yes", "yes_above", "yes_below"]),
+        "yes_above must be at most n_above": (yes_above <= n_above, ["yes_above", "n_above"]),
+        "yes_below must be at most n_documents - n_above": (
+            yes_below <= n_below,
+            ["yes_below", "n_documents", "n_above"],
+        ),
+    }
+    for rule, (holds, names) in rules.items():
+        if not holds.all():
+            row = int(np.flatnonzero(~holds)[0])
+            values = ", ".join(f"{name} {shown(str(table[name].iloc[row]))}" for name in names)
+            raise InputError(f"{rule}, got {values}", place=f"{source}: row {row + 1}")
+    return table.assign(**numbers)[list(COLUMNS)]
+
+
+def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
+    """Kind of an actor in the reference class.
+
+    Parameters
+    ----------
+    actor
+        A code of a lexicon, or several joined with ">", of which the first is used. "-" and "" mean that no actor has a
+        name; outcomes such as "*" or "POLICE|ARMY" are of the kind any.
+    kinds
+        Kinds of the codes, as the lexicon has them. A code that is the name of its kind is a class noun ("rebels").
+    """
+    code = actor.split(">")[0]
+    if code in ("", "-"):
+        return "nobody"
+    kind = kinds.get(code, "")
+    if kind in ("country", "territory", "historic"):
+        return "country"
+    if kind.casefold() == code.casefold():
+        return "class noun"
+    return "named" if kind else "any"
+
+
+# --- the model ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +182,7 @@ PRECISION: Final = Prior(mean=0.5, sd=1.0, kind=0.5, corpus=1.5, event=0.2, acto
 MISSES: Final = Prior(mean=-1.0, sd=0.7, kind=0.5, corpus=0.9, event=0.2, actor=0.3, cell=0.3)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A rule and actor in a corpus.
 
     Attributes
@@ -94,14 +199,6 @@ class Cell:
     event: str = ""
     actor: str = ""
     corpus: str = ""
-
-    @classmethod
-    def of(cls, event: str, actor: str, corpus: str, kinds: Mapping[str, str]) -> Self:
-        """The cell of an event and actor, whose kind follows from the `kinds` of a lexicon: see `kind_of`."""
-        return cls(kind_of(actor, kinds), event, actor, corpus)
-
-    def __post_init__(self) -> None:
-        _checks.choice("kind", self.kind, KINDS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,33 +221,33 @@ class RuleError:
     precision_sd: Floats
     misses_sd: Floats
 
-    @staticmethod
-    def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
-        """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
-
-        An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
-        period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
-
-        Parameters
-        ----------
-        counts
-            (..., n_periods): documents that the rule counts.
-        n_docs
-            (n_periods,): all documents.
-
-        Returns
-        -------
-        float64 (..., n_periods)
-            Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
-        """
-        counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
-        total = counts.sum(axis=-1, keepdims=True) + 0.5
-        # At least one document: with none at all there is nothing to divide.
-        shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
-        return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
-
     def __len__(self) -> int:
         return len(self.precision)
+
+
+def miss_exposure(counts: npt.ArrayLike, n_docs: npt.ArrayLike) -> Floats:
+    """Divide the documents that a rule counts over periods, to expect missed ones in proportion.
+
+    An actor is about as active in the documents that the rule misses as in those that it counts. So the share of a
+    period is its rate, shrunk towards the rate of all periods as a gamma distribution of rates implies.
+
+    Parameters
+    ----------
+    counts
+        (..., n_periods): documents that the rule counts.
+    n_docs
+        (n_periods,): all documents.
+
+    Returns
+    -------
+    float64 (..., n_periods)
+        Their sum is one half more than that of the counts, so that a rule that counts nothing can miss something.
+    """
+    counts, n_docs = np.asarray(counts, np.float64), np.asarray(n_docs, np.float64)
+    total = counts.sum(axis=-1, keepdims=True) + 0.5
+    # At least one document: with none at all there is nothing to divide.
+    shares = n_docs * (RATE_SHAPE + counts) / (RATE_SHAPE * max(n_docs.sum(), 1.0) / total + n_docs)
+    return np.asarray(total * shares / np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +282,7 @@ class _Posterior:
     def draws(self, cell: Cell, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draw the value of a new cell, and the standard deviations from period to period."""
         variances = self.sds**2
-        alike = self.cells.assign(kind=cell.kind, event=cell.event, actor=cell.actor, corpus=cell.corpus, preset="")
+        alike = self.cells.assign(**cell._asdict(), preset="")
         covariance = self.prior.sd**2 + variances @ _shared(self.cells, alike).T
         mean = self.prior.mean + (covariance * self.slope).sum(axis=1)
         scaled = covariance * self.root
@@ -197,13 +294,11 @@ class _Posterior:
         return mean[point] + np.sqrt(variance[point]) * rng.standard_normal(n_draws), self.sds[point, -1]
 
 
-def _shared(cells: pd.DataFrame, partners: pd.DataFrame) -> npt.NDArray[np.bool_]:
+def _shared(cells: pd.DataFrame, partners: pd.DataFrame) -> Bools:
     """Whether each cell and the partner in the same row share an effect: bool (n_cells, n_effects)."""
-    same: dict[str, Bools] = {name: cells[name].to_numpy() == partners[name].to_numpy() for name in CELL}
-    no_period = np.zeros(len(cells), np.bool_)
-    return np.stack(
-        [np.logical_and.reduce([same[name] for name in names]) if names else no_period for names in EFFECTS.values()], 1
-    )
+    same = {name: cells[name].to_numpy() == partners[name].to_numpy() for name in CELL}
+    same["none"] = np.zeros(len(cells), np.bool_)  # periods
+    return np.stack([np.all([same[name] for name in names or ("none",)], axis=0) for names in EFFECTS.values()], 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +342,7 @@ class RuleErrorModel:
             such.
         """
         cells = self.table.groupby(list(CELL))[["sum_p", "n_yes"]].sum()
-        cells = cells[cells["sum_p"] >= FEWEST_COUNTED]
+        cells = cells[cells["sum_p"] >= 5.0]
         ratios = cells["n_yes"] / cells["sum_p"]
         return {
             "n_events": len(self.table[["corpus", "event"]].drop_duplicates()),
@@ -274,39 +369,12 @@ def fit_rule_error(table: pd.DataFrame, *, precision: Prior = PRECISION, misses:
     precision, misses
         The priors.
     """
-    cells = table.groupby(list(CELL))
-    exposure = np.zeros(len(table))
-    for rows in cells.indices.values():
+    exposure, n_above = np.zeros(len(table)), table["n_above"].to_numpy(np.float64)
+    for rows in table.groupby(list(CELL)).indices.values():
         counts, n_docs = (table[name].to_numpy(np.float64)[rows] for name in ("sum_p", "n_documents"))
-        exposure[rows] = RuleError.miss_exposure(counts, n_docs)
-    n_above = table["n_above"].to_numpy(np.float64)
-    return RuleErrorModel(
-        table,
-        _fitted(table, Binomial, "yes_above", n_above, precision),
-        _fitted(table, Poisson, "yes_below", exposure, misses),
-    )
-
-
-def kind_of(actor: str, kinds: Mapping[str, str]) -> str:
-    """Kind of an actor in the reference class.
-
-    Parameters
-    ----------
-    actor
-        A code of a lexicon, or several joined with ">", of which the first is used. "-" and "" mean that no actor has a
-        name; outcomes such as "*" or "POLICE|ARMY" are of the kind any.
-    kinds
-        Kinds of the codes, as the lexicon has them. A code that is the name of its kind is a class noun ("rebels").
-    """
-    code = actor.split(">")[0]
-    if code in ("", "-"):
-        return "nobody"
-    kind = kinds.get(code, "")
-    if kind in ("country", "territory", "historic"):
-        return "country"
-    if kind.casefold() == code.casefold():
-        return "class noun"
-    return "named" if kind else "any"
+        exposure[rows] = miss_exposure(counts, n_docs)
+    of_precision = _fitted(table, "binomial", "yes_above", n_above, precision)
+    return RuleErrorModel(table, of_precision, _fitted(table, "poisson", "yes_below", exposure, misses))
 
 
 @lru_cache(maxsize=4)
@@ -315,15 +383,22 @@ def reference_model(path: str | None = None, audits: tuple[str, ...] = ()) -> Ru
     return fit_rule_error(read_reference(path, audits))
 
 
-def _fitted(
-    table: pd.DataFrame, family: type[Binomial] | type[Poisson], column: str, size: Floats, prior: Prior
-) -> _Posterior:
-    """Posterior given the rows of a table: points from normal distributions that follow the weights of the last."""
+def _fitted(table: pd.DataFrame, family: Family, column: str, size: Floats, prior: Prior) -> _Posterior:
+    """Posterior given the rows of a table: points from normal distributions that follow the weights of the last.
+
+    Parameters
+    ----------
+    table, column
+        Reference class, and the column with the documents that are confirmed, or missed.
+    family, size
+        Distribution of these documents in a row, and its trials (binomial) or exposure (Poisson).
+    prior
+        Prior of the effects.
+    """
     used = size > 0
     table, size = table[used], size[used]
-    cells = table.drop_duplicates(list(CELL))
-    cell = table.groupby(list(CELL), sort=False).ngroup().to_numpy().astype(np.int64)
-    rows = family(cell, table[column].to_numpy(np.float64), size)
+    cells, count = table.drop_duplicates(list(CELL)), table[column].to_numpy(np.float64)
+    cell_of = table.groupby(list(CELL), sort=False).ngroup().to_numpy().astype(np.int64)
     pairs = np.indices((len(cells), len(cells))).reshape(2, -1)
     shared = _shared(cells.iloc[pairs[0]], cells.iloc[pairs[1]])
     normal = _quasi_normal(len(EFFECTS))
@@ -332,25 +407,33 @@ def _fitted(
         logs = centre + spread * normal
         sds = np.exp(logs)
         covariance = prior.sd**2 + (sds**2 @ shared.T).reshape(len(sds), len(cells), len(cells))
-        log_evidence, slope, root, inverse = _laplace(rows, covariance, sds[:, -1:] ** 2, prior.mean)
+        log_evidence, *approximation = _laplace(family, cell_of, count, size, covariance, sds[:, -1:] ** 2, prior.mean)
         log_prior = (logs - 0.5 * (sds / prior.scales) ** 2).sum(axis=1)
         log_weights = log_evidence + log_prior + 0.5 * (normal**2).sum(axis=1)
         weights = np.exp(tempering * (log_weights - log_weights.max()))
         weights /= weights.sum()
         centre = weights @ logs
         spread = np.sqrt(weights @ (logs - centre) ** 2 + 0.04)
-    return _Posterior(prior, cells, sds, weights, slope, root, inverse)
+    return _Posterior(prior, cells, sds, weights, *approximation)
 
 
 def _laplace(
-    rows: Binomial | Poisson, covariance: Floats, period_variance: Floats, mean: float
+    family: Family,
+    cell_of: Ints,
+    count: Floats,
+    size: Floats,
+    covariance: Floats,
+    period_variance: Floats,
+    mean: float,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Laplace approximation for each point of standard deviations, effects of periods included, by Newton's method.
 
     Parameters
     ----------
-    rows
-        The data.
+    family
+        Distribution of the counts: effects are logits of a probability, or logarithms of a rate.
+    cell_of, count, size
+        Cell, count, and trials or exposure of each row, (n_rows,).
     covariance
         float64 (n_points, n_cells, n_cells): of the effects of cells.
     period_variance
@@ -364,23 +447,37 @@ def _laplace(
         Logarithm of the marginal likelihood (n_points,), and as in `_Posterior`.
     """
     identity = np.eye(covariance.shape[1])
-    effects = np.tile(rows.start - mean, (len(covariance), 1))  # points, rows: the sum of all, without the mean
-    for _ in range(N_STEPS):
-        information, score = rows.derivatives(mean + effects)
+    of_cells = identity[cell_of]  # a product with it sums rows by cell
+
+    def distribution(effects: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean and variance of each count, and the part of the log likelihood that does not depend on the count."""
+        if family == "poisson":
+            rate = size * np.exp(effects)
+            return rate, rate, rate
+        share = 1.0 / (1.0 + np.exp(-effects))
+        return size * share, size * share * (1.0 - share), size * np.logaddexp(0.0, effects)
+
+    # Newton's method begins at what each cell alone suggests; one half more makes its numbers positive.
+    count_of_cell, size_of_cell = ((values @ of_cells)[cell_of] + 0.5 for values in (count, size))
+    others = size_of_cell if family == "poisson" else size_of_cell - count_of_cell + 0.5
+    effects = np.tile(np.log(count_of_cell / others) - mean, (len(covariance), 1))  # points, rows
+    for _ in range(10):
+        expected, information, _ = distribution(mean + effects)
+        score = count - expected
         damping = 1.0 + period_variance * information
-        root = np.sqrt(rows.sums(information / damping))
+        root = np.sqrt((information / damping) @ of_cells)
         inverse = np.asarray(np.linalg.inv(identity + root[:, :, None] * covariance * root[:, None, :]), np.float64)
-        target = rows.sums((information * effects + score) / damping)
+        target = ((information * effects + score) / damping) @ of_cells
         slope = target - root * _times(inverse, root * _times(covariance, target))
-        of_cells = _times(covariance, slope)
-        of_rows = of_cells[:, rows.cell]
-        of_periods = period_variance * (information * (effects - of_rows) + score) / damping
-        change = np.clip(of_rows + of_periods - effects, -2.0, 2.0)
+        cell_effects = _times(covariance, slope)
+        period_effects = period_variance * (information * (effects - cell_effects[:, cell_of]) + score) / damping
+        change = np.clip(cell_effects[:, cell_of] + period_effects - effects, -2.0, 2.0)
         effects = effects + change
-        if np.abs(change).max(initial=0.0) < TOLERANCE:
+        if np.abs(change).max(initial=0.0) < 1e-6:  # the last step converges quadratically
             break
-    log_evidence = rows.log_likelihood(mean + effects)
-    log_evidence -= 0.5 * ((slope * of_cells).sum(axis=1) + (of_periods**2 / period_variance).sum(axis=1))
+    _, _, normaliser = distribution(mean + effects)
+    log_evidence = (count * (mean + effects) - normaliser).sum(axis=1)
+    log_evidence -= 0.5 * ((slope * cell_effects).sum(axis=1) + (period_effects**2 / period_variance).sum(axis=1))
     log_evidence += 0.5 * (np.linalg.slogdet(inverse)[1] - np.log(damping).sum(axis=1))
     return log_evidence, slope, root, inverse
 
@@ -399,68 +496,3 @@ def _quasi_normal(n: int) -> Floats:
         ratio = (1.0 + ratio) ** (1.0 / (n + 1))
     uniform = (0.5 + np.outer(np.arange(1, N_POINTS + 1), ratio ** -np.arange(1.0, n + 1))) % 1.0
     return np.asarray(ndtri(uniform))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Numbers of documents in the rows of a table, and their distribution given the effects.
-
-    Attributes
-    ----------
-    cell
-        int64 (n_rows,): cell of each row.
-    count
-        float64 (n_rows,): documents that are confirmed, or missed.
-    size
-        float64 (n_rows,): trials of a binomial distribution, or exposure of a Poisson distribution.
-    """
-
-    cell: Ints
-    count: Floats
-    size: Floats
-
-    def sums(self, values: Floats) -> Floats:
-        """Sums by cell: float64 (..., n_cells) of float64 (..., n_rows)."""
-        return values @ np.eye(self.cell.max(initial=-1) + 1)[self.cell]
-
-    def cell_totals(self) -> tuple[Floats, Floats]:
-        """Counts and sizes of the cells of the rows, with one half more, so that neither is zero."""
-        return self.sums(self.count)[self.cell] + 0.5, self.sums(self.size)[self.cell] + 0.5
-
-
-class Binomial(_Rows):
-    """Effects are logits of a probability."""
-
-    @property
-    def start(self) -> Floats:
-        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
-        count, size = self.cell_totals()
-        return np.asarray(np.log(count / (size - count + 0.5)))
-
-    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
-        """Information and score at effects that include the mean, (n_points, n_rows)."""
-        share = 1.0 / (1.0 + np.exp(-effects))
-        return self.size * share * (1.0 - share), self.count - self.size * share
-
-    def log_likelihood(self, effects: Floats) -> Floats:
-        """Log likelihood of each point, up to a constant."""
-        return np.asarray((self.count * effects - self.size * np.logaddexp(0.0, effects)).sum(axis=1))
-
-
-class Poisson(_Rows):
-    """Effects are logarithms of a rate."""
-
-    @property
-    def start(self) -> Floats:
-        """Effects of the rows as their cells alone suggest them, the mean included: (n_rows,)."""
-        count, size = self.cell_totals()
-        return np.asarray(np.log(count / size))
-
-    def derivatives(self, effects: Floats) -> tuple[Floats, Floats]:
-        """Information and score at effects that include the mean, (n_points, n_rows)."""
-        mean = self.size * np.exp(effects)
-        return mean, self.count - mean
-
-    def log_likelihood(self, effects: Floats) -> Floats:
-        """Log likelihood of each point, up to a constant."""
-        return np.asarray((self.count * effects - self.size * np.exp(effects)).sum(axis=1))

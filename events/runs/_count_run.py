@@ -36,8 +36,7 @@ from events.evidence._acceptance import DUPLICATE
 from events.evidence._periods import UNDATED
 from events.evidence._rule_set import RuleSet
 from events.rule_error._counts import CountTables, tables_with_error
-from events.rule_error._model import reference_model
-from events.rule_error._table import NO_RULE_ERROR, read_reference, reference_file
+from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, settings_of
 from events.runs._engines import Engine, completed_parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,21 +15,22 @@ from hypothesis import strategies as st
 from references import learning as references
 
 from corefsample import InputError
+from corefsample._arrays import Floats
 from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
-from events.audit._features import PROBABILITY, Features, RunFeatures, numeric_columns
 from events.audit._learning import (
     LEAST_LABELS,
-    LabelRegression,
-    LearnedTarget,
+    PROBABILITY,
+    coefficient_draws,
+    drawn_counts,
+    fitted,
     learn,
-    standardised,
-    target_labels,
+    target_features,
+    total_draws,
 )
-from events.audit._plan import extend_plan
-from events.audit._reference import ReferenceClass
-from events.audit._sheets import MISSING, YES, SheetLabels
-from events.audit._totals import difference_total, total_draws
-from events.rule_error._model import fit_rule_error, reference_model
+from events.audit._model_totals import difference_total
+from events.audit._plan_files import numeric_columns
+from events.audit._sheets import MISSING, SheetLabels
+from events.rule_error._model import fit_rule_error
 
 FRAME = frame(400, seed=2)
 PLAN = plan_audit(FRAME, 120)
@@ -40,8 +40,6 @@ SEEN = _RNG.random(400) < 0.3
 TRUTH = _RNG.random(400) < np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
 COLUMNS = {"seen": SEEN.astype(np.float64), "noise": _RNG.normal(size=400)}
 
-REFERENCE = ReferenceClass(reference_model(), {})
-
 
 def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
@@ -49,25 +47,27 @@ def cases(seed: int, n: int = 30) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, (rng.random(n) < 1 / (1 + np.exp(-x[:, 0] + x[:, 1]))).astype(np.float64), rng.uniform(0.2, 2.0, n)
 
 
+def with_ones(x: Floats) -> Floats:
+    return np.column_stack([np.ones(len(x)), x])
+
+
+def penalties(penalty: float) -> Floats:
+    """Of the intercept and three features."""
+    return np.array([1e-4, penalty, penalty, penalty])
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([0.3, 3.0, 30.0]), st.tuples(st.booleans(), st.booleans(), st.booleans()))
 def test_the_fit_has_the_least_loss_within_its_bounds(seed: int, penalty: float, rises: tuple[bool, ...]) -> None:
     x, y, weights = cases(seed)
     centre = np.array([1.0, 1.0, 0.0])  # the second coefficient begins above its bound, and would end below 0
-    found = regression(x, y, weights, rises, centre).fitted(4, penalty)
+    lowest = np.where([False, *rises], 0.0, -np.inf)
+    found = fitted(with_ones(x), y, weights, penalties(penalty), lowest, np.append(0.0, centre))
     expected = references.fitted(x, y, weights, penalty, rises, centre)
     assert (found[1:][list(rises)] >= 0.0).all()
     np.testing.assert_allclose(found, expected, atol=5e-3)
     least = references.penalised_loss(found, x, y, weights, penalty, centre)
     assert least <= references.penalised_loss(expected, x, y, weights, penalty, centre) + 1e-5
-
-
-def regression(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray, rises: tuple[bool, ...], centre: np.ndarray
-) -> LabelRegression:
-    lowest, z = np.where([False, *rises], 0.0, -np.inf), np.column_stack([np.ones(len(x)), x])
-    rows = np.arange(len(x))
-    return LabelRegression(rows, y, weights, rows % 10, z, lowest, np.append(0.0, centre))
 
 
 def test_draws_have_the_mode_and_the_curvature_of_the_posterior() -> None:
@@ -83,32 +83,31 @@ def test_draws_have_the_mode_and_the_curvature_of_the_posterior() -> None:
         [(loss(mode + a + b) - loss(mode + a - b) - loss(mode - a + b) + loss(mode - a - b)) / 4e-6 for a in steps]
         for b in steps
     ]
-    draws = regression(x, y, weights, (False,) * 3, centre).draws(4, 1.0, 20_000, np.random.default_rng(0))
+    free = np.full(4, -np.inf)
+    draws = coefficient_draws(with_ones(x), weights, penalties(1.0), free, mode, 20_000, np.random.default_rng(0))
     spread = np.sqrt(np.diag(np.linalg.inv(curvature)))
     np.testing.assert_allclose(draws.mean(axis=0), mode, atol=5e-3 + 5 * spread.max() / np.sqrt(20_000))
     np.testing.assert_allclose(draws.std(axis=0), spread, rtol=0.05)
-    bound = regression(x, y, weights, (True,) * 3, centre).draws(4, 1.0, 100, np.random.default_rng(0))
-    assert (bound[:, 1:] >= 0.0).all()
+    bound = np.array([-np.inf, 0.0, 0.0, 0.0])
+    draws = coefficient_draws(with_ones(x), weights, penalties(1.0), bound, mode, 100, np.random.default_rng(0))
+    assert (draws[:, 1:] >= 0.0).all()
 
 
-def test_a_document_has_no_part_in_its_own_cross_fitted_p() -> None:
-    rng = np.random.default_rng(1)
-    features = Features(("a", "b"), rng.normal(size=(40, 2)), np.zeros(2, np.bool_))
-    y = (rng.random(25) < 0.4).astype(np.float64)
-    labelled = LabelRegression(np.arange(25), y, np.ones(25), np.arange(40) % 10, *standardised(features, None))
-    before = labelled.cross_fitted(3, 1.0)
-    other = y.copy()
-    other[3] = 1.0 - other[3]
-    after = replace(labelled, y=other).cross_fitted(3, 1.0)
-    own = labelled.folds == 3
-    assert (before[own] == after[own]).all()
-    assert (np.abs(before[~own] - after[~own]) > 1e-4).all()
+def test_a_document_has_no_part_in_its_own_cross_fitted_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    folds = np.arange(400) % 10  # whatever the labels are
+    monkeypatch.setattr("events.audit._learning.made_folds", lambda *_: folds)
+    other = TRUTH.copy()
+    other[PLAN.sample[0]] ^= True
+    before, after = (learn(PLAN, true_labels(PLAN, truth), n_draws=100).targets[0] for truth in (TRUTH, other))
+    assert (before.model, before.penalty) == (after.model, after.penalty)
+    is_same = before.documents["cross_fitted"] == after.documents["cross_fitted"]
+    assert (is_same == (folds == folds[PLAN.sample[0]])).all()
 
 
 def test_learned_p_never_falls_with_p() -> None:
     (target,) = learn(PLAN, true_labels(PLAN, TRUTH), n_draws=100).targets
-    order = np.argsort(target.probability, kind="stable")
-    assert (np.diff(target.learned[order]) >= -1e-6).all()
+    by_p = target.documents.sort_values("probability", kind="stable")
+    assert (np.diff(by_p["learned"]) >= -1e-6).all()
 
 
 def test_what_p_does_not_know_is_learned() -> None:
@@ -116,51 +115,41 @@ def test_what_p_does_not_know_is_learned() -> None:
     plan = plan_audit(FRAME, 300)
     (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=200).targets
     assert target.model == "regression"
-    features = target.to_json()["features"]
-    assert features["seen"] > 3 * abs(features["noise"])
+    assert target.features["seen"] > 3 * abs(target.features["noise"])
     expected = np.clip(0.6 * FRAME.probability(0) + 0.3 * SEEN, 0.0, 1.0)
-    assert np.abs(target.learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
-    best = min(target.candidates, key=target.candidates.__getitem__)
-    assert (target.model, target.penalty) == best
+    learned = target.documents["learned"]
+    assert np.abs(learned - expected).mean() < 0.5 * np.abs(FRAME.probability(0) - expected).mean()
+    candidates = target.candidates.set_index(["model", "penalty"])["log_score"]
+    assert candidates.idxmin() == (target.model, target.penalty)
     before, after = target.scores["log_score"]
-    assert after == pytest.approx(target.candidates[best])
-    assert after < target.candidates["recalibrated", 3.0] < before
+    assert after == pytest.approx(candidates.min())
+    assert after < candidates["recalibrated", 3.0] < before
 
 
-def test_counts_are_of_independent_documents_given_the_number_in_each_stratum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: for each draw of the coefficients and each stratum, convolutions over the documents without a label.
+def test_counts_are_of_independent_documents_given_the_number_in_each_stratum() -> None:
+    """Expected: for each draw of the coefficients and each stratum, convolutions over the documents.
 
-    The number of one stratum is not given, as where none of its documents has a label.
+    The number of one stratum is unknown, as where none of its documents has a label.
     """
-    learning = LearnedTarget(
-        PLAN, true_labels(PLAN, TRUTH), 0, RunFeatures(FRAME, columns=COLUMNS).of(0), None, REFERENCE, 0.9, 10, 0
-    )
-    betas = np.random.default_rng(1).normal(learning.coefficients, 0.2, (10, len(learning.coefficients)))
-    given = np.array([3, 12, -1, 5][: len(PLAN.strata)] + [7] * (len(PLAN.strata) - 4))
-    monkeypatch.setattr(learning, "missing", lambda n_draws: np.tile(given, (n_draws, 1)))
-    monkeypatch.setattr(LabelRegression, "draws", lambda *_: np.tile(betas, (200, 1)))
-    years = FRAME.dates.astype("datetime64[Y]").astype(str)
-    labels = target_labels(PLAN, true_labels(PLAN, TRUTH), 0)
-    for count in learning.counts.itertuples():
-        inside = np.ones(400, np.bool_) if count.period == "total" else years == count.period
-        is_open = labels == MISSING
-        pmf = np.zeros(401)
+    rng = np.random.default_rng(1)
+    z, strata, group = with_ones(rng.normal(size=(120, 1))), np.arange(120) % 3, np.arange(120) // 3 % 2
+    betas, numbers = rng.normal([-0.5, 1.0], 0.2, (10, 2)), np.array([3, 12, -1])
+    draws = drawn_counts(z, strata, group, np.tile(betas, (200, 1)), np.tile(numbers, (2000, 1)), rng)
+    for g in range(2):
+        pmf = np.zeros(121)
         for beta in betas:
-            p_all = 1.0 / (1.0 + np.exp(-learning.regression.z[:, : len(beta)] @ beta))
+            p_all = 1.0 / (1.0 + np.exp(-z @ beta))
             own = np.array([1.0])
-            for h, total in enumerate(given.tolist()):
-                of_stratum = is_open & (PLAN.stratum_of == h)
-                p, other = (p_all[of_stratum & each] for each in (inside, ~inside))
+            for h, total in enumerate(numbers.tolist()):
+                p, other = (p_all[(strata == h) & (group == side)] for side in (g, 1 - g))
                 part = references.sum_pmf(p) if total < 0 else references.conditional_pmf(p, other, total)
                 own = np.convolve(own, part)
             pmf[: len(own)] += own / len(betas)
-        pmf = np.roll(pmf, int((labels[inside] == YES).sum()))
-        mean = float(pmf @ np.arange(401))
-        spread = float(np.sqrt(pmf @ (np.arange(401) - mean) ** 2))
+        mean = float(pmf @ np.arange(121))
+        spread = float(np.sqrt(pmf @ (np.arange(121) - mean) ** 2))
         # The sample of documents is nearly, not exactly, that of independent labels given their number.
-        assert count.mean == pytest.approx(mean, abs=5 * spread / np.sqrt(2000) + 0.1)
-        assert count.sd == pytest.approx(spread, rel=0.08)
-        assert (count.n_docs, count.n_labels) == (inside.sum(), (inside & (labels != MISSING)).sum())
+        assert draws[:, g].mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(2000) + 0.1)
+        assert draws[:, g].std() == pytest.approx(spread, rel=0.08)
 
 
 def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> None:
@@ -168,7 +157,8 @@ def test_the_total_of_learned_counts_is_that_of_the_difference_estimator() -> No
     plan = plan_audit(AuditFrame.from_arrays(FRAME.doc_ids.tolist(), FRAME.dates, p_above_0), 120)
     (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=4000).targets
     y = TRUTH[plan.sample].astype(np.float64)
-    estimate, lower, upper = difference_total(plan.stratum_of, plan.sample, y, target.cross_fitted, 0.95)
+    cross_fitted = target.documents["cross_fitted"].to_numpy()
+    estimate, lower, upper = difference_total(plan.stratum_of, plan.sample, y, cross_fitted, 0.95)
     total, periods = target.counts.iloc[0], target.counts.iloc[1:]
     assert total["mean"] == pytest.approx(estimate, abs=0.05 * (upper - lower))
     assert total["lower"] == pytest.approx(lower, abs=2)
@@ -186,12 +176,9 @@ def test_where_p_is_0_misses_of_other_rules_are_the_prior() -> None:
     for yes_below in (0, 100):  # of rules that counted 100 documents
         rows = [(f"corpus {i}", "e", "*", 1000, 100, 50 + yes_below, 100, 50, yes_below) for i in range(4)]
         table = pd.DataFrame(rows, columns=columns).assign(kind="any", preset="", pipeline="", period="")
-        reference = ReferenceClass(fit_rule_error(table), {})
-        (target,) = learn(plan, true_labels(plan, truth), reference=reference).targets
-        missed = target.missing(1000)[:, 0]
-        assert np.quantile(missed, 0.975) > 0
-        means.append(missed.mean())
-    assert means[1] > 3.0 * means[0]
+        (target,) = learn(plan, true_labels(plan, truth), reference=fit_rule_error(table)).targets
+        means.append(target.counts["mean"][0])
+    assert means[1] > means[0] + 3.0
 
 
 def test_draws_of_strata_have_the_mean_and_variance_of_their_labels() -> None:
@@ -244,7 +231,7 @@ def test_few_labels_of_a_kind_are_refused_or_only_recalibrate(n_yes: int, model:
             learn(PLAN, labels, columns=COLUMNS, n_draws=100)
         return
     (target,) = learn(PLAN, labels, columns=COLUMNS, n_draws=100).targets
-    models = {model for model, _ in target.candidates}
+    models = set(target.candidates["model"])
     assert ("regression" in models) == (model == "any")
     assert bool([text for text in target.warnings if "only recalibrated" in text]) == (model == "few")
 
@@ -344,28 +331,18 @@ def test_learned_totals_stand_beside_the_valid_ones() -> None:
     assert wider.upper - wider.lower > learned.upper - learned.lower
 
 
-# --- a second round, features -----------------------------------------------------------
+# --- scores and features -----------------------------------------------------------------------------------
 
 
-def test_a_second_round_goes_where_learned_p_is_least_sure() -> None:
-    sure = np.where(PLAN.stratum_of == 0, 0.5, 0.0)
-    later = extend_plan(PLAN, 60, learned=[sure])
-    gained = np.array(later.rounds[1]) - np.array(later.rounds[0])
-    assert gained.sum() == 60
-    assert gained[0] > 0.8 * 60
-    assert gained[0] > (np.array(extend_plan(PLAN, 60).rounds[1]) - np.array(PLAN.rounds[0]))[0]
-    assert set(PLAN.sample.tolist()) <= set(later.sample.tolist())
-
-
-def test_log_scores_are_weighted_by_inclusion_and_lie_in_their_intervals() -> None:
+def test_log_scores_are_weighted_by_inclusion() -> None:
     plan = plan_audit(FRAME, 200)
     (target,) = learn(plan, true_labels(plan, TRUTH), columns=COLUMNS, n_draws=100).targets
-    rows, y, weights = target.regression.rows, target.regression.y, target.regression.weights
-    for score, p in zip(target.scores.itertuples(), (target.probability, target.cross_fitted), strict=True):
-        clipped = np.clip(p[rows], 0.005, 0.995) if score.p == "run" else p[rows]
-        losses = [-np.log(q if label else 1.0 - q) for q, label in zip(clipped, y, strict=True)]
-        assert score.log_score == pytest.approx(sum(weights * losses) / sum(weights))
-        assert score.lower < score.log_score < score.upper
+    documents = target.documents.loc[plan.sample]
+    weights = [1.0 / plan.strata[h].inclusion_probability for h in plan.stratum_of[plan.sample]]
+    for score, name in zip(target.scores.itertuples(), ("probability", "cross_fitted"), strict=True):
+        p = documents[name].clip(0.005, 0.995) if score.p == "run" else documents[name]
+        losses = [-np.log(q if label else 1.0 - q) for q, label in zip(p, TRUTH[plan.sample], strict=True)]
+        assert score.log_score == pytest.approx(np.average(losses, weights=weights))
 
 
 def test_columns_of_a_table_are_numbers_of_every_document(tmp_path: Path) -> None:
@@ -382,8 +359,8 @@ def test_features_that_hardly_vary_are_left_out() -> None:
     rare = np.zeros(400)
     rare[:2] = 1.0
     same = FRAME.probability(0)
-    names = RunFeatures(FRAME, columns={"rare": rare, "same": same, "seen": SEEN.astype(np.float64)}).of(0).names
-    assert names == (*PROBABILITY, "P", "seen")
+    columns = {"rare": rare, "same": same, "seen": SEEN.astype(np.float64)}
+    assert list(target_features(FRAME, 0, columns=columns)) == [*PROBABILITY, "P", "seen"]
 
 
 def test_the_same_seed_gives_the_same_result() -> None:

@@ -1,10 +1,8 @@
-"""Several models and copies of stories in one audit: weights from labels, one label a story, coverage of totals."""
+"""Several models in one audit: weights from labels, and coverage of totals."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,9 @@ from scipy.stats import binom
 
 from corefsample import ParameterError
 from corefsample._arrays import Bools, Floats, Ints
-from events.audit import AuditFrame, estimate_counts, plan_audit, read_sheets
+from events.audit import AuditFrame, estimate_counts, plan_audit
+from events.audit._model_totals import combined_probability, made_folds
 from events.audit._plan import AuditPlan
-from events.audit._proxies import combined_probability, made_folds
 
 N = 600
 
@@ -112,62 +110,7 @@ def test_proxies_of_the_estimate_are_added_to_those_of_the_plan() -> None:
     assert not added.equals(estimate_counts(first, labels).learned)
 
 
-# --- copies of stories -------------------------------------------------------------------------------------
-
-
-def stories(seed: int = 0) -> tuple[list[str], Bools, Floats]:
-    """Eighty stories in one to nine copies: the name of each document's story, its truth, and P."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 10, 80)
-    story = np.repeat(np.arange(80), sizes)
-    is_positive = rng.random(80) < 0.25
-    p = np.where(is_positive, rng.random(80), rng.random(80) ** 4)[story]
-    return [f"story {number}" for number in story], is_positive[story], p
-
-
-def test_a_story_that_is_drawn_again_is_read_once_and_its_copies_have_its_label(tmp_path: Path) -> None:
-    names, truth, p = stories()
-    frame = frame_of(p)
-    plan, alone = plan_audit(frame, 150, clusters=names), plan_audit(frame, 150)
-    assert (plan.sample == alone.sample).all()
-    sheet = plan.sheet(1)
-    row_of = {doc_id: row for row, doc_id in enumerate(frame.doc_ids)}
-    read = [names[row_of[doc_id]] for doc_id in sheet["doc_id"]]
-    assert len(read) == len(set(read)) == len({names[row] for row in plan.sample})
-    path = tmp_path / "sheet.csv"
-    sheet.assign(label=["yes" if truth[row_of[doc_id]] else "no" for doc_id in sheet["doc_id"]]).to_csv(path)
-    labels = read_sheets(plan, [path])
-    assert (labels.labels[:, 0] == truth[plan.sample]).all()
-    assert estimate_counts(plan, labels).totals.equals(estimate_counts(alone, true_labels(alone, truth)).totals)
-
-
-def test_documents_of_one_story_are_in_one_fold() -> None:
-    names, truth, p = stories()
-    plan = plan_audit(frame_of(p), 60, clusters=names)
-    rng = np.random.default_rng(1)
-    proxies = {"coder": np.where(truth, 0.9, rng.random(len(p)))}
-    before = combined_probability(plan, true_labels(plan, truth), 0, proxies)
-    first = names[plan.sample[0]]
-    copies = np.array([name == first for name in names])
-    after = combined_probability(plan, true_labels(plan, truth ^ copies), 0, proxies)
-    assert (after[copies] == before[copies]).all()
-
-
-def test_documents_without_a_story_are_no_copies() -> None:
-    plan = plan_audit(
-        frame_of(np.linspace(0.0, 0.9, 8)), 8, clusters=["", "", None, None, math.nan, math.nan, "a", "a"]
-    )
-    assert plan.clusters is not None
-    assert len(set(plan.clusters.tolist())) == 7
-    assert plan.clusters[6] == plan.clusters[7]
-
-
-# --- errors ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options", [{"proxies": {"llm": [0.5, 0.5]}}, {"proxies": {"llm": [0, 1, 2, 0]}}, {"clusters": ["a"]}]
-)
-def test_columns_must_be_of_the_documents(options: dict[str, object]) -> None:
-    with error(ParameterError, *options):
-        plan_audit(frame_of(np.array([0.0, 0.1, 0.5, 0.9])), 4, **options)  # type: ignore[arg-type]
+@pytest.mark.parametrize("p", [[0.5, 0.5], [0, 1, 2, 0]])
+def test_proxies_must_be_probabilities_of_the_documents(p: list[float]) -> None:
+    with error(ParameterError, "proxies"):
+        plan_audit(frame_of(np.array([0.0, 0.1, 0.5, 0.9])), 4, proxies={"llm": p})

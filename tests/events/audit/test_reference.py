@@ -10,23 +10,14 @@ from events_audit_made import write_sheet
 
 from corefsample.errors import InputError
 from events.audit import AuditFrame, plan_audit, read_sheets
+from events.audit._model_totals import expected_width_of, labels_for_width, reference_rows, reference_totals
 from events.audit._plan import AuditPlan
-from events.audit._reference import (
-    ReferenceClass,
-    expected_width_of,
-    labels_for_width,
-    reference_rows,
-    reference_totals,
-)
 from events.audit._sheets import SheetLabels
-from events.rule_error._model import fit_rule_error, reference_model
-from events.rule_error._table import checked_reference, read_reference
+from events.rule_error._model import checked_reference, fit_rule_error, read_reference, reference_model
 
 # 100 documents with P = 1, of which 60 are true, and 900 with P = 0, of which 9 are.
 P = np.repeat([1.0, 0.0], [100, 900])
 TRUE = {f"d{i:03d}" for i in [*range(60), *range(100, 1000, 100)]}
-
-REFERENCE = ReferenceClass(reference_model(), {})
 
 
 @pytest.fixture
@@ -62,7 +53,7 @@ def test_rows_make_a_table_for_the_reference_class(plan: AuditPlan, labels: Shee
 
 
 def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLabels) -> None:
-    (total,) = reference_totals(plan, labels, REFERENCE).itertuples()
+    (total,) = reference_totals(plan, labels, reference_model(), {}).itertuples()
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60
@@ -70,9 +61,9 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
 
 def test_the_fewest_labels_reach_a_width(plan: AuditPlan) -> None:
     def width(n_labels: int) -> float:
-        return expected_width_of(plan_audit(plan.frame, n_labels), REFERENCE)
+        return expected_width_of(plan_audit(plan.frame, n_labels), reference_model(), {})
 
-    chosen = labels_for_width(lambda n: plan_audit(plan.frame, n), 25, width(100), REFERENCE)
+    chosen = labels_for_width(lambda n: plan_audit(plan.frame, n), 25, width(100), reference_model(), {})
     n_labels = len(chosen.sample)
     assert 95 <= n_labels <= 106  # within 5%
     assert width(n_labels) <= width(100) < width(n_labels - n_labels // 10)

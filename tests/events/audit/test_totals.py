@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
@@ -17,13 +14,7 @@ from references import audit as references
 
 from corefsample import ParameterError
 from events.audit import estimate_total
-from events.audit._estimates import beta_binomial_sum
-from events.audit._totals import (
-    METHODS,
-    Method,
-    gamma_limit,
-    join,
-)
+from events.audit._totals import METHODS, Method, gamma_limit
 
 ALPHA = Fraction(1, 20)
 SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
@@ -143,30 +134,9 @@ def test_the_positive_labels_may_be_all_that_there_are() -> None:
 # --- parts -------------------------------------------------------------------------------------------------
 
 
-def test_join_is_pythagoras_of_distances() -> None:
-    """Distances 3 and 4 below, 6 and 8 above: 5 and 10."""
-    lower, upper = join(np.array([10.0, 20.0]), np.array([7.0, 16.0]), np.array([16.0, 28.0]))
-    assert (lower, upper) == (25.0, 40.0)
-
-
 def test_the_gamma_limit_of_equal_weights_is_that_of_a_poisson_count() -> None:
     """Mean and variance 6: the exact Poisson limit, at which P(at least 6) = .025, is 2.2019 (Garwood 1936)."""
     assert float(gamma_limit(6.0, 6.0, 0.95, "exact")) == pytest.approx(2.2019, abs=1e-4)
-
-
-def test_a_sum_of_beta_binomials_is_that_of_the_enumeration() -> None:
-    def pmf(trials: int, a: float, b: float) -> list[float]:
-        def beta(x: float, y: float) -> float:
-            return math.gamma(x) * math.gamma(y) / math.gamma(x + y)
-
-        return [math.comb(trials, x) * beta(x + a, trials - x + b) / beta(a, b) for x in range(trials + 1)]
-
-    first, second = pmf(3, 0.5, 2.5), pmf(4, 1.5, 1.5)
-    expected = np.zeros(8)
-    for (x, p), (y, q) in itertools.product(enumerate(first), enumerate(second)):
-        expected[x + y] += p * q
-    found = beta_binomial_sum(np.array([3, 4]), np.array([0.5, 1.5]), np.array([2.5, 1.5]))
-    np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 strata = st.lists(

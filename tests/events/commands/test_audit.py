@@ -17,10 +17,9 @@ from references.learning import difference_estimate
 from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError
-from corefsample.files._csv_cells import write_csv
-from events.audit import AuditFrame, read_sheets, regress_counts
+from events.audit import read_sheets, regress_counts
 from events.audit._audit_frame import read_run_documents, read_scores
-from events.audit._plan_files import read_plan, story_column
+from events.audit._plan_files import read_plan
 from events.commands import (
     AuditEstimateOptions,
     AuditPlanOptions,
@@ -30,7 +29,7 @@ from events.commands import (
 from events.commands.audit_learn import AuditLearnOptions, run_audit_learn
 from events.commands.audit_regress import AuditRegressOptions, run_audit_regress
 from events.pages._report_content import read_report
-from events.rule_error._table import read_reference
+from events.rule_error._model import read_reference
 
 
 def counted(folder: Path, **options: Any) -> Path:
@@ -79,13 +78,11 @@ def test_a_run_gives_the_event_of_any_actor_or_its_actors(run: Path) -> None:
 
 def test_an_audit_from_plan_to_tables(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "audit"
-    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18, keyword="attack|killed"))
+    first = run_audit_plan(run, AuditPlanOptions(out=folder, n_labels=18))
     second = run_audit_plan(run, AuditPlanOptions(out=folder, more=6))
     assert (first["plan"], second["n_drawn"], second["n_new"]) == (second["plan"], 24, 6)
     summary = run_audit_estimate(run, [fill(each["sheet"], "yes") for each in (first, second)])
-    assert {"audited.csv", "audited-model.csv", "audited-curve.csv", "disagreements.csv", "audited.png"} <= set(
-        summary["files"]
-    )
+    assert {"audited.csv", "audited-model.csv", "disagreements.csv", "audited.png"} <= set(summary["files"])
     table = pd.read_csv(folder / "audited.csv", keep_default_na=False)
     assert table["period"].tolist()[0] == "total"
     assert table.loc[0, ["n_docs", "n_labelled", "n_positive", "upper"]].tolist() == [30, 24, 24, 30]
@@ -189,17 +186,6 @@ def test_scores_are_read_as_news_tables_are(tmp_path: Path) -> None:
         read_scores(path)
 
 
-def test_a_keyword_is_a_regular_expression(scores: Path, tmp_path: Path) -> None:
-    table = pd.read_csv(scores)
-    table["text"] = np.where(np.arange(200) % 2, "Air strikes at night", "rain")
-    table.to_csv(scores, index=False)
-    plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=40, cuts=(0.5,), keyword="air str"))
-    sizes = {row["name"]: row["n_documents"] for row in plan["strata"]}
-    assert sum(n for name, n in sizes.items() if ", keyword" in name) == 100
-    with error(ParameterError, "keyword"):
-        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "other", keyword="(air"))
-
-
 @pytest.mark.parametrize(
     ("row", "field"),
     [
@@ -291,10 +277,9 @@ def test_what_was_learned_is_a_row_for_each_document_and_period(run: Path, label
     assert (target["n_labels"], target["n_positive"]) == (24, 8)
     assert target["model"] in {each["model"] for each in target["candidates"]}
     assert (folder / "learned.png").is_file()
-    assert (folder / "learned_curve.png").is_file()
 
 
-def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: Path, labelled: Path) -> None:
+def test_learned_p_is_used_beside_the_valid_estimate(run: Path, labelled: Path) -> None:
     folder = learned(run, labelled, pictures=False)
     valid = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
     both = run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(folder)))
@@ -307,10 +292,7 @@ def test_learned_p_is_used_beside_the_valid_estimate_and_in_a_second_round(run: 
     assert (row["assumption"], row["n_labelled"], row["n_positive"]) == ("learned P", 24, 8)
     assert 8 <= row["lower"] <= row["estimate"] <= row["upper"] <= 14
     assert pd.read_csv(labelled / "audited-learned.csv")["upper"].tolist() == [row["upper"]]
-    more = run_audit_plan(run, AuditPlanOptions(out=labelled, more=4, learned=str(folder)))
-    sheet = pd.read_csv(more["sheet"])
-    assert len(sheet) == 4
-    run_audit_estimate(run, [labelled / "sheet.csv", fill(more["sheet"])], AuditEstimateOptions(pictures=False))
+    run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(pictures=False))
     assert not (labelled / "audited-learned.csv").exists()
 
 
@@ -342,65 +324,35 @@ def test_learned_p_must_be_of_the_plan(run: Path, labelled: Path, tmp_path: Path
         run_audit_estimate(run, [tmp_path / "none.csv"], AuditEstimateOptions(pictures=False))
     with error(InputError):
         run_audit_estimate(run, [labelled / "sheet.csv"], AuditEstimateOptions(learned=str(tmp_path / "none")))
-    with error(ParameterError, "more"):
-        AuditPlanOptions(out=labelled, learned=str(folder))
 
 
-def test_words_and_tables_are_features_of_scores(scores: Path, tmp_path: Path) -> None:
-    table = pd.read_csv(scores)
+def test_columns_of_a_table_are_features_of_scores(scores: Path, tmp_path: Path) -> None:
     truth = np.arange(200) % 4 == 0
-    table.assign(text=np.where(truth, "police arrest a man", "rain falls on the plain")).to_csv(scores, index=False)
-    pd.DataFrame({"doc_id": table["doc_id"], "other": truth * 1.0}).to_csv(tmp_path / "t.csv", index=False)
+    doc_ids = [f"s{i}" for i in range(200)]
+    pd.DataFrame({"doc_id": doc_ids, "other": truth * 1.0}).to_csv(tmp_path / "t.csv", index=False)
     plan = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "audit", n_labels=60))
-    known = dict(zip(table["doc_id"], np.where(truth, "yes", "no"), strict=True))
-    fill(plan["sheet"], known.__getitem__)
-    for options, model in (
-        ({"words": True}, "regression with words"),
-        ({"table": str(tmp_path / "t.csv")}, "regression"),
-    ):
-        out = tmp_path / model
-        result = run_audit_learn(scores, [plan["sheet"]], AuditLearnOptions(out=str(out), pictures=False, **options))
-        assert result["targets"][0]["model"] == model
-        rows = pd.read_csv(out / "learned.csv")
-        assert rows["learned"][truth].min() > rows["learned"][~truth].max()
-    words = json.loads((tmp_path / "regression with words" / "learned.json").read_text())["targets"][0]["words"]
-    assert {"police", "rain"} <= set(words)
+    fill(plan["sheet"], dict(zip(doc_ids, np.where(truth, "yes", "no"), strict=True)).__getitem__)
+    options = AuditLearnOptions(out=str(tmp_path / "learned"), pictures=False, table=str(tmp_path / "t.csv"))
+    assert run_audit_learn(scores, [plan["sheet"]], options)["targets"][0]["model"] == "regression"
+    rows = pd.read_csv(tmp_path / "learned" / "learned.csv")
+    assert rows["learned"][truth].min() > rows["learned"][~truth].max()
 
 
-def test_other_models_and_copies_of_a_table_stay_with_the_plan(scores: Path, tmp_path: Path) -> None:
-    """Documents 3i to 3i + 2 are one story; the column of the coder says yes and no, and is always right."""
-    numbers = np.arange(200) // 3
-    is_positive = dict(zip((f"s{i}" for i in range(200)), numbers % 5 == 0, strict=True))
-    table = pd.DataFrame(
-        {"doc_id": list(is_positive), "coder": ["Yes" if yes else "no" for yes in is_positive.values()]}
-    )
-    table.assign(story=[f"s{3 * number}" for number in numbers]).to_csv(tmp_path / "t.csv", index=False)
-    options = partial(AuditPlanOptions, n_labels=100, proxies=("coder",), table=str(tmp_path / "t.csv"))
-    plan = run_audit_plan(scores, options(out=tmp_path / "audit", cluster="story"))
-    assert plan["n_new"] + plan["n_copies"] == plan["n_drawn"] == 100
-    assert plan["n_copies"] > 0
-    fill(plan["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
-    summary = run_audit_estimate(scores, [plan["sheet"]], AuditEstimateOptions(pictures=False))
-    (total,), n_positive = summary["learned"], sum(is_positive.values())
-    assert (total["assumption"], total["n_labelled"], total["estimate"]) == ("proxies", 100, n_positive)
-    without = run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "alone", n_labels=100))
-    fill(without["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
-    later = AuditEstimateOptions(pictures=False, proxies=("coder",), table=str(tmp_path / "t.csv"))
-    assert run_audit_estimate(scores, [without["sheet"]], later)["learned"][0]["estimate"] == n_positive
-    with error(ParameterError, "cluster"):
-        run_audit_plan(scores, AuditPlanOptions(out=tmp_path / "bad", cluster="story"))
-
-
-def test_stories_of_documents_are_read_from_a_table_of_copies(tmp_path: Path) -> None:
-    """As `score` lists copies: documents without a row are stories of their own, and formulas are escaped."""
-    frame = AuditFrame.from_arrays(["a", "-7", "b", "-8"], ["2000-01-01"] * 4, [0.5] * 4)
-    path = tmp_path / "copies.csv"
-    write_csv(pd.DataFrame({"doc_id": ["b", "-8"], "first": ["a", "-7"]}), str(path))
-    assert story_column("first", frame, path) == ["a", "-7", "a", "-7"]
-    for doc_ids in (["b", "b"], ["other", "corpus"]):
-        write_csv(pd.DataFrame({"doc_id": doc_ids, "first": "a"}), str(path))
-        with error(InputError, place="copies.csv"):
-            story_column("first", frame, path)
+def test_other_models_of_a_table_stay_with_the_plan(scores: Path, tmp_path: Path) -> None:
+    """The column of the coder says yes and no, and is always right."""
+    is_positive = {f"s{i}": i % 5 == 0 for i in range(200)}
+    answers = ["Yes" if yes else "no" for yes in is_positive.values()]
+    pd.DataFrame({"doc_id": list(is_positive), "coder": answers}).to_csv(tmp_path / "t.csv", index=False)
+    options = partial(AuditPlanOptions, n_labels=100)
+    proxies: dict[str, Any] = {"proxies": ("coder",), "table": str(tmp_path / "t.csv")}
+    for name, of_plan, later in (("with", proxies, {}), ("without", {}, proxies)):
+        plan = run_audit_plan(scores, options(out=tmp_path / name, **of_plan))
+        fill(plan["sheet"], lambda doc_id: "yes" if is_positive[doc_id] else "no")
+        summary = run_audit_estimate(scores, [plan["sheet"]], AuditEstimateOptions(pictures=False, **later))
+        (total,) = summary["learned"]
+        assert (total["assumption"], total["n_labelled"], round(total["estimate"], 9)) == ("proxies", 100, 40)
+    with error(ParameterError, "column"):
+        run_audit_plan(scores, options(out=tmp_path / "bad", column="outlet"))
 
 
 def test_counts_of_a_run_are_regressed_on_a_table_of_quarters(run: Path, labelled: Path) -> None:

@@ -19,7 +19,6 @@ from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._uncertain import UNCERTAINTIES
 from corefsample.summaries._expected_losses import LOSSES
 from corefsample.syntax._schemes import scheme_names
-from events.audit._estimates import STABLE_ERRORS
 from events.audit._totals import METHODS
 from events.counts._event_counts import INTERVALS
 
@@ -88,7 +87,6 @@ CHOICES: dict[tuple[str, str], tuple[str, ...]] = {
     ("recalibrate", "objective"): OBJECTIVES,
     ("convert", "clustering"): ("gold", *CLUSTERS),
     ("audit estimate", "method"): METHODS,
-    ("audit estimate", "assume"): (STABLE_ERRORS,),
 }
 
 

@@ -15,7 +15,7 @@ from corefsample import CorefsampleError, InputError, write_documents
 from corefsample.recalibration._uncertain import read_recalibration
 from events import simulate_documents
 from events.audit._audit_frame import read_run_documents
-from events.audit._features import RunFeatures
+from events.audit._learning import RunFeatures
 from events.counts import read_count_posterior, read_count_samples
 from events.pages._report_content import read_report
 

@@ -148,7 +148,7 @@ AUDITED_YEARS = [datetime.date(1999, 1, 1), datetime.date(2000, 1, 1)]
 def audited_counts(event: str, actor: str, estimates: list[float]) -> pd.DataFrame:
     """A total and two years of one target."""
     table = pd.DataFrame({"estimate": [sum(estimates), *estimates], "period": ["total", "1999", "2000"]})
-    model = {"model_mean": 1.0, "model_lower": 0, "model_upper": 2, "level": 0.95, "assumption": ""}
+    model = {"model_mean": 1.0, "model_lower": 0, "model_upper": 2, "level": 0.95}
     table = table.assign(event=event, actor=actor, period_start=[AUDITED_YEARS[0], *AUDITED_YEARS], **model)
     return table.assign(lower=np.floor(table["estimate"] / 2).astype(int), upper=(2 * table["estimate"]).astype(int))
 

@@ -10,12 +10,12 @@ from scipy.special import logit
 from scipy.stats import betabinom
 from tolerance import plausible_means
 
-from events.rule_error._counts import error_generator, reader_probability, true_counts
-from events.rule_error._labelled_strata import (
+from events.rule_error._counts import (
     STRATUM_SD,
-    LabelledStrata,
+    error_generator,
     expected_width,
-    expected_width_of_total,
+    reader_probability,
+    true_counts,
     unlabelled_yes,
     yes_shares,
 )
@@ -79,13 +79,13 @@ def test_the_random_stream_depends_on_seed_event_and_actor() -> None:
 def test_labels_weigh_the_draws_of_the_error() -> None:
     # One stratum of 50 documents that the rule counts, P = 1: the shares are .2 and .9, each half of the draws.
     error = RuleError(np.repeat(logit([0.2, 0.9]), N // 2), np.full(N, -30.0), np.zeros(N), np.zeros(N))
-    strata = LabelledStrata(np.array([50]), np.array([1.0]), np.array([6]), np.array([3]))
+    strata = (np.array([50]), np.array([1.0]), np.array([6]), np.array([3]))
     shares = np.array([0.2, 0.9])
     concentration = np.maximum(1.0 / (shares * (1 - shares) * STRATUM_SD**2) - 1.0, 1.0)
     a, b = shares * concentration, (1 - shares) * concentration
     weights = betabinom.pmf(3, 6, a, b)
     mean = 44 * (weights / weights.sum()) @ ((a + 3) / (a + b + 6))
-    draws = unlabelled_yes(strata, error, np.random.default_rng(0))
+    draws = unlabelled_yes(*strata, error, np.random.default_rng(0))
     assert plausible_means(draws.mean(), mean, draws.std() * np.sqrt(2 / N)).all()  # resampled, then drawn
     assert draws.min() >= 0
     assert draws.max() <= 44
@@ -93,16 +93,16 @@ def test_labels_weigh_the_draws_of_the_error() -> None:
 
 def test_no_label_of_yes_where_p_is_0_leaves_half_a_yes_to_the_prior() -> None:
     # Of 1,000 documents .1 * 20 are missed: a beta distribution with mean .002, whose logit has a variance of 2.
-    strata = LabelledStrata(np.array([20, 1000]), np.array([1.0, 0.0]), np.array([0, 200]), np.array([0, 0]))
-    draws = unlabelled_yes(strata, constant(0.5, 2.0 / 20.5), np.random.default_rng(0))[:, 1]
+    strata = (np.array([20, 1000]), np.array([1.0, 0.0]), np.array([0, 200]), np.array([0, 0]))
+    draws = unlabelled_yes(*strata, constant(0.5, 2.0 / 20.5), np.random.default_rng(0))[:, 1]
     concentration = 1.0 / (0.002 * 0.998 * 2.0) - 1.0
     mean = 800 * 0.002 * concentration / (concentration + 200)  # 800 * .498 / 449
     assert plausible_means(draws.mean(), mean, draws.std() / np.sqrt(N)).all()
 
 
 def test_a_stratum_with_all_labels_is_certain() -> None:
-    strata = LabelledStrata(np.array([5, 8]), np.array([0.0, 1.0]), np.array([5, 8]), np.array([1, 6]))
-    assert (unlabelled_yes(strata, constant(0.5, 0.5, 100), np.random.default_rng(0)) == 0).all()
+    strata = (np.array([5, 8]), np.array([0.0, 1.0]), np.array([5, 8]), np.array([1, 6]))
+    assert (unlabelled_yes(*strata, constant(0.5, 0.5, 100), np.random.default_rng(0)) == 0).all()
 
 
 def test_shares_of_yes_follow_precision_and_misses() -> None:
@@ -115,11 +115,3 @@ def test_expected_width_falls_with_labels() -> None:
     error = constant(0.7, 0.25, 10)
     widths = [expected_width([40, 1000], [1.0, 0.0], labels, error) for labels in ([5, 20], [10, 90], [40, 1000])]
     assert widths[0] > widths[1] > widths[2] == 0.0
-
-
-def test_labels_that_a_small_stratum_does_not_need_go_to_the_other() -> None:
-    error = constant(0.7, 0.25, 10)
-    for counted, labels in ((10.0, [10, 90]), (300.0, [50, 50])):
-        by_strata = expected_width([counted, 1000 - counted], [1.0, 0.0], labels, error)
-        assert expected_width_of_total(counted, 1000, 100, error, 0.95) == by_strata
-    assert expected_width_of_total(1000.0, 1000, 100, error, 0.95) == expected_width([1000], [1.0], [100], error)

@@ -7,9 +7,15 @@ import pandas as pd
 import pytest
 from references.rule_error import Row, new_cell_by_prior_sampling
 
-from corefsample.errors import ParameterError
-from events.rule_error._model import MISSES, PRECISION, Cell, RuleError, fit_rule_error, reference_model
-from events.rule_error._table import read_reference
+from events.rule_error._model import (
+    MISSES,
+    PRECISION,
+    Cell,
+    fit_rule_error,
+    miss_exposure,
+    read_reference,
+    reference_model,
+)
 
 NEW = Cell("named", "bomb", "C", "x")
 
@@ -44,7 +50,7 @@ def test_a_new_cell_has_the_posterior_of_prior_sampling(family: str) -> None:
         drawn, prior = values("precision"), PRECISION
     else:
         # A's counts, 30 and 12 in two periods of 1,000 documents, are shrunk to each other; the others keep their sum.
-        exposures = [*RuleError.miss_exposure([30, 12], [1000, 1000]).tolist(), 80.5, 20.5]
+        exposures = [*miss_exposure([30, 12], [1000, 1000]).tolist(), 80.5, 20.5]
         rows = [(*row[:4], row[6], exposure) for row, exposure in zip(ROWS, exposures, strict=True)]
         drawn, prior = values("misses"), MISSES
     new = ("named", "x", "bomb", "C")
@@ -89,15 +95,10 @@ def test_a_corpus_is_recognised_by_its_named_actors() -> None:
     assert model.corpus_of(["B", "USA"]) == ""  # a class noun names nobody
 
 
-def test_an_unknown_kind_is_an_error() -> None:
-    with pytest.raises(ParameterError, match="kind"):
-        Cell("army")
-
-
 def test_expected_misses_follow_a_shrunken_rate() -> None:
     # Rates (1 + S) / (1 / r + D) with r = 10.5 / 200: 11 / 119.05 and 1 / 119.05; shares of 10.5 documents.
-    assert RuleError.miss_exposure([10, 0], [100, 100]) == pytest.approx([10.5 * 11 / 12, 10.5 / 12])
-    assert RuleError.miss_exposure([0, 0], [100, 300]) == pytest.approx(
+    assert miss_exposure([10, 0], [100, 100]) == pytest.approx([10.5 * 11 / 12, 10.5 / 12])
+    assert miss_exposure([0, 0], [100, 300]) == pytest.approx(
         [0.5 * 100 * 1100 / (100 * 1100 + 300 * 900), 0.5 * 300 * 900 / (100 * 1100 + 300 * 900)]
     )
 

@@ -36,7 +36,7 @@ from corefsample.files._csv_cells import unescaped
 from corefsample.recalibration._uncertain import SHIPPED, recalibration_file
 from events import EventCounter
 from events.audit._audit_frame import read_run_documents
-from events.audit._features import _RunEvidence
+from events.audit._learning import RunFeatures
 from events.evidence._columns import count_columns
 from events.evidence._document_evidence import evidence_schema
 from events.rule_error._counts import CountTables
@@ -359,7 +359,7 @@ def test_triggers_have_the_conditions_that_leave_them_out(finished_run: Path) ->
 
 def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:
     frame = read_run_documents(finished_run / "run", ["USA"])
-    columns = _RunEvidence(finished_run / "run", frame).columns("attack", "USA")
+    columns = RunFeatures(finished_run / "run", frame).columns("attack", "USA")
     table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
     evidence = pd.read_parquet(finished_run / "run" / "evidence.parquet", filters=[("probability", ">", 0)])
     assert [row["doc_id"] for row in table] == frame.doc_ids.tolist()

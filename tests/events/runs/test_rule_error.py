@@ -13,8 +13,7 @@ from run_cases import Case, count_events
 
 from corefsample.errors import InputError
 from events.rule_error._counts import error_generator, true_counts
-from events.rule_error._model import Cell, fit_rule_error, kind_of
-from events.rule_error._table import COLUMNS, read_reference
+from events.rule_error._model import COLUMNS, Cell, fit_rule_error, kind_of, read_reference
 
 pytestmark = pytest.mark.parametrize("case", ["events"], indirect=True)
 
