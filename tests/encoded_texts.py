@@ -11,14 +11,14 @@ from corefsample.languages._language import load_language
 from corefsample.scorers.log_linear import _encoding
 from corefsample.scorers.log_linear import _feature_codes as codes
 from corefsample.scorers.log_linear._pair_kernels import Encoded, fill_pair
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import word_hashes
 
 VOCABULARY = frozenset({"dog", "attack", "mary", "the", "of", "european", "he", "king"})
 
 
 def vocabulary_hashes(vocabulary: Collection[str] = VOCABULARY) -> np.ndarray:
     """What a model contains of a vocabulary."""
-    return np.unique(WordTable.hashes(vocabulary))
+    return np.unique(word_hashes(vocabulary))
 
 
 def encoded(

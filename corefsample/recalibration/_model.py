@@ -19,7 +19,7 @@ from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import Language
-from corefsample.syntax._words import MENTION_KINDS, WordTable
+from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)
 # Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
@@ -258,4 +258,4 @@ def kinds_of(tokens: Tokens | None, mentions: Ints32, metadata: Mapping[str, Any
     if tokens is None:
         rule = "tokens are required for recalibration by kind of mention"
         raise ParameterError(rule, place=f"doc_id {doc_id!r}")
-    return WordTable.adapted(tokens, Language.of_document(metadata)).mention_kinds(mentions)
+    return mention_kinds(tokens, mentions, Language.of_document(metadata))

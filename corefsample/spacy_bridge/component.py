@@ -227,7 +227,7 @@ class CorefComponent(Pipe):
         from corefsample.documents._scored import RECALIBRATION_FIELD
         from corefsample.posterior._posterior import drawn_recalibration
         from corefsample.scorers._scoring import score_mentions
-        from corefsample.syntax._words import WordTable
+        from corefsample.syntax._words import mention_kinds
 
         doc_id = _doc_id(doc)
         try:
@@ -243,7 +243,7 @@ class CorefComponent(Pipe):
         metadata: dict[str, str] = {}
         if self.recalibration is not None:
             fit = self.recalibration.recalibration
-            kinds = WordTable.adapted(tokens, scorer.language).mention_kinds(mentions)
+            kinds = mention_kinds(tokens, mentions, scorer.language)
             distribution, metadata = fit.apply(distribution, kinds), {RECALIBRATION_FIELD: fit.fingerprint()}
             if self.recalibration.widest != "none":
                 widest = self.recalibration.widest

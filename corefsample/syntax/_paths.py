@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from corefsample.errors import ParameterError
 from corefsample.syntax._schemes import SCHEMES
@@ -51,8 +52,7 @@ class Step:
     bases: frozenset[str]  # labels that fit with any subtype; "" fits every label
     tests: tuple[Test, ...]
     repeats: bool
-    written: str = ""
-    conditions: str = ""  # those of `written`
+    written: str
 
     def fits(self, label: str) -> bool:
         """Whether the step takes this label."""
@@ -62,13 +62,11 @@ class Step:
         return bool(bases) and ("" in bases or label in bases or label.partition(":")[0] in bases)
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A path in the form in which it is followed."""
-
-    opening: str  # conditions at the beginning, as they are written
-    start: tuple[Test, ...]
-    steps: tuple[Step, ...]
+# Conditions at the beginning of a path as they are written, their tests, and the steps.
+Path = tuple[str, tuple[Test, ...], tuple[Step, ...]]
+# Paths with the same last steps: the tests of those that begin here, and the steps before with the paths that have
+# them, by what is written.
+_Node = tuple[dict[str, tuple[Test, ...]], dict[str, tuple[Step, Any]]]
 
 
 def path_labels(path: str) -> tuple[str, ...]:
@@ -87,11 +85,11 @@ def path_labels(path: str) -> tuple[str, ...]:
 
 def follow(path: str, view: ParseView, start: int) -> Iterable[int]:
     """Distinct tokens at which a path from token `start` ends, in no particular order."""
-    compiled = compiled_path(path)
-    if not all(test(view, start) for test in compiled.start):
+    _, tests, steps = compiled_path(path)
+    if not all(test(view, start) for test in tests):
         return ()
     here = {start}
-    for step in compiled.steps:
+    for step in steps:
         here = _reached(step, view, here)
         if not here:
             break
@@ -116,32 +114,25 @@ def leading_to(paths: tuple[str, ...], view: ParseView, end: int) -> set[int]:
     starts: set[int] = set()
     open_nodes = [(_backwards(paths), {end})]
     while open_nodes:
-        node, here = open_nodes.pop()
-        for tests in node.starts.values():
+        (all_tests, steps), here = open_nodes.pop()
+        for tests in all_tests.values():
             starts.update(token for token in here if all(test(view, token) for test in tests))
-        for step, next_node in node.steps.values():
+        for step, next_node in steps.values():
             before = _before(step, view, here)
             if before:
                 open_nodes.append((next_node, before))
     return starts
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """Paths with the same last steps: the tests of those that begin here, and the steps before, by what is written."""
-
-    starts: dict[str, tuple[Test, ...]] = field(default_factory=dict)
-    steps: dict[str, tuple[Step, _Node]] = field(default_factory=dict)
-
-
 @lru_cache(maxsize=256)
 def _backwards(paths: tuple[str, ...]) -> _Node:
-    root = _Node()
-    for compiled in map(compiled_path, paths):
+    root: _Node = {}, {}
+    for path in paths:
+        opening, tests, steps = compiled_path(path)
         node = root
-        for step in reversed(compiled.steps):
-            _, node = node.steps.setdefault(step.written, (step, _Node()))
-        node.starts[compiled.opening] = compiled.start
+        for step in reversed(steps):
+            _, node = node[1].setdefault(step.written, (step, ({}, {})))
+        node[0][opening] = tests
     return root
 
 
@@ -205,17 +196,16 @@ class FailedStep:
 
 def failed_step(path: str, view: ParseView, start: int) -> FailedStep | None:
     """The step at which a path from token `start` fails; None if the path leads to a token."""
-    compiled = compiled_path(path)
-    n_steps = len(compiled.steps)
-    if not all(test(view, start) for test in compiled.start):
-        return FailedStep(path, compiled.opening, 0, n_steps, True, (start,))
+    opening, tests, steps = compiled_path(path)
+    if not all(test(view, start) for test in tests):
+        return FailedStep(path, opening, 0, len(steps), True, (start,))
     here = {start}
-    for number, step in enumerate(compiled.steps):
+    for number, step in enumerate(steps):
         ends = _reached(step, view, here)
         if not ends:
             labelled = _reached(replace(step, tests=(), repeats=False), view, here)
             tokens = tuple(sorted(labelled or here))
-            return FailedStep(path, step.written, number, n_steps - number, bool(labelled), tokens)
+            return FailedStep(path, step.written, number, len(steps) - number, bool(labelled), tokens)
         here = ends
     return None
 
@@ -280,35 +270,28 @@ def compiled_path(path: str) -> Path:
         if not match:
             raise ParameterError(f"path must be steps like >nsubj or <conj[active]+, got {text!r} in {path!r}")
         direction, labels, conditions, plus = match.groups()
-        exact = [label for label in labels.split("|") if not label.endswith("*")]
-        bases = [label[:-1] for label in labels.split("|") if label.endswith("*")]
+        exact = frozenset(label for label in labels.split("|") if not label.endswith("*"))
+        bases = frozenset(label[:-1] for label in labels.split("|") if label.endswith("*"))
         tests = _tests(conditions, path) if conditions else ()
-        labelled = direction == "<", frozenset(exact), frozenset(bases)
-        steps.append(Step(*labelled, tests, bool(plus), match.group(), conditions or ""))
+        steps.append(Step(direction == "<", exact, bases, tests, bool(plus), match.group()))
         text = text[match.end() :].lstrip()
-    return Path(opening, start, tuple(steps))
+    return opening, start, tuple(steps)
 
 
 def _tests(conditions: str, path: str) -> tuple[Test, ...]:
     tests = []
     for condition in conditions[1:-1].split(","):
         match = _CONDITION.fullmatch(condition.strip())
-        # A name that is neither a field nor a label of any scheme is a mistake.
-        if not match or not _is_known(match.group(1)) or not _is_readable(match.group(1), match.group(3)):
+        # A name that is neither a field nor a label of any scheme is a mistake. Values of a feature have its name.
+        field, values = (match[1], match[3]) if match else ("", "")
+        is_known = field in (None, *_FIELDS) or any(scheme.reads(field) == field for scheme in SCHEMES.values())
+        named = field != "feats" or all(re.fullmatch(r"\w+:\w+", value) for value in values.split("|"))
+        if not match or not is_known or not named:
             raise ParameterError(
                 f"path condition must be one of those in corefsample.syntax, got {condition!r} in {path!r}"
             )
         tests.append(_test(*match.groups()))
     return tuple(tests)
-
-
-def _is_known(field: str | None) -> bool:
-    return field in (None, *_FIELDS) or any(scheme.reads(str(field)) == field for scheme in SCHEMES.values())
-
-
-def _is_readable(field: str | None, values: str | None) -> bool:
-    """Whether the values of a field can be compared: those of a feature have its name."""
-    return field != "feats" or all(re.fullmatch(r"\w+:\w+", value) for value in str(values).split("|"))
 
 
 def _test(
@@ -322,7 +305,7 @@ def _test(
         wanted = voice == "passive"
         return lambda view, token: view.is_passive(token) is wanted
     if sign and labels:
-        step = compiled_path(f">{labels}").steps[0]
+        _, _, (step,) = compiled_path(f">{labels}")
         present = sign == "has"
         return lambda view, token: any(step.fits(view.labels[d]) for d in view.dependents[token]) is present
     allowed = frozenset((words or "").lower().split("|"))

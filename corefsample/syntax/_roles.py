@@ -72,11 +72,8 @@ def _by_label(*tables: Mapping[int, str]) -> Mapping[str, int]:
     return {label: role for table in tables for role, labels in table.items() for label in labels.split()}
 
 
-_ROLES = {
-    "ud2": _by_label(_SHARED, _UNIVERSAL),
-    "ud1": _by_label(_SHARED, _UNIVERSAL),
-    "clearnlp": _by_label(_SHARED, _CLEARNLP),
-}
+_ROLES_OF_UD = _by_label(_SHARED, _UNIVERSAL)
+_ROLES = {"ud2": _ROLES_OF_UD, "ud1": _ROLES_OF_UD, "clearnlp": _by_label(_SHARED, _CLEARNLP)}
 _UPOS_CODES = Upos._asdict()
 _VERBAL = (Upos.VERB, Upos.AUX, Upos.ADJ, Upos.ADV)
 
@@ -130,14 +127,15 @@ class NeutralParse:
         """
         names = schemes_of(() if tokens.is_unparsed else tokens.dep, scheme)
         parse, *other_parses = (cls(*_parse(tokens, name)) for name in names)
-        if any(not _equal(parse, other_parse) for other_parse in other_parses):
+        if not all(
+            np.array_equal(getattr(parse, name), getattr(other_parse, name))
+            for other_parse in other_parses
+            for name in cls.__slots__
+        ):
             conflict = f"labels that fit {' and '.join(names)}, which read them differently"
             hint = ParameterHint("scheme", "chooses")
             raise ParameterError(f"tokens.dep must fit one dependency scheme, got {conflict}", hint=hint)
         return parse
-
-    def __repr__(self) -> str:
-        return f"NeutralParse({len(self.head):,} tokens, {int((self.head < 0).sum()):,} roots)"
 
 
 @lru_cache(maxsize=4096)
@@ -146,10 +144,6 @@ def _label_code(scheme: str, label: str) -> int:
     roles = _ROLES[scheme]
     name = SCHEMES[scheme].reads(label) or label
     return roles.get(name, roles.get(name.partition(":")[0], Role.OTHER))
-
-
-def _equal(parse: NeutralParse, other_parse: NeutralParse) -> bool:
-    return all(np.array_equal(getattr(parse, name), getattr(other_parse, name)) for name in NeutralParse.__slots__)
 
 
 def _parse(tokens: Tokens, scheme: str) -> tuple[Ints32, Ints32, Ints32, Ints32, Ints32, Ints32]:

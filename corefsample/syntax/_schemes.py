@@ -10,7 +10,7 @@ which the rules of `events` can replace.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,8 @@ class Scheme:
 
     Attributes
     ----------
-    name, title
-        Short name (ud2, ud1, clearnlp) and the name in words.
+    name
+        Name of the scheme: ud2 and ud1 (Universal Dependencies), or clearnlp (spaCy's English pipelines).
     bases
         Labels without a subtype.
     subtypes
@@ -51,7 +51,6 @@ class Scheme:
     """
 
     name: str
-    title: str
     bases: frozenset[str]
     subtypes: frozenset[str]
     written: Mapping[str, tuple[str, ...]]
@@ -102,175 +101,154 @@ def _groups(
     }
 
 
-_UD_DESCRIPTIONS = {
-    **_groups(
-        ">nmod[case={of}|{from}]",
-        ">nmod[case={of},lemma={group}]",
-        ">nmod[case={from}]",
-        ">amod[lemma={loyal}]>obl|nmod[case={to}]",
-        ">nmod:poss[lemma={forces}]",
-        (">amod", ">amod>conj+", ">compound", ">compound>conj+", ">nmod:poss", ">nmod[case={of}]"),
-    ),
-    "head": ("",),
-    "adjectival_modifier": (">amod",),
-    "nominal_modifier": (">nmod*",),
-    "of_modifier": (">nmod[case={of}]", ">nmod:of"),
-    "possessive": (">nmod:poss",),
-    "compound": (">compound",),
-    "conjoined_modifier": (
-        ">amod>amod",
-        ">amod>conj+",
-        ">nmod[case={of}]>conj+",
-        ">nmod:of>conj+",
-        ">nmod:poss>conj+",
-        ">compound>conj+",
-    ),
-}
+def _with_conjuncts(*paths: str) -> tuple[str, ...]:
+    return (*paths, *(f"{path}>conj+" for path in paths))
 
 
-def _roles(
-    passive_subject: str,
+def _arguments(
+    *,
+    passive: str,
     clausal: str,
-    iobj_or_obj: str,
+    objects: str,
     agents: tuple[str, ...],
     relative: str,
     governed: tuple[str, ...],
+    possessor: str,
+    compound: tuple[str, ...],
+    prepositional: tuple[str, ...],
+    of: tuple[str, ...],
+    by: tuple[str, ...],
+    done_by: tuple[str, ...],
 ) -> dict[str, tuple[str, ...]]:
-    """Paths from a verb to its arguments, composed equally for all schemes; `governed`: steps to a governing verb."""
-    any_subject = f"nsubj|{passive_subject}|{clausal}"
+    """Paths from a verb or a noun to its arguments, composed equally for all schemes.
+
+    passive, clausal, objects, relative
+        Labels of passive subjects, subject clauses, objects (the direct one first) and relative clauses.
+    agents, governed
+        Paths to agents of the passive, and steps to a governing verb.
+    possessor, compound, prepositional, of, by
+        Paths to modifiers of nouns: "of" in a path stands for any preposition; and further ones for "of" and "by".
+    done_by
+        Paths to the agent of a passive light verb.
+    """
+    direct_object, _ = objects.split("|")
+    any_subject = f"nsubj|{passive}|{clausal}"
     # The subject comes from the nearest verb up the chain of conjuncts that has one; no verb between has a subject.
     shared = (
         f"[active,no >{any_subject}]<conj>nsubj",
         f"[active,no >{any_subject}]<conj[no >{any_subject}]+<conj>nsubj",
     )
     # Of two arguments the object controls ("ordered them to attack"), else the subject, in active and passive.
-    by_subject = f"[active,no >{any_subject}]<xcomp[no >{iobj_or_obj}]+>nsubj|{passive_subject}"
-    by_object = f"[active,no >{any_subject}]<xcomp>{iobj_or_obj}"
+    by_subject = f"[active,no >{any_subject}]<xcomp[no >{objects}]+>nsubj|{passive}"
+    by_object = f"[active,no >{any_subject}]<xcomp>{objects}"
     # After attacking, they left; they succeeded in attacking; they were able to attack.
-    by_governor = tuple(f"[active,no >{any_subject}]{steps}>nsubj|{passive_subject}" for steps in governed)
+    by_governor = tuple(f"[active,no >{any_subject}]{steps}>nsubj|{passive}" for steps in governed)
     # They crossed the border and had to attack.
-    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{iobj_or_obj}]+<conj>nsubj"
-    controlled = (by_subject, by_object, *by_governor, by_shared)
-    direct = ">nsubj"
+    by_shared = f"[active,no >{any_subject}]<xcomp[no >{any_subject}|{objects}]+<conj>nsubj"
     # A relative pronoun stands for the noun that its clause hangs on, by the label that led to the pronoun.
     pronouns = (
-        *((start, "nsubj") for start in (direct, *shared)),
-        *((start, f"nsubj|{passive_subject}") for start in (by_subject, *by_governor)),
-        (by_object, iobj_or_obj),
+        *((start, "nsubj") for start in (">nsubj", *shared)),
+        *((start, f"nsubj|{passive}") for start in (by_subject, *by_governor)),
+        (by_object, objects),
     )
+
+    def noun_phrases(word: str, *others: str) -> tuple[str, ...]:
+        return _with_conjuncts(*(path.replace("{of}", f"{{{word}}}") for path in prepositional), *others)
+
     return {
-        "subject": (direct,),
+        "subject": (">nsubj",),
         "passive_agent": agents,
-        "conjoined_subject": (f"{direct}>conj+", *(f"{agent}>conj+" for agent in agents)),
-        "shared_subject": (*shared, *(f"{path}>conj+" for path in shared)),
+        "conjoined_subject": tuple(f"{path}>conj+" for path in (">nsubj", *agents)),
+        "shared_subject": _with_conjuncts(*shared),
         "relative_subject": (
             # "Hundreds of soldiers attacked a town", where a parser takes the verb for a participle of the noun.
-            f"[has >{iobj_or_obj}]<acl[root]",
+            f"[has >{objects}]<acl[root]",
             *(
                 f"{start}[lemma={{relative}}]<{labels}<{relative}{tail}"
                 for start, labels in pronouns
                 for tail in ("", ">conj+")
             ),
         ),
-        "controlled_subject": (*controlled, *(f"{path}>conj+" for path in controlled)),
-        "object": (f">{iobj_or_obj.split('|')[0]}",),
-        "passive_subject": (f">{passive_subject}",),
-        "conjoined_object": (f">{iobj_or_obj.split('|')[0]}>conj+", f">{passive_subject}>conj+"),
-    }
-
-
-def _of_nouns(
-    possessor: tuple[str, ...],
-    compound: tuple[str, ...],
-    prepositional: Callable[[str], tuple[str, ...]],
-    by_extra: tuple[str, ...],
-    light: tuple[str, ...],
-) -> dict[str, tuple[str, ...]]:
-    """Paths from a noun, or from a verb, to the arguments that prepositions and modifiers introduce."""
-
-    def with_conjuncts(paths: tuple[str, ...]) -> tuple[str, ...]:
-        return (*paths, *(f"{path}>conj+" for path in paths))
-
-    return {
+        "controlled_subject": _with_conjuncts(by_subject, by_object, *by_governor, by_shared),
+        "object": (f">{direct_object}",),
+        "passive_subject": (f">{passive}",),
+        "conjoined_object": (f">{direct_object}>conj+", f">{passive}>conj+"),
         "itself": ("",),
-        "noun_possessor": with_conjuncts(possessor),
-        "noun_compound": with_conjuncts(compound),
-        "noun_of": with_conjuncts(prepositional("of")),
-        "noun_by": with_conjuncts((*prepositional("by"), *by_extra)),
-        "with_phrase": with_conjuncts(prepositional("with")),
-        "between_phrase": with_conjuncts(prepositional("between")),
-        "against_phrase": with_conjuncts(prepositional("against")),
-        "light_verb_subject": with_conjuncts(light),
+        "noun_possessor": _with_conjuncts(possessor),
+        "noun_compound": _with_conjuncts(*compound),
+        "noun_of": noun_phrases("of", *of),
+        "noun_by": noun_phrases("by", *by),
+        "with_phrase": noun_phrases("with"),
+        "between_phrase": noun_phrases("between"),
+        "against_phrase": noun_phrases("against"),
+        "light_verb_subject": _with_conjuncts(
+            f"[upos=NOUN]<{direct_object}[lemma={{doing}},active]>nsubj",
+            f"[upos=NOUN]<{direct_object}[lemma={{doing}},active,no >nsubj|{passive}]<conj>nsubj",
+            *(f"[upos=NOUN]<{passive}[lemma={{doing}}]{path}" for path in done_by),
+        ),
     }
+
+
+def _universal(name: str, bases: str, subtypes: str, **labels: Any) -> Scheme:
+    """A version of Universal Dependencies: its labels, and those of its arguments in addition to the shared ones."""
+    modifiers = (">amod", ">amod>conj+", ">compound", ">compound>conj+", ">nmod:poss", ">nmod[case={of}]")
+    written = {
+        **_groups(
+            ">nmod[case={of}|{from}]",
+            ">nmod[case={of},lemma={group}]",
+            ">nmod[case={from}]",
+            ">amod[lemma={loyal}]>obl|nmod[case={to}]",
+            ">nmod:poss[lemma={forces}]",
+            modifiers,
+        ),
+        "head": ("",),
+        "adjectival_modifier": (">amod",),
+        "nominal_modifier": (">nmod*",),
+        "of_modifier": (">nmod[case={of}]", ">nmod:of"),
+        "possessive": (">nmod:poss",),
+        "compound": (">compound",),
+        "conjoined_modifier": (
+            ">amod>amod",
+            *(f"{path}>conj+" for path in (">amod", ">nmod[case={of}]", ">nmod:of", ">nmod:poss", ">compound")),
+        ),
+        **_arguments(
+            relative="acl:relcl", governed=("<advcl",), possessor=">nmod:poss", compound=(">compound",), **labels
+        ),
+    }
+    bases, subtypes = f"{_UD_SHARED} {bases}", f"{_UD_SHARED_SUBTYPES} {subtypes}"
+    return Scheme(name, frozenset(bases.split()), frozenset(subtypes.split()), written)
 
 
 _ALL = (
-    Scheme(
-        name="ud2",
-        title="Universal Dependencies version 2",
-        bases=frozenset((_UD_SHARED + " obj obl clf fixed flat orphan").split()),
-        subtypes=frozenset(
-            (
-                _UD_SHARED_SUBTYPES + " nsubj:pass csubj:pass aux:pass nsubj:outer csubj:outer obl:agent obl:tmod "
-                "obl:npmod obl:unmarked nmod:unmarked nmod:desc expl:pass flat:name flat:foreign"
-            ).split()
-        ),
-        written={
-            **_UD_DESCRIPTIONS,
-            **_roles(
-                "nsubj:pass",
-                "csubj|csubj:pass",
-                "obj|iobj",
-                (">obl:agent", "[passive]>obl[case={by}]"),
-                "acl:relcl",
-                ("<advcl",),
-            ),
-            **_of_nouns(
-                (">nmod:poss",),
-                (">compound",),
-                lambda word: (f">nmod[case={{{word}}}]", f">obl[case={{{word}}}]"),
-                (">nmod:by", ">nmod:agent", ">obl:agent"),
-                (
-                    "[upos=NOUN]<obj[lemma={doing},active]>nsubj",
-                    "[upos=NOUN]<obj[lemma={doing},active,no >nsubj|nsubj:pass]<conj>nsubj",
-                    "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl[case={by}]",
-                    "[upos=NOUN]<nsubj:pass[lemma={doing}]>obl:agent",
-                ),
-            ),
-        },
+    _universal(
+        "ud2",
+        "obj obl clf fixed flat orphan",
+        "nsubj:pass csubj:pass aux:pass nsubj:outer csubj:outer obl:agent obl:tmod obl:npmod obl:unmarked "
+        "nmod:unmarked nmod:desc expl:pass flat:name flat:foreign",
+        passive="nsubj:pass",
+        clausal="csubj|csubj:pass",
+        objects="obj|iobj",
+        agents=(">obl:agent", "[passive]>obl[case={by}]"),
+        prepositional=(">nmod[case={of}]", ">obl[case={of}]"),
+        of=(),
+        by=(">nmod:by", ">nmod:agent", ">obl:agent"),
+        done_by=(">obl[case={by}]", ">obl:agent"),
     ),
-    Scheme(
-        name="ud1",
-        title="Universal Dependencies version 1",
-        bases=frozenset((_UD_SHARED + " dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant").split()),
-        subtypes=frozenset((_UD_SHARED_SUBTYPES + " nmod:agent").split()),
-        written={
-            **_UD_DESCRIPTIONS,
-            **_roles(
-                "nsubjpass",
-                "csubj|csubjpass",
-                "dobj|iobj",
-                (">nmod:agent", "[passive]>nmod[case={by}]", "[passive]>nmod:by"),
-                "acl:relcl",
-                ("<advcl",),
-            ),
-            **_of_nouns(
-                (">nmod:poss",),
-                (">compound",),
-                lambda word: (f">nmod[case={{{word}}}]", *((">nmod:of",) if word == "of" else ())),
-                (">nmod:by", ">nmod:agent"),
-                (
-                    "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
-                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
-                    "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod[case={by}]",
-                    "[upos=NOUN]<nsubjpass[lemma={doing}]>nmod:agent",
-                ),
-            ),
-        },
+    _universal(
+        "ud1",
+        "dobj nsubjpass csubjpass auxpass neg mwe name foreign remnant",
+        "nmod:agent",
+        passive="nsubjpass",
+        clausal="csubj|csubjpass",
+        objects="dobj|iobj",
+        agents=(">nmod:agent", "[passive]>nmod[case={by}]", "[passive]>nmod:by"),
+        prepositional=(">nmod[case={of}]",),
+        of=(">nmod:of",),
+        by=(">nmod:by", ">nmod:agent"),
+        done_by=(">nmod[case={by}]", ">nmod:agent"),
     ),
     Scheme(
         name="clearnlp",
-        title="ClearNLP (spaCy's English pipelines)",
         bases=frozenset(_CLEARNLP.split()),
         subtypes=frozenset(),
         written={
@@ -290,30 +268,21 @@ _ALL = (
             ),
             "conjoined_modifier": (
                 ">amod>amod",
-                ">amod>conj+",
-                ">prep[lemma={of}]>pobj>conj+",
-                ">poss>conj+",
-                ">compound>conj+",
-                ">nmod>conj+",
+                *(f"{path}>conj+" for path in (">amod", ">prep[lemma={of}]>pobj", ">poss", ">compound", ">nmod")),
             ),
-            **_roles(
-                "nsubjpass",
-                "csubj|csubjpass",
-                "dobj|dative",
-                (">agent>pobj",),
-                "relcl",
-                ("<advcl", "<pcomp<prep", "<pcomp<prep<acomp", "<xcomp[no >dobj|dative]+<acomp"),
-            ),
-            **_of_nouns(
-                (">poss",),
-                (">compound", ">nmod"),
-                lambda word: (f">prep[lemma={{{word}}}]>pobj",),
-                (">agent>pobj",),
-                (
-                    "[upos=NOUN]<dobj[lemma={doing},active]>nsubj",
-                    "[upos=NOUN]<dobj[lemma={doing},active,no >nsubj|nsubjpass]<conj>nsubj",
-                    "[upos=NOUN]<nsubjpass[lemma={doing}]>agent>pobj",
-                ),
+            **_arguments(
+                passive="nsubjpass",
+                clausal="csubj|csubjpass",
+                objects="dobj|dative",
+                agents=(">agent>pobj",),
+                relative="relcl",
+                governed=("<advcl", "<pcomp<prep", "<pcomp<prep<acomp", "<xcomp[no >dobj|dative]+<acomp"),
+                possessor=">poss",
+                compound=(">compound", ">nmod"),
+                prepositional=(">prep[lemma={of}]>pobj",),
+                of=(),
+                by=(">agent>pobj",),
+                done_by=(">agent>pobj",),
             ),
         },
     ),

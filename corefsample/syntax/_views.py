@@ -7,7 +7,7 @@ the verb where it denies another noun ("arrested the cook, not the waiter").
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from corefsample.documents._tokens import Tokens
@@ -81,8 +81,16 @@ class ParseView:
         self.heads: list[int] = tokens.head.tolist()
         self.dependents = dependents_of(self.heads, len(tokens))
         names = {label: scheme.reads(label) or label for label in set(tokens.dep)}
-        labels = list(map(names.__getitem__, tokens.dep))
-        self.labels = _relabelled(self.text, self.upos, self.heads, labels, self.dependents, self.language)
+        self.labels = [names[label] for label in tokens.dep]
+        contrast, only = (frozenset(self.language.words.get(name, ())) for name in ("contrast", "only"))
+        changed = {}
+        for token, label in enumerate(self.labels):
+            if label == "ccomp" and self._is_neighbour(token):
+                changed[token] = NEIGHBOUR
+            elif self.text[token].lower() in contrast and self.heads[token] >= 0 and self._is_contrast(token, only):
+                changed[token] = CONTRAST
+        for token, label in changed.items():
+            self.labels[token] = label
 
     def features(self, token: int) -> frozenset[str]:
         """Features as ``name:value`` in lower case, from the columns feats or else xpos; empty without either."""
@@ -119,71 +127,42 @@ class ParseView:
             token = self.heads[token]
         return in_clause or bool(features) or self.text[token].lower() != self.lemma[token].lower()
 
+    def _is_neighbour(self, token: int) -> bool:
+        """Whether a clause is coordinated with the next one, whose verb its parser took for its governor.
+
+        A separator stands between them; or the second verb has a complement of its own, and both have subjects.
+        """
+        head, labels = self.heads[token], self.labels
+        if head < token:
+            return False
+        between = [k for k in self.dependents[head] if token < k < head]
+        if any(self.text[k] in _SEPARATORS for k in between):
+            return True
+        if any(self.text[k] in _QUOTES for k in range(token, head)):
+            return False
+        below = {labels[k] for k in self.dependents[token]}
+        return (
+            not below.isdisjoint(_SUBJECTS)
+            and "mark" not in below
+            and any(labels[k] in _COMPLEMENTS for k in self.dependents[head] if k > head)
+            and any(labels[k] in _SUBJECTS for k in between)
+        )
+
+    def _is_contrast(self, token: int, only: Collection[str]) -> bool:
+        """Whether "not" denies another noun than what it hangs on, or begins "not only"."""
+        if token + 1 >= len(self.text):
+            return False
+        if self.text[token + 1].lower() in only:
+            return True
+        head = self.heads[token]
+        after = self.upos[token + 1] in _NOMINAL
+        if self.upos[head] in ("NOUN", "PROPN"):
+            return after and (head < token or self.heads[head] == token - 1)
+        before = self.text[token - 1] if token else ""
+        return after and (before in (",", "and", "but") or head == token - 1)
+
 
 @lru_cache(maxsize=4096)
 def _features(feats: str) -> frozenset[str]:
     named = (each.partition("=") for each in feats.lower().split("|") if "=" in each)
     return frozenset(f"{name}:{value}" for name, _, values in named for value in values.split(","))
-
-
-def _relabelled(
-    text: Sequence[str],
-    upos: Sequence[str],
-    heads: Sequence[int],
-    labels: list[str],
-    dependents: Sequence[Sequence[int]],
-    language: Language,
-) -> list[str]:
-    """Labels of a parse, with `NEIGHBOUR` for neighbouring clauses and `CONTRAST` for a "not" of another noun."""
-    contrast, only = (frozenset(language.words.get(name, ())) for name in ("contrast", "only"))
-    changed = {}
-    for token, label in enumerate(labels):
-        if label == "ccomp" and _is_neighbour(token, text, heads, labels, dependents):
-            changed[token] = NEIGHBOUR
-        elif text[token].lower() in contrast and heads[token] >= 0 and _is_contrast(token, text, upos, heads, only):
-            changed[token] = CONTRAST
-    return [changed.get(token, label) for token, label in enumerate(labels)] if changed else labels
-
-
-def _is_neighbour(
-    token: int,
-    text: Sequence[str],
-    heads: Sequence[int],
-    labels: Sequence[str],
-    dependents: Sequence[Sequence[int]],
-) -> bool:
-    """Whether a clause is coordinated with the next one, whose verb its parser took for its governor.
-
-    A separator stands between them; or the second verb has a complement of its own, and both have subjects.
-    """
-    head = heads[token]
-    if head < token:
-        return False
-    between = [k for k in dependents[head] if token < k < head]
-    if any(text[k] in _SEPARATORS for k in between):
-        return True
-    if any(text[k] in _QUOTES for k in range(token, head)):
-        return False
-    below = dependents[token]
-    return (
-        any(labels[k] in _SUBJECTS for k in below)
-        and not any(labels[k] == "mark" for k in below)
-        and any(labels[k] in _COMPLEMENTS for k in dependents[head] if k > head)
-        and any(labels[k] in _SUBJECTS for k in between)
-    )
-
-
-def _is_contrast(
-    token: int, text: Sequence[str], upos: Sequence[str], heads: Sequence[int], only: Collection[str]
-) -> bool:
-    """Whether "not" denies another noun than what it hangs on, or begins "not only"."""
-    if token + 1 >= len(text):
-        return False
-    if text[token + 1].lower() in only:
-        return True
-    head = heads[token]
-    after = upos[token + 1] in _NOMINAL
-    if upos[head] in ("NOUN", "PROPN"):
-        return after and (head < token or heads[head] == token - 1)
-    before = text[token - 1] if token else ""
-    return after and (before in (",", "and", "but") or head == token - 1)

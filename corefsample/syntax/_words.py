@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat, starmap
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +20,30 @@ from corefsample.documents._tokens import EMPTY_COLUMN, Tokens
 from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.syntax import _codes as codes
-from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
+from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number, Upos
 
-_UPOS_CODES = {upos: code for code, upos in enumerate(UPOS, start=1)}
+_UPOS_CODES = Upos._asdict()
 _PRONOUN_UPOS = frozenset({"PRON", "DET", "NUM"})
 _NOMINAL_UPOS = _PRONOUN_UPOS | {"NOUN", "PROPN"}
 
+Grammar = tuple[int, int, int, int]  # kind, person, number, gender
+_FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
+_FEATS_NUMBER = {"Sing": Number.SINGULAR, "Plur": Number.PLURAL}
+_FEATS_KIND = {
+    "Prs": Kind.PERSONAL,
+    "Dem": Kind.DEMONSTRATIVE,
+    "Rel": Kind.RELATIVE,
+    "Int": Kind.RELATIVE,
+    "Ind": Kind.INDEFINITE,
+    "Tot": Kind.INDEFINITE,
+    "Neg": Kind.INDEFINITE,
+}
+MENTION_KINDS = (
+    *("name", "plural noun", "singular noun", "he or she", "it", "they", "first or second person", "other pronoun"),
+    "other",
+)
+NAME, PLURAL_NOUN, SINGULAR_NOUN, HE_OR_SHE, IT, THEY, FIRST_OR_SECOND, OTHER_PRONOUN, OTHER = range(9)
+_AGREEING = ("Person=", "Number=", "Gender=")
 _QUOTES = frozenset(['"', "“", "”", "``", "''", "„", "«", "»"])
 
 _MEANINGS = Meaning._asdict()
@@ -211,86 +227,78 @@ def _row(text: str, lemma: str, upos: str, xpos: str, feats: str, language: Lang
     return np.array(row, np.uint32).tobytes()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WordTable:
+def word_rows(tokens: Tokens, language: Language | None = None) -> Words32:
     """Features of the single words of a text; `NeutralParse` has the features of their parse.
 
-    Attributes
+    Parameters
     ----------
-    rows
-        uint32 (n_tokens, n_columns): one row per token; columns by `Column`.
+    tokens
+        Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
+    language
+        Resources of the language of the words. By default, English.
+
+    Returns
+    -------
+    array of shape (n_tokens, n_columns), uint32
+        One row per token; columns by `Column`.
+
+    Raises
+    ------
+    ParameterError
+        If ``xpos`` or ``feats`` has a value that is not a string.
     """
+    xpos, feats = extra_strings(tokens, "xpos"), _with_zeros(tokens, extra_strings(tokens, "feats"))
+    owner = repeat(language or load_language(ENGLISH), len(tokens))
+    rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
+    return np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy()
 
-    rows: Words32
 
-    @classmethod
-    def of(cls, tokens: Tokens, language: Language | None = None) -> Self:
-        """Look up every token.
+def word_hashes(words: Iterable[str]) -> Words32:
+    """Hashes of words, which are in lower case, as the columns of forms and lemmas have them."""
+    return np.array([word_hash(word) for word in words], np.uint32)
 
-        Parameters
-        ----------
-        tokens
-            Words; ``extra`` may have ``xpos`` (Penn tags) and ``feats`` (UD features): strings, None where missing.
-        language
-            Resources of the language of the words. By default, English.
 
-        Raises
-        ------
-        ParameterError
-            If ``xpos`` or ``feats`` has a value that is not a string.
-        """
-        xpos, feats = extra_strings(tokens, "xpos"), _with_zeros(tokens, extra_strings(tokens, "feats"))
-        owner = repeat(language or load_language(ENGLISH), len(tokens))
-        rows = starmap(_row, zip(tokens.text, tokens.lemma, tokens.upos, xpos, feats, owner, strict=True))
-        return cls(np.frombuffer(b"".join(rows), np.uint32).reshape(-1, len(Column)).copy())
+def mention_kinds(tokens: Tokens, mentions: npt.ArrayLike, language: Language | None = None) -> Bytes:
+    """Kind of each mention by its head.
 
-    @classmethod
-    def adapted(cls, tokens: Tokens, language: Language | None = None) -> Self:
-        """Look up every token as the language reads it: see `of` and `Language.adapted`."""
-        language = language or load_language(ENGLISH)
-        return cls.of(language.adapted(tokens), language)
+    Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or
+    the lemma, pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
 
-    @staticmethod
-    def hashes(words: Iterable[str]) -> Words32:
-        """Hashes of words, which are in lower case, as the columns of forms and lemmas have them."""
-        return np.array([word_hash(word) for word in words], np.uint32)
+    Parameters
+    ----------
+    tokens
+        Words of the document: see `word_rows`.
+    mentions
+        int (n_mentions, 3): start, end (exclusive) and head.
+    language
+        Resources of the language of the words. By default, English.
 
-    def mention_kinds(self, mentions: npt.ArrayLike) -> Bytes:
-        """Kind of each mention by its head.
-
-        Names and nouns are recognised by the universal part of speech, plural nouns by the features, the Penn tag or
-        the lemma, pronouns by the word or the features. None of these depends on the scheme of the dependency labels.
-
-        Parameters
-        ----------
-        mentions
-            int (n_mentions, 3): start, end (exclusive) and head.
-
-        Returns
-        -------
-        array of shape (n_mentions,), uint8
-            Places in MENTION_KINDS. "other pronoun" includes determiners and numerals used as pronouns ("those",
-            "one"); "other" is any other head, such as a verb or a number.
-        """
-        heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
-        words = self.rows[heads].astype(np.int64)
-        upos, kind, person, number, gender = (
-            words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
-        )
-        listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
-        personal = np.isin(kind, _PERSONAL)
-        third = personal & ~np.isin(person, (1, 2))
-        conditions = {
-            NAME: upos == _UPOS_CODES["PROPN"],
-            PLURAL_NOUN: (upos == _UPOS_CODES["NOUN"]) & (number == Number.PLURAL),
-            SINGULAR_NOUN: upos == _UPOS_CODES["NOUN"],
-            FIRST_OR_SECOND: personal & ~third,
-            THEY: third & (number == Number.PLURAL),
-            HE_OR_SHE: third & np.isin(gender, (Gender.MALE, Gender.FEMALE)),
-            IT: third,
-            OTHER_PRONOUN: listed | (upos == _UPOS_CODES["PRON"]) | (upos == _UPOS_CODES["DET"]),
-        }
-        return np.select(list(conditions.values()), list(conditions), default=OTHER).astype(np.uint8)
+    Returns
+    -------
+    array of shape (n_mentions,), uint8
+        Places in MENTION_KINDS. "other pronoun" includes determiners and numerals used as pronouns ("those",
+        "one"); "other" is any other head, such as a verb or a number.
+    """
+    language = language or load_language(ENGLISH)
+    heads: Ints = np.asarray(mentions, np.int64).reshape(-1, 3)[:, 2]
+    words = word_rows(language.adapted(tokens), language)[heads].astype(np.int64)
+    upos, kind, person, number, gender = (
+        words[:, column] for column in (Column.UPOS, Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER)
+    )
+    listed = (kind != Kind.NONE) & (kind != Kind.DEFINITE_ARTICLE) & (kind != Kind.INDEFINITE_ARTICLE)
+    personal = np.isin(kind, (Kind.PERSONAL, Kind.POSSESSIVE, Kind.REFLEXIVE))
+    third = personal & ~np.isin(person, (1, 2))
+    conditions = {
+        NAME: upos == Upos.PROPN,
+        PLURAL_NOUN: (upos == Upos.NOUN) & (number == Number.PLURAL),
+        SINGULAR_NOUN: upos == Upos.NOUN,
+        FIRST_OR_SECOND: personal & ~third,
+        THEY: third & (number == Number.PLURAL),
+        HE_OR_SHE: third & np.isin(gender, (Gender.MALE, Gender.FEMALE)),
+        IT: third,
+        OTHER_PRONOUN: listed | (upos == Upos.PRON) | (upos == Upos.DET),
+    }
+    return np.select(list(conditions.values()), list(conditions), default=OTHER).astype(np.uint8)
 
 
 def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
@@ -311,9 +319,6 @@ def _with_zeros(tokens: Tokens, feats: Sequence[str]) -> Sequence[str]:
     return completed
 
 
-_AGREEING = ("Person=", "Number=", "Gender=")
-
-
 def extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
     """A further list of the tokens as strings, "" where missing."""
     column = tokens.extra.get(name)
@@ -325,22 +330,6 @@ def extra_strings(tokens: Tokens, name: str) -> Sequence[str]:
         if value is not None and not isinstance(value, str):
             raise ParameterError(f"tokens.{name}[{t}] must be a string, got {shown(value)}")
     return [value or "" for value in column]
-
-
-Grammar = tuple[int, int, int, int]  # kind, person, number, gender
-
-_FEATS_GENDER = {"Masc": Gender.MALE, "Fem": Gender.FEMALE, "Neut": Gender.NEUTER}
-_FEATS_NUMBER = {"Sing": Number.SINGULAR, "Plur": Number.PLURAL}
-
-_FEATS_KIND = {
-    "Prs": Kind.PERSONAL,
-    "Dem": Kind.DEMONSTRATIVE,
-    "Rel": Kind.RELATIVE,
-    "Int": Kind.RELATIVE,
-    "Ind": Kind.INDEFINITE,
-    "Tot": Kind.INDEFINITE,
-    "Neg": Kind.INDEFINITE,
-}
 
 
 def by_features(feats: str) -> Grammar:
@@ -362,18 +351,3 @@ def by_features(feats: str) -> Grammar:
         _FEATS_NUMBER.get(values.get(f"Number{layer}", ""), Number.UNKNOWN),
         _FEATS_GENDER.get(values.get(f"Gender{layer}", ""), Gender.UNKNOWN),
     )
-
-
-MENTION_KINDS = (
-    "name",
-    "plural noun",
-    "singular noun",
-    "he or she",
-    "it",
-    "they",
-    "first or second person",
-    "other pronoun",
-    "other",
-)
-NAME, PLURAL_NOUN, SINGULAR_NOUN, HE_OR_SHE, IT, THEY, FIRST_OR_SECOND, OTHER_PRONOUN, OTHER = range(9)
-_PERSONAL = (Kind.PERSONAL, Kind.POSSESSIVE, Kind.REFLEXIVE)

@@ -58,7 +58,7 @@ from corefsample.scorers.log_linear._mention_kernels import Text
 from corefsample.scorers.log_linear._pair_kernels import Encoded
 from corefsample.syntax._codes import Column, syntax_codes
 from corefsample.syntax._roles import NeutralParse
-from corefsample.syntax._words import WordTable, extra_strings, language_hash
+from corefsample.syntax._words import extra_strings, language_hash, word_rows
 
 VERSION = 3  # of how the loops compute atoms; raise it when they change and the numbers in `_feature_codes` do not
 LISTS = ("pronoun", "phrase", "new")
@@ -115,7 +115,7 @@ def encoded(
     """
     spans = checked_mentions(mentions, len(tokens))
     tokens = language.adapted(tokens)
-    words = WordTable.of(tokens, language).rows
+    words = word_rows(tokens, language)
     known_forms, known_lemmas = (
         np.where(is_known(vocabulary, words[:, column]), words[:, column], words[:, Column.ENDING])
         for column in (Column.FORM, Column.LEMMA)

@@ -43,7 +43,7 @@ from corefsample.languages._language import ENGLISH, Language, load_language
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._encoding import LISTS, TemplateSet, encoded, features_hash, is_known
 from corefsample.scorers.protocol import MIN_PROB
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import word_hashes
 
 LARGEST_TABLE = 1 << 22
 FORMAT = "corefsample antecedent model"
@@ -137,7 +137,7 @@ class AntecedentModel:
 
     def knows(self, words: Sequence[str]) -> Bools:
         """Whether its vocabulary has each of some words, which are in lower case."""
-        return is_known(self.vocabulary, WordTable.hashes(words))
+        return is_known(self.vocabulary, word_hashes(words))
 
     def score(
         self,

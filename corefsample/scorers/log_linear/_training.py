@@ -27,7 +27,7 @@ from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, Template
 from corefsample.scorers.log_linear._examples import TRAINING_MENTIONS, Example, TrainingMentions, examples_of
 from corefsample.scorers.log_linear._model import LARGEST_TABLE, AntecedentModel, load_model, rounded
 from corefsample.scorers.protocol import EpochReport, HeldOutFigures, MentionDocument, data_file
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import word_hashes
 
 Start = Literal["english", "none"]
 BATCH = 2  # documents per step; each has a thread and a gradient buffer of its own, so that threads change no sum
@@ -345,7 +345,7 @@ def _vocabulary(documents: Iterable[MentionDocument], language: Language, min_co
             tokens = language.adapted(document.tokens)
             words = set(tokens.text) | set(tokens.lemma)
             counts.update({word.lower() for word in words})
-    return np.unique(WordTable.hashes(word for word, n in counts.items() if n >= min_count))
+    return np.unique(word_hashes(word for word, n in counts.items() if n >= min_count))
 
 
 def _start(

@@ -24,7 +24,7 @@ from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
 from corefsample.syntax._schemes import SCHEMES
 from corefsample.syntax._views import ParseView
-from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, WordTable
+from corefsample.syntax._words import HE_OR_SHE, IT, NAME, PLURAL_NOUN, SINGULAR_NOUN, THEY, mention_kinds, word_rows
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))
 
@@ -90,7 +90,7 @@ def test_the_resources_of_a_folder_are_read_and_travel_in_the_model(tmp_path: Pa
     (folder / "nouns.txt").write_text("# classes\nperson: blork\n\nplace: zoo blork\n")
     own = load_language(folder)
     assert (own.code, own.noun_classes) == ("xy", {"blork": "person", "zoo": "place"})
-    table = WordTable.of(parsed("zo zo PRON 0 root _", "blork blork NOUN 1 nsubj _"), own).rows
+    table = word_rows(parsed("zo zo PRON 0 root _", "blork blork NOUN 1 nsubj _"), own)
     assert table[0, [Column.KIND, Column.PERSON, Column.NUMBER]].tolist() == [Kind.PERSONAL, 3, Number.PLURAL]
     assert table[1, Column.MEANING] == Meaning.PERSON
     again = Language.from_json(msgspec.json.decode(msgspec.json.encode(own.to_json())))
@@ -169,7 +169,7 @@ GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
 
 
 def grammar(tokens: Tokens, place: int, language: Language) -> list[int]:
-    found: list[int] = WordTable.of(tokens, language).rows[place, GRAMMAR].tolist()
+    found: list[int] = word_rows(tokens, language)[place, GRAMMAR].tolist()
     return found
 
 
@@ -185,11 +185,11 @@ def test_features_come_first_and_lists_add() -> None:
 def test_nothing_of_english_is_used_in_other_languages() -> None:
     rows = ("she she PRON 0 root _", "men man NOUN 1 obj _", "the the DET 2 det _", "nation nation NOUN 1 obl _")
     for language in (NONE, SPANISH):
-        table = WordTable.of(parsed(*rows), language).rows
+        table = word_rows(parsed(*rows), language)
         assert table[0, Column.KIND] == Kind.NONE
         assert table[1, [Column.NUMBER, Column.GENDER, Column.MEANING]].tolist() == [0, 0, 0]
         assert table[2, Column.KIND] == Kind.NONE
-    assert WordTable.of(parsed(*rows)).rows[1, Column.NUMBER] == Number.PLURAL
+    assert word_rows(parsed(*rows))[1, Column.NUMBER] == Number.PLURAL
 
 
 def test_a_possessive_has_the_number_of_its_possessor() -> None:
@@ -201,7 +201,7 @@ def test_a_possessive_has_the_number_of_its_possessor() -> None:
 
 def test_a_zero_is_a_pronoun_that_agrees_with_its_verb_or_auxiliary() -> None:
     assert grammar(STORY, 6, NONE) == [Kind.PERSONAL, 3, Number.PLURAL, Gender.UNKNOWN]
-    assert WordTable.adapted(STORY, NONE).mention_kinds([(6, 7, 6)]).tolist() == [THEY]
+    assert mention_kinds(STORY, [(6, 7, 6)], NONE).tolist() == [THEY]
     rows = ("_ _ PRON 3 nsubj _", "he haber AUX 3 aux Number=Sing|Person=1", "ido ir VERB 0 root VerbForm=Part")
     assert grammar(parsed(*rows), 0, NONE) == [Kind.PERSONAL, 1, Number.SINGULAR, Gender.UNKNOWN]
     own = ("_ _ PRON 2 nsubj Person=2|PronType=Prs", *rows[1:])
@@ -249,20 +249,20 @@ def test_korean_words_are_read_by_their_first_morpheme() -> None:
     read = KOREAN.adapted(tokens)
     assert (read.lemma, read.upos) == (["정부", "그들", "말하"], ["NOUN", "PRON", "VERB"])
     assert mentions_from_parse(tokens, language=KOREAN).tolist() == [[0, 1, 0], [1, 2, 1]]
-    assert WordTable.adapted(tokens, KOREAN).mention_kinds([(0, 1, 0), (1, 2, 1)]).tolist() == [SINGULAR_NOUN, THEY]
+    assert mention_kinds(tokens, [(0, 1, 0), (1, 2, 1)], KOREAN).tolist() == [SINGULAR_NOUN, THEY]
     assert tokens.lemma == lemma
     assert NONE.adapted(tokens) is tokens
 
 
 def test_plural_by_form_is_english() -> None:
     tokens = parsed("정부는 정부 NOUN 0 root _", "X X PROPN 1 nmod _", "it it PRON 1 obj _", "she she PRON 1 obj _")
-    assert WordTable.adapted(tokens).mention_kinds([(t, t + 1, t) for t in range(4)]).tolist() == [
+    assert mention_kinds(tokens, [(t, t + 1, t) for t in range(4)]).tolist() == [
         PLURAL_NOUN,
         NAME,
         IT,
         HE_OR_SHE,
     ]
-    assert WordTable.adapted(tokens, NONE).mention_kinds([(0, 1, 0)]).tolist() == [SINGULAR_NOUN]
+    assert mention_kinds(tokens, [(0, 1, 0)], NONE).tolist() == [SINGULAR_NOUN]
 
 
 def test_a_finite_verb_without_a_subject_is_passive_in_english_alone() -> None:

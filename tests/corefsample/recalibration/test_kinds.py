@@ -31,7 +31,7 @@ from corefsample.recalibration._uncertain import (
 )
 from corefsample.scorers.protocol import MENTION_SOURCES
 from corefsample.scorers.protocol import SHIPPED as SHIPPED_SCORERS
-from corefsample.syntax._words import MENTION_KINDS, WordTable
+from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)
 # A word of each kind, its lemma and universal part of speech.
@@ -109,7 +109,7 @@ def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, s
     # The label of the dependency has no part in it: the three schemes give the same kinds.
     for label in ("nsubj", "obl", "pobj"):
         tokens = Tokens([word], [word], [upos], [label], np.array([-1]), np.zeros(1, int), further)
-        assert MENTION_KINDS[WordTable.adapted(tokens).mention_kinds([[0, 1, 0]])[0]] == kind
+        assert MENTION_KINDS[mention_kinds(tokens, [[0, 1, 0]])[0]] == kind
 
 
 # --- application --------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_kinds_follow_tags_and_features(word: str, upos: str, extra: dict[str, s
 
 def test_offsets_are_added_by_kind_of_mention_and_antecedent() -> None:
     document = made_documents(1, 12, seed=1)[0]
-    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions).tolist()
+    kinds = mention_kinds(document.tokens, document.mentions).tolist()
     parameters = vector(1)
     after = Recalibration.from_vector(parameters).apply_document(document)
     expected = AntecedentDistribution.from_lists(*loop_scores(document, kinds, parameters))
@@ -149,7 +149,7 @@ def test_the_loss_by_kind_follows_the_definition() -> None:
         (document,) = made_documents(1, 7, seed=seed)
         gold = [None if i % 5 == 3 else entity for i, entity in enumerate(document.gold)]
         document = dataclasses.replace(document, gold=gold)
-        kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions).tolist()
+        kinds = mention_kinds(document.tokens, document.mentions).tolist()
         parameters = vector(seed)
         expected = rr.likelihood_loss(loop_scores(document, kinds, parameters), gold)
         found = losses_of([document]).at(Recalibration.from_vector(parameters))
@@ -293,7 +293,7 @@ def test_domain_draws_are_refits_with_a_shift() -> None:
 
 def test_samples_are_divided_among_draws_in_order() -> None:
     document = made_documents(1, 15, seed=11)[0]
-    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
+    kinds = mention_kinds(document.tokens, document.mentions)
     draws = uncertain().sampled("fit", 4)
     options: dict[str, Any] = {"seed": 3, "doc_id": "d"}
     drawn = DrawnRecalibration(Recalibration(), draws)

@@ -45,7 +45,7 @@ from corefsample.spacy_bridge._posterior import store
 from corefsample.spacy_bridge.component import is_scored, posterior_of
 from corefsample.spacy_bridge.documents import doc_of_tokens, tokens_of_doc, word_offsets
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import mention_kinds
 
 PAGE = PROJECT / "docs" / "spacy.md"
 ENGLISH = Path(scorers.__file__).parent / "log_linear" / "data" / "english.npz"
@@ -144,7 +144,7 @@ def test_the_model_of_the_package_is_the_default(pipeline: Any, monkeypatch: pyt
     mentions = mentions_from_parse(tokens)
     distribution = scored(random_model(2), tokens, mentions)
     change = read_recalibration("english").recalibration
-    expected = change.apply(distribution, WordTable.adapted(tokens).mention_kinds(mentions))
+    expected = change.apply(distribution, mention_kinds(tokens, mentions))
     assert np.array_equal(doc._.coref.distribution.scores, expected.scores)
     assert doc._.coref.scored_document().metadata == {"recalibration": change.fingerprint()}
     plain = pipeline(model=None, recalibration="none")

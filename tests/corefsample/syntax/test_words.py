@@ -12,7 +12,7 @@ from corefsample import ParameterError
 from corefsample.documents._tokens import Tokens
 from corefsample.languages._language import load_language
 from corefsample.syntax._codes import UPOS, Column, Gender, Kind, Meaning, Number
-from corefsample.syntax._words import WordTable, language_hash, word_hash
+from corefsample.syntax._words import language_hash, word_hash, word_rows
 
 LISTS = 261496240
 GRAMMAR = [Column.KIND, Column.PERSON, Column.NUMBER, Column.GENDER]
@@ -25,7 +25,7 @@ def tokens_of(*rows: tuple[str, str, str], **extra: list[Any]) -> Tokens:
 
 
 def grammar(text: str, lemma: str, upos: str, **extra: str) -> list[int]:
-    table = WordTable.of(tokens_of((text, lemma, upos), **{name: [value] for name, value in extra.items()})).rows
+    table = word_rows(tokens_of((text, lemma, upos), **{name: [value] for name, value in extra.items()}))
     return [int(value) for value in table[0, GRAMMAR]]
 
 
@@ -118,11 +118,11 @@ def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
     ],
 )
 def test_meaning_is_by_list_then_by_ending(form: str, upos: str, meaning: int) -> None:
-    assert WordTable.of(tokens_of((form, form.lower(), upos))).rows[0, Column.MEANING] == meaning
+    assert word_rows(tokens_of((form, form.lower(), upos)))[0, Column.MEANING] == meaning
 
 
 def test_hashes_are_of_lower_case_words() -> None:
-    table = WordTable.of(tokens_of(("Running", "Run", "VERB"))).rows[0]
+    table = word_rows(tokens_of(("Running", "Run", "VERB")))[0]
     assert table[Column.FORM] == zlib.crc32(b"running")
     assert table[Column.LEMMA] == zlib.crc32(b"run")
     assert table[Column.ENDING] == word_hash("-ingAa")
@@ -132,23 +132,23 @@ def test_hashes_are_of_lower_case_words() -> None:
 
 def test_acronyms_hash_like_initials() -> None:
     expected = ((5381 * 33 + ord("E")) * 33 + ord("U")) & 0xFFFFFFFF
-    table = WordTable.of(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN"))).rows
+    table = word_rows(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN")))
     assert table[:, Column.ACRONYM].tolist() == [expected, expected, 0]
     assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
 
 
 def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
     row = ("sheep", "sheep", "NOUN")
-    plain = WordTable.of(tokens_of(row)).rows
-    np.testing.assert_array_equal(WordTable.of(tokens_of(row, xpos=[None], feats=[None])).rows, plain)
+    plain = word_rows(tokens_of(row))
+    np.testing.assert_array_equal(word_rows(tokens_of(row, xpos=[None], feats=[None])), plain)
     for name, value in (("xpos", 3), ("feats", {"Number": "Plur"})):
         with pytest.raises(ParameterError, match=rf"^tokens.{name}\[1\] must be a string, got "):
-            WordTable.of(tokens_of(row, row, **{name: [None, value]}))
+            word_rows(tokens_of(row, row, **{name: [None, value]}))
 
 
 def test_words_of_any_letters_have_a_row() -> None:
     for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
-        assert WordTable.of(tokens_of((text, text, "NOUN"))).rows.shape == (1, len(Column))
+        assert word_rows(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
     assert word_hash("") == 1
 
 
@@ -166,7 +166,7 @@ def test_words_of_any_letters_have_a_row() -> None:
     ],
 )
 def test_endings_are_three_letters_and_a_shape(text: str, ending: str) -> None:
-    assert WordTable.of(tokens_of((text, text, "NOUN"))).rows[0, Column.ENDING] == word_hash(ending)
+    assert word_rows(tokens_of((text, text, "NOUN")))[0, Column.ENDING] == word_hash(ending)
 
 
 def test_the_lists_are_what_models_were_trained_with() -> None:

@@ -29,7 +29,7 @@ from corefsample import (
 from corefsample.recalibration._uncertain import chosen_recalibration, read_recalibration
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers.protocol import MENTION_SOURCES, MentionSource
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import mention_kinds
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events.commands.recalibrate import RecalibrateOptions, run_recalibrate
 from events.counts import read_count_samples
@@ -92,7 +92,7 @@ def reference_counts(documents: list[ScoredDocument]) -> dict[tuple[str, str], n
     calendar, counts = Calendar("year"), defaultdict(lambda: np.zeros(N_SAMPLES, int))
     for document in documents:
         matches = match_document(document.tokens, document.mentions, rule, lexicon, document.date)
-        kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
+        kinds = mention_kinds(document.tokens, document.mentions)
         (period,) = calendar.periods(calendar.numbers([document.date]))
         english = shipped[str(document.metadata["recalibration"])]
         draws = english.sampled("domain", N_DRAWS, domain=str(document.metadata.get("genre", "")))
@@ -219,7 +219,7 @@ def test_a_predicate_gets_the_samples_of_the_draws() -> None:
 
     EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
     english, document = read_recalibration("english"), documents[0]
-    kinds = WordTable.adapted(document.tokens).mention_kinds(document.mentions)
+    kinds = mention_kinds(document.tokens, document.mentions)
     draws = english.sampled("domain", N_DRAWS, domain="news")
     for sample in (0, 1, 2, 55, N_SAMPLES - 1):
         changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)

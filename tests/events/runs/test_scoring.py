@@ -42,7 +42,7 @@ from corefsample.scorers.log_linear._training import train
 from corefsample.scorers.protocol import MIN_PROB
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._mentions import mentions_from_parse
-from corefsample.syntax._words import WordTable
+from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
@@ -533,9 +533,7 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
         for parse in parses:
             mentions = mentions_from_parse(parse.tokens)
             scored = score_mentions(load_scorer(), [parse.tokens], [mentions], MIN_PROB, None)[0].distribution
-            expected = read_recalibration("english").recalibration.apply(
-                scored, WordTable.adapted(parse.tokens).mention_kinds(mentions)
-            )
+            expected = read_recalibration("english").recalibration.apply(scored, mention_kinds(parse.tokens, mentions))
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)
