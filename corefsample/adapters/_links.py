@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints
-from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._dense import dense_rows, is_masked, relative_to_new
+from corefsample.coreference._antecedents import AntecedentDistribution, dense_rows, is_masked, relative_to_new
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens, span_head
 from corefsample.errors import ParameterError, shown

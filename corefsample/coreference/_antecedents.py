@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,18 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32, Result, pd
 from corefsample.coreference import _kernels
-from corefsample.coreference._dense import NewPlace, dense_rows, log_probabilities
 from corefsample.errors import ParameterError, shown
 
+NewPlace = Literal["diagonal", "first", "last"]
+NEW_PLACES: tuple[NewPlace, ...] = ("diagonal", "first", "last")
+
+# A score at or below this is a mask: -inf, a dtype's minimum, -1e9, or a true score to which -10,000 was added.
+# exp(-5,000) is 0 in float64, so no candidate with a probability is lost.
+_MASKED = -5000.0
+# If a system has pruned NEW, the score of NEW becomes the score of the best candidate minus this number, so that its
+# probability, at most exp(-100) = 4e-44, is lost in rounding.
+_PRUNED_NEW = 100.0
+_ROUNDING = 1e-4  # largest rounding error of the sum of a row of float32 or float16 probabilities
 _CERTAIN_SCORE = 1e6  # NEW then has a probability of exactly 0, also after recalibration by a temperature up to 1,000
 _LARGEST_SCORE = 300.0  # the sum of the exponentials of a million such scores is finite
 
@@ -224,7 +233,7 @@ class AntecedentDistribution(ByValue, Result):
         >>> AntecedentDistribution.from_probabilities([[0.0, 0.0], [0.75, 0.0]]).new_probs
         array([1.  , 0.25])
         """
-        return cls._from_valid(*dense_rows("probabilities", *log_probabilities("probabilities", probabilities, new)))
+        return cls._from_valid(*dense_rows("probabilities", *_log_probabilities("probabilities", probabilities, new)))
 
     @classmethod
     def _from_valid(cls, indptr: Ints, antecedents: Ints32, scores: Floats) -> Self:
@@ -270,31 +279,6 @@ class AntecedentDistribution(ByValue, Result):
         # A copy, because it is writable as in new ones: one compiled kernel serves both.
         return self._from_valid(self.indptr.copy(), self.antecedents, new_scores)
 
-    def pruned(self, min_prob: float) -> Pruned:
-        """Remove every candidate of probability below `min_prob` and renormalise the rest of its mention.
-
-        Parameters
-        ----------
-        min_prob
-            Smallest probability of the candidates that remain, in [0, 1). NEW is never removed.
-
-        Returns
-        -------
-        Pruned
-            The smaller distribution and, for each mention, the probability that was removed.
-
-        Raises
-        ------
-        ParameterError
-            If `min_prob` is outside [0, 1).
-        """
-        _checks.probability("min_prob", min_prob, below_one=True)
-        is_kept = self.probs >= min_prob
-        dropped_mass = np.concatenate(([0.0], np.cumsum(np.where(is_kept, 0.0, self.probs))))[self.indptr]
-        dropped = np.maximum(np.diff(dropped_mass), 0.0)
-        distribution = self._with_candidates(is_kept)
-        return Pruned(distribution, dropped, self.n_candidates - distribution.n_candidates)
-
     def without_links(self, pairs: npt.ArrayLike) -> Self:
         """Remove candidates and renormalise the rest of their mention: the distribution without these direct links.
 
@@ -319,10 +303,7 @@ class AntecedentDistribution(ByValue, Result):
         removed = _checks.pairs("pairs", pairs, self.n_mentions)
         mentions = np.repeat(np.arange(self.n_mentions), np.diff(self.indptr))
         n = max(self.n_mentions, 1)
-        return self._with_candidates(~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1]))
-
-    def _with_candidates(self, is_kept: Bools) -> Self:
-        """The distribution of some of the candidates, bool (n_candidates,), whose probabilities are renormalised."""
+        is_kept = ~np.isin(mentions * n + self.antecedents, removed[:, 0] * n + removed[:, 1])
         n_kept_before = np.concatenate(([0], np.cumsum(is_kept, dtype=np.int64)))
         return self._from_valid(n_kept_before[self.indptr], self.antecedents[is_kept], self.scores[is_kept])
 
@@ -395,7 +376,7 @@ class AntecedentDistribution(ByValue, Result):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pruned(Result):
-    """A pruned distribution, with the number and the probability of the candidates that pruning removed.
+    """A scorer's distribution without unlikely candidates, with their number and probability.
 
     Attributes
     ----------
@@ -430,19 +411,97 @@ def candidate_faults(mention_bounds: Ints, indptr: Ints, antecedents: Ints32, sc
     dict of str
         Description of the fault by number of the document; documents without a fault have no entry.
     """
-    codes = np.zeros(mention_bounds.shape[0] - 1, np.int8)
-    positions = np.zeros(codes.shape[0], np.int64)
+    positions = np.full(mention_bounds.shape[0] - 1, -1, np.int64)
     last_named_by = np.full(np.diff(mention_bounds).max(initial=0), -1, np.int64)
-    _kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, codes, positions)
+    _kernels.check_antecedents(mention_bounds, indptr, antecedents, scores, last_named_by, positions)
     faults = {}
-    for document in np.flatnonzero(codes).tolist():
+    for document in np.flatnonzero(positions >= 0).tolist():
         position = int(positions[document])
         row = int(np.searchsorted(indptr, position, side="right")) - 1
-        i, k = row - int(mention_bounds[document]), position - int(indptr[row])
-        if codes[document] == _kernels.ANTECEDENT_NOT_BEFORE:
-            faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {antecedents[position]}"
-        elif codes[document] == _kernels.ANTECEDENT_TWICE:
-            faults[document] = f"antecedents[{i}] must be distinct, got {antecedents[position]} twice"
+        i, k, candidate = row - int(mention_bounds[document]), position - int(indptr[row]), antecedents[position]
+        if not 0 <= candidate < i:
+            faults[document] = f"antecedents[{i}][{k}] must be a mention before {i}, got {candidate}"
+        elif candidate in antecedents[indptr[row] : position]:
+            faults[document] = f"antecedents[{i}] must be distinct, got {candidate} twice"
         else:
             faults[document] = f"scores[{i}][{k}] must be finite, got {float(scores[position])}"
     return faults
+
+
+def is_masked(scores: Floats) -> Bools:
+    """Whether each value is a mask rather than a score."""
+    return scores <= _MASKED
+
+
+def relative_to_new(name: str, scores: Floats, new: Floats, is_scored: Bools) -> Floats:
+    """Scores minus the score of NEW; a masked NEW gets a score far below the row's best candidate."""
+    best = np.where(is_scored, scores, -np.inf).max(axis=1, initial=-np.inf)
+    empty = np.flatnonzero(is_masked(new) & ~is_scored.any(axis=1))
+    if empty.size:
+        raise ParameterError(f"{name}[{empty[0]}] must have a score for NEW or a mention before it, got masks only")
+    new_scores = np.where(is_masked(new), best - _PRUNED_NEW, new)
+    return np.where(is_scored, scores, 0.0) - new_scores[:, None]
+
+
+def dense_rows(name: str, scores: npt.ArrayLike, new: npt.ArrayLike | NewPlace) -> tuple[Ints, Ints32, Floats]:
+    """Bounds of the rows, candidates and relative scores of a matrix; see `AntecedentDistribution.from_dense`."""
+    matrix, new_scores = _split(name, _matrix(name, scores), new)
+    n = matrix.shape[0]
+    _checks.require_all(name, matrix, matrix < np.inf, "be finite or a mask")
+    new_scores[:1][is_masked(new_scores[:1])] = 0.0  # the first mention has no antecedent
+    is_scored = np.tri(n, k=-1, dtype=bool) & ~is_masked(matrix)
+    relative = relative_to_new(name, matrix, new_scores, is_scored)
+    indptr = np.append(0, np.cumsum(is_scored.sum(axis=1))).astype(np.int64)
+    return indptr, np.nonzero(is_scored)[1].astype(np.int32), relative[is_scored]
+
+
+def _log_probabilities(
+    name: str, probabilities: npt.ArrayLike, new: npt.ArrayLike | NewPlace | None
+) -> tuple[Floats, Floats]:
+    """Logarithms of the probabilities of antecedents, a square matrix, and of NEW; raises unless rows sum to 1."""
+    full_matrix = _matrix(name, probabilities)
+    matrix, new_probs = _split(name, full_matrix, 0.0 if new is None else new)
+    links = np.tril(matrix, -1)
+    _checks.require_all(name, links, (links >= 0.0) & (links <= 1.0 + _ROUNDING), "be a probability")
+    sums = links.sum(axis=1) + new_probs
+    invalid_rows = np.flatnonzero((sums > 1.0 + _ROUNDING) | (new is not None and np.abs(sums - 1.0) > _ROUNDING))
+    if invalid_rows.size:
+        rule = "must sum to 1 with NEW" if new is not None else "must sum to at most 1"
+        row = invalid_rows[0]
+        raise ParameterError(f"{name}[{row}] {rule} over the mentions before it, got {sums[row]:.6g}")
+    new_probs = np.maximum(1.0 - sums, 0.0) if new is None else new_probs
+    with np.errstate(divide="ignore"):
+        return np.log(links), np.log(new_probs)
+
+
+def _split(name: str, matrix: Floats, new: npt.ArrayLike | NewPlace) -> tuple[Floats, Floats]:
+    """Split a matrix into the square of pairs of mentions and the values of NEW by mention."""
+    n, n_columns = matrix.shape
+    location = _checks.choice("new", new, NEW_PLACES) if isinstance(new, str) else "separate"
+    has_column = location in ("first", "last")
+    if not matrix.size:
+        return np.zeros((0, 0)), np.zeros(0)
+    if n_columns != n + has_column:
+        rule = f"must have {'one column more than' if has_column else 'as many columns as'} rows"
+        hint = "new='first' or new='last' says where the column of NEW is" if n_columns == n + 1 else None
+        raise ParameterError(f"{rule}, got shape {matrix.shape}", parameter=name, hint=hint)
+    if has_column:
+        column = 0 if location == "first" else n
+        return np.delete(matrix, column, axis=1), matrix[:, column].copy()
+    if location == "diagonal":
+        return matrix, np.diagonal(matrix).copy()
+    values = np.asarray(new, np.float64)
+    if values.ndim > 1 or (values.ndim and values.shape[0] != n):
+        raise ParameterError(f"must be one number, or one per mention ({n}), got shape {values.shape}", parameter="new")
+    if np.isnan(values).any() or np.isposinf(values).any():
+        raise ParameterError(f"must be finite or a mask, got {shown(values.tolist())}", parameter="new")
+    return matrix, np.broadcast_to(values, n).copy()
+
+
+def _matrix(name: str, values: npt.ArrayLike) -> Floats:
+    array = _checks.regular_array(name, values)
+    if array.size == 0:
+        return np.zeros((0, 0))
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        raise ParameterError(f"must be numbers in (n, n), got shape {array.shape} of {array.dtype}", parameter=name)
+    return array.astype(np.float64)

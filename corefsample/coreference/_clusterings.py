@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -206,8 +205,8 @@ def _drawn(
     _kernels.sample_sets(antecedents.indptr, antecedents.antecedents, *sets, key, first_sample, labels)
     if cannot_link is None:
         return labels, None
-    stream: Any = {"seed": seed, "doc_id": doc_id, "first_sample": first_sample}
-    return labels, cannot_link.condition(labels, antecedents, sets, **stream)
+    conditioned = cannot_link.condition(labels, antecedents, sets, seed=seed, doc_id=doc_id, first_sample=first_sample)
+    return labels, conditioned
 
 
 def canonical_labels(labels: npt.ArrayLike, *, name: str = "labels", n_mentions: int | None = None) -> Ints32:

@@ -1,8 +1,24 @@
-"""Clusterings conditioned on pairs of mentions that are of different entities."""
+"""Clusterings conditioned on pairs of mentions that are of different entities.
+
+Rejection sampling draws antecedents, where it is quick independently. Otherwise draws look ahead to the conflicts which
+the links of later mentions cause.
+
+Antecedents are drawn from the last mention to the first, so that the later mentions of an entity are known when the
+antecedent of an earlier one is drawn. Only the classes of these mentions matter: two mentions are of one class if they
+cannot link to the same mentions. A state has the classes of each mention whose antecedent is not drawn yet. The
+probability that no conflict follows is computed exactly from state to state, last states first, and antecedents are
+drawn in proportion to it.
+
+All states of a document are too many, so only some links are tracked: a link that is not tracked does not add the
+classes of the later mention to the earlier one. Then some draws are inconsistent, and are rejected. Accepted draws have
+exactly the conditioned distribution, whichever links are tracked; a good choice of links makes rejections rare.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -10,12 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from corefsample import _checks
-from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32
+from corefsample._arrays import Bools, ByValue, Floats, Ints, Ints32, Words
 from corefsample._random import document_key
-from corefsample.coreference import _conditioning_kernels
+from corefsample.coreference import _conditioning_kernels as kernels
 from corefsample.coreference._antecedents import AntecedentDistribution
-from corefsample.coreference._conditioning_kernels import Rows
-from corefsample.coreference._lookahead import ConflictClasses, Lookahead
+from corefsample.coreference._conditioning_kernels import BLOCKED, END, Conflicts, Rows, Steps
 
 Method = Literal["as drawn", "drawn again", "chain", "unsettled chain"]
 METHODS: tuple[Method, ...] = ("as drawn", "drawn again", "chain", "unsettled chain")
@@ -24,7 +39,8 @@ _PILOT, _ENOUGH = 2000, 20  # number of independent draws; consistent draws amon
 _MOST_TRIES = 1 << 14  # largest number of draws for one sample
 _ROUNDS, _TRIES, _N_MORE = 10, 100, 8  # rounds in which tracked links are chosen, draws of a round, first new links
 _GOOD, _LEAST = 0.3, 0.02  # consistent shares of draws from which no more links are tracked; below which chains start
-_MOST_TRANSITIONS = 5_000
+_MOST_TRANSITIONS = 5_000  # between the states of draws that look ahead
+_SMALLEST = 5e-324  # replaces a probability of 0 of NEW, because NEW is always consistent
 _CHAINS, _BLOCK, _BURN_IN = 4, 1024, 40  # number of chains, samples after which they restart, steps without samples
 _LEAST_SAMPLES, _JUDGED = 400, 50  # number of samples and of mentions by which chains are compared
 _TOPS, _PAIRS = 4, 48  # number of candidates and of pairs of mentions that a chain draws together
@@ -68,7 +84,7 @@ class CannotLinks:
     def clashes(self, labels: Ints32) -> Bools:
         """Whether a mention has the label of a mention that it cannot link to: bool, in the shape of labels."""
         clash = np.zeros(labels.shape, np.bool_)
-        _conditioning_kernels.clashes(self.starts, self.earlier, labels, clash)
+        kernels.clashes(self.starts, self.earlier, labels, clash)
         return clash
 
     def condition(
@@ -84,7 +100,7 @@ class CannotLinks:
         """Replace the independent samples in which the two mentions of a pair belong to one entity.
 
         A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws
-        have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._lookahead`. Where
+        have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._conditioning`. Where
         fewer than 2% of these are consistent, too, Markov chains give the samples.
 
         Parameters
@@ -112,7 +128,7 @@ class CannotLinks:
             numbers = np.flatnonzero(has_clash[begin:end]) + begin
             if proposals is not None and numbers.size:
                 steps = proposals.steps(probs[p], new_probs[p])
-                _conditioning_kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, has_clash)
+                kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, has_clash)
         if not has_clash.any():
             return Conditioned(n_clashes, "drawn again")
         key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
@@ -149,6 +165,169 @@ class Conditioned(ByValue):
         return Conditioned(self.n_clashes + addend.n_clashes, method, max(self.inefficiency, addend.inefficiency))
 
 
+class ConflictClasses:
+    """Classes of mentions that cannot link to the same mentions, as bits of whole numbers.
+
+    Parameters
+    ----------
+    rows
+        Candidates of the mentions, and the cannot-link pairs.
+
+    Attributes
+    ----------
+    masks
+        Classes of each mention as bits: its class, and each class whose cannot-link mentions are all such mentions
+        of this one; 0 if the mention is in no pair.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, n_mentions = rows, len(rows.starts) - 1
+        rivals_of: list[set[int]] = [set() for _ in range(n_mentions)]
+        for later, earlier in zip(
+            np.repeat(np.arange(n_mentions), np.diff(rows.starts)).tolist(), rows.earlier.tolist(), strict=True
+        ):
+            rivals_of[later].add(earlier)
+            rivals_of[earlier].add(later)
+        numbers: dict[frozenset[int], int] = {}
+        self._classes = [numbers.setdefault(frozenset(rivals), len(numbers)) if rivals else -1 for rivals in rivals_of]
+        self._barred = [0] * len(numbers)  # by class, the classes that it cannot link to
+        for rivals, number in numbers.items():
+            for mention in rivals:
+                self._barred[number] |= 1 << self._classes[mention]
+        self.barred_by, self.closure = cache(self._barred_by), cache(self._closure)
+        self.masks = [0 if number < 0 else self.closure(1 << number) for number in self._classes]
+
+    def _barred_by(self, mask: int) -> int:
+        """Classes, as bits, that some class of a mask cannot link to."""
+        barred = 0
+        for number, barred_mask in enumerate(self._barred):
+            if mask >> number & 1:
+                barred |= barred_mask
+        return barred
+
+    def _closure(self, mask: int) -> int:
+        """The mask plus every class that bars only classes which the mask bars: equivalent entities become equal."""
+        barred = self.barred_by(mask)
+        return sum(1 << number for number, barred_mask in enumerate(self._barred) if not barred_mask & ~barred)
+
+    @cached_property
+    def allowed(self) -> Bools:
+        """True for each candidate that its mention can link to: bool (n_candidates,)."""
+        later = np.repeat(np.arange(len(self.masks)), np.diff(self._rows.indptr)).tolist()
+        pairs = zip(later, self._rows.antecedents.tolist(), strict=True)
+        return np.array([not self.barred_by(self.masks[i]) & self.masks[k] for i, k in pairs], np.bool_)
+
+    def arrays(self) -> Conflicts:
+        """Classes of the mentions, and the classes that each class bars, as arrays for kernels."""
+        has_class = np.array(self._classes) >= 0
+        classes, n_words = [number for number in self._classes if number >= 0], (len(self._barred) + 63) // 64
+
+        def words(masks: list[int]) -> Words:
+            text = b"".join(mask.to_bytes(8 * n_words, "little") for mask in masks)
+            return np.frombuffer(text, np.dtype("<u8")).astype(np.uint64).reshape(len(masks), n_words)
+
+        bits, barred = [1 << number for number in classes], [self._barred[number] for number in classes]
+        return Conflicts(has_class, np.flatnonzero(has_class), words(bits), words(barred))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookahead:
+    """States of the tracked mentions of a document, and which state follows which candidate.
+
+    Attributes
+    ----------
+    rows
+        Candidates of the mentions, and the cannot-link pairs.
+    tracked
+        bool (n_candidates,): whether the link to the candidate is tracked.
+    allowed
+        bool (n_candidates,): False if the mention has no state and cannot link to the candidate.
+    first, mentions, offsets, following
+        int64: states of the tracked mentions and their successors; see `Steps`.
+    """
+
+    rows: Rows
+    tracked: Bools
+    allowed: Bools
+    first: Ints
+    mentions: Ints
+    offsets: Ints
+    following: Ints
+
+    def steps(self, probs: Floats, new_probs: Floats) -> Steps:
+        """Probabilities of the draws, of one set of probabilities (n_candidates,) and (n_mentions,)."""
+        values, transitions = np.empty(len(self.mentions)), np.empty(len(self.following))
+        states = self.mentions, self.offsets, self.following
+        if len(self.mentions):
+            with np.errstate(divide="ignore"):
+                log_probs, log_new = np.log(probs), np.log(np.maximum(new_probs, _SMALLEST))
+            kernels.look_ahead(self.rows.indptr, log_probs, log_new, *states, values, transitions)
+        links = np.where(self.allowed, probs, 0.0)
+        later = np.repeat(np.arange(len(new_probs)), np.diff(self.rows.indptr))
+        allowed = np.bincount(later, links, len(new_probs)) + new_probs
+        mass = np.where(np.bincount(later[~self.allowed], minlength=len(new_probs)) > 0, allowed, 1.0)
+        is_tracked = np.zeros(len(new_probs), np.bool_)
+        is_tracked[self.mentions] = True
+        return Steps(self.first, *states, transitions, is_tracked, links, new_probs, mass)
+
+
+def _lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools) -> Lookahead | None:
+    """States for some tracked links, bool (n_candidates,); None if they have too many transitions between them."""
+    masks, indptr = classes.masks, rows.indptr.tolist()
+    first: list[int] = []
+    mentions: list[int] = []
+    lengths: list[int] = []
+    following: list[Ints] = []
+    for members in _components(rows, tracked):
+        position = {mention: p for p, mention in enumerate(members)}
+        first.append(len(mentions))
+        states = {tuple(masks[mention] for mention in members): len(mentions)}
+        for p, mention in enumerate(members):
+            candidates = range(indptr[mention], indptr[mention + 1])
+            antecedents = rows.antecedents[candidates.start : candidates.stop].tolist()
+            links_inside = [
+                (c, e, position[k] - p)
+                for c, (e, k) in enumerate(zip(candidates, antecedents, strict=True))
+                if k in position
+            ]
+            is_apart: dict[int, Bools] = {}  # of the candidates, by the classes of the mention's entity
+            begin = len(mentions) + len(states)
+            after: dict[tuple[int, ...], int] = {(): END} if p == len(members) - 1 else {}
+            for mask, *other_masks in states:
+                barred, remainder = classes.barred_by(mask), tuple(other_masks)
+                if mask not in is_apart:
+                    is_apart[mask] = np.array([barred & masks[k] != 0 for k in antecedents] + [False], np.bool_)
+                row = np.where(is_apart[mask], BLOCKED, after.setdefault(remainder, begin + len(after)))
+                for c, e, q in links_inside if mask else ():
+                    if barred & other_masks[q - 1]:
+                        row[c] = BLOCKED
+                    elif tracked[e]:
+                        closure = classes.closure(mask | other_masks[q - 1])
+                        joined_masks = (*other_masks[: q - 1], closure, *other_masks[q:])
+                        row[c] = after.setdefault(joined_masks, begin + len(after))
+                following.append(row)
+            mentions += [mention] * len(states)
+            lengths += [len(antecedents) + 1] * len(states)
+            if sum(lengths) > _MOST_TRANSITIONS:
+                return None
+            states = after
+    arrays = np.array(first, np.int64), np.array(mentions, np.int64), np.cumsum([0, *lengths])[:-1]
+    return Lookahead(rows, tracked, classes.allowed, *arrays, np.concatenate([np.zeros(0, np.int64), *following]))
+
+
+def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
+    """Yield the mentions that tracked links connect, the last one first."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_mentions = len(rows.starts) - 1
+    later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
+    graph = coo_array((np.ones(len(later)), (later, rows.antecedents[tracked])), shape=(n_mentions, n_mentions))
+    _, numbers = connected_components(graph, directed=False)
+    for number in np.flatnonzero(np.bincount(numbers) > 1):
+        yield np.flatnonzero(numbers == number)[::-1].tolist()
+
+
 def _proposals(
     rows: Rows, antecedents: AntecedentDistribution, seed: int, doc_id: str
 ) -> tuple[Lookahead | None, Ints]:
@@ -159,23 +338,22 @@ def _proposals(
     key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
     scored, n_candidates = (antecedents.probs, antecedents.new_probs), antecedents.n_candidates
     n_conflicts: Ints = np.zeros(n_candidates, np.int64)
-    proposals = Lookahead.of_independent_draws(rows, n_candidates)
-    _, n_consistent = _conditioning_kernels.try_draws(
-        rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts
-    )
+    none, every = np.zeros(0, np.int64), np.ones(n_candidates, np.bool_)
+    proposals = Lookahead(rows, ~every, every, none, none, none, none)  # independent draws
+    _, n_consistent = kernels.try_draws(rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts)
     if n_consistent == _ENOUGH:
         return proposals, n_conflicts
     classes = ConflictClasses(rows)
     best: Lookahead | None = None
     best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(n_candidates, np.bool_)
-    candidate = Lookahead.of_links(rows, classes, tracked, _MOST_TRANSITIONS)
+    candidate = _lookahead(rows, classes, tracked)
     for _ in range(_ROUNDS):
         if candidate is not None:
             candidate_proposals, n_more = candidate, 2 * n_more
             tracked = candidate_proposals.tracked
             n_conflicts = np.zeros(n_candidates, np.int64)
             steps = candidate_proposals.steps(*scored)
-            n_tries, n_good = _conditioning_kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_conflicts)
+            n_tries, n_good = kernels.try_draws(rows, steps, key, _TRIES, _TRIES, True, n_conflicts)
             if n_good >= best_share * n_tries:
                 best, best_share = candidate_proposals, n_good / n_tries
         else:
@@ -186,7 +364,7 @@ def _proposals(
         frequent = np.argsort(-untracked, kind="stable")[:n_more]
         more_links = tracked.copy()
         more_links[frequent[untracked[frequent] > 0]] = True
-        candidate = Lookahead.of_links(rows, classes, more_links, _MOST_TRANSITIONS)
+        candidate = _lookahead(rows, classes, more_links)
     return best, n_conflicts
 
 
@@ -198,7 +376,7 @@ def _chained(
     n_samples = max(int(bounds[-1]), _LEAST_SAMPLES)
     set_of_sample = np.repeat(np.arange(len(probs)), np.diff(bounds))
     set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
-    conflicts, tops = ConflictClasses(rows).arrays, _likeliest(rows.indptr, scored_probs)
+    conflicts, tops = ConflictClasses(rows).arrays(), _likeliest(rows.indptr, scored_probs)
     pairs = _joint_moves(rows, scored_probs, n_conflicts)
     labels = np.empty((len(rows.starts) - 1, n_samples), np.int32)
     for block in range(first_sample // _BLOCK, (first_sample + n_samples - 1) // _BLOCK + 1):
@@ -207,7 +385,7 @@ def _chained(
         before = first_sample + begin - block * _BLOCK
         numbers = np.pad(set_of_sample[begin:end], (before, 0), mode="edge")
         drawn = np.empty((len(labels), before + end - begin), np.int32)
-        _conditioning_kernels.run_chains(
+        kernels.run_chains(
             *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, block, _BURN_IN, _CHAINS, drawn)
         )
         labels[:, begin:end] = drawn[:, before:]

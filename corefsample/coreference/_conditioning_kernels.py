@@ -5,7 +5,7 @@ Legend of dimensions and names
     s    : sample                           e : candidate; those of mention i are at indptr[i]:indptr[i + 1]
     p    : set of probabilities (a draw of a recalibration)
     earlier[starts[i]:starts[i + 1]] : mentions before i that must not be of its entity
-    w    : word of 64 classes of conflict   st : state of the look-ahead of _lookahead.py
+    w    : word of 64 classes of conflict   st : state of a draw that looks ahead
 
 A draw of antecedents is consistent if no two mentions of a pair have one label. Try t of sample s has random words of
 its own, those of SplitMix64 seeded with output t of SplitMix64 seeded with output s of SplitMix64 seeded with `key`. So

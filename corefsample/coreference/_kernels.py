@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from corefsample._arrays import Floats, Ints, Ints8, Ints32, Words, Words32
+from corefsample._arrays import Floats, Ints, Ints32, Words, Words32
 from corefsample._jit import kernel, kernel_in_place
 from corefsample._random_kernels import GAMMA, mix
 
@@ -40,10 +40,6 @@ NARROW = 65536
 
 # --- checks of candidates ----------------------------------------------------------------------------------
 
-# Codes of the first rule that a document breaks.
-OK = 0
-ANTECEDENT_NOT_BEFORE, ANTECEDENT_TWICE, SCORE_NOT_FINITE = 1, 2, 3
-
 
 @kernel_in_place
 def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
@@ -65,38 +61,26 @@ def in_order(indptr: Ints, antecedents: Ints32, scores: Floats) -> bool:
 
 @kernel_in_place
 def check_antecedents(
-    mention_bounds: Ints,
-    indptr: Ints,
-    antecedents: Ints32,
-    scores: Floats,
-    last_named_by: Ints,
-    codes: Ints8,
-    positions: Ints,
+    mention_bounds: Ints, indptr: Ints, antecedents: Ints32, scores: Floats, last_named_by: Ints, positions: Ints
 ) -> None:
     """Check that candidates are distinct mentions before their own, and that scores are finite, in many documents.
 
     mention_bounds[d]:mention_bounds[d+1] : the mentions of document d
-    codes[d], positions[d] : the first rule that document d breaks (OK if it is valid), and the flat index
+    positions[d] : the flat index of the first candidate of document d that breaks a rule; -1 before
     last_named_by : the last flat mention that has each mention of the document as a candidate, -1 at first; as long as
     the longest document. It needs no clearing between mentions.
     """
     for d in range(mention_bounds.shape[0] - 1):
         first = mention_bounds[d]
         for i in range(first, mention_bounds[d + 1]):
-            if codes[d] != OK:
-                break
             for c in range(indptr[i], indptr[i + 1]):
                 k = antecedents[c]
-                if k < 0 or k >= i - first:
-                    codes[d], positions[d] = ANTECEDENT_NOT_BEFORE, c
-                    break
-                if last_named_by[k] == i:
-                    codes[d], positions[d] = ANTECEDENT_TWICE, c
+                if k < 0 or k >= i - first or last_named_by[k] == i or not math.isfinite(scores[c]):
+                    positions[d] = c
                     break
                 last_named_by[k] = i
-                if not math.isfinite(scores[c]):
-                    codes[d], positions[d] = SCORE_NOT_FINITE, c
-                    break
+            if positions[d] >= 0:
+                break
 
 
 # --- probabilities -----------------------------------------------------------------------------------------

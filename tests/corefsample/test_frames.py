@@ -67,7 +67,7 @@ def results() -> list[object]:
     summaries = [document_links(made), entity_count_posterior(made)]
     documents = [made, made.tokens, AnnotatedDocument.from_scored(made), DocumentBatch.of([made])]
     chain = LinearChain.from_scores([[0.0, 0.0]], np.zeros((2, 2)))
-    distributions = [made.antecedents, made.antecedents.pruned(0.9), samples, chain]
+    distributions = [made.antecedents, samples, chain]
     return [*documents, *distributions, *scored, *summaries, Recalibration(2.0)]
 
 

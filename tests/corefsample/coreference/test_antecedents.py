@@ -150,34 +150,6 @@ def test_other_scores_must_be_finite_and_as_many(scores: list[float]) -> None:
         distribution.with_scores(scores)
 
 
-# --- pruning -----------------------------------------------------------------------------------------------
-
-
-@given(strategies.antecedent_lists(scores=strategies.mild_scores), st.floats(0.0, 0.9))
-def test_pruning_removes_improbable_candidates_and_renormalises(lists: Lists, min_prob: float) -> None:
-    distribution = AntecedentDistribution.from_lists(*lists)
-    pruned = distribution.pruned(min_prob)
-    for i, (before, after) in enumerate(zip(rows_of(distribution), rows_of(pruned.distribution), strict=True)):
-        remaining = {k: p for k, p in before.items() if k == i or p >= min_prob}
-        left = math.fsum(remaining.values())
-        assert after == pytest.approx({k: p / left for k, p in remaining.items()}, abs=1e-13)
-        assert pruned.dropped_mass[i] == pytest.approx(1.0 - left, abs=1e-13)
-    assert pruned.n_dropped == distribution.n_candidates - pruned.distribution.n_candidates
-
-
-def test_a_candidate_of_exactly_the_least_probability_stays() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])  # one half each
-    assert distribution.pruned(0.5).n_dropped == 0
-    assert distribution.pruned(math.nextafter(0.5, 1.0)).n_dropped == 1
-
-
-@pytest.mark.parametrize("min_prob", [-0.1, 1.0, 1, 2.0, math.nan, "0.1", None, True])
-def test_pruning_below_an_invalid_probability_raises(min_prob: float) -> None:
-    distribution = AntecedentDistribution.from_lists([[]], [[]])
-    with error(ParameterError, "min_prob"):
-        distribution.pruned(min_prob)
-
-
 # --- one antecedent known --------------------------------------------------------------------------------
 
 
