@@ -44,6 +44,11 @@ class LaterComponents:
         Its components after the parser, in order.
     keeps_sentences
         Whether all parses have the sentences of the Doc before parsing.
+
+    Attributes
+    ----------
+    once
+        Names of the components that do not depend on the parse.
     """
 
     def __init__(self, nlp: Language, names: Sequence[str], *, keeps_sentences: bool) -> None:
@@ -57,7 +62,7 @@ class LaterComponents:
             return list(takewhile(lambda name: factories[name] in _OF_TOKENS, names))
 
         first = leading(remaining)
-        self._once, remaining = [*first, *independent], remaining[len(first) :]
+        self.once, remaining = [*first, *independent], remaining[len(first) :]
         self._rules: _Rules | None = None
         self._of_annotations: list[str] = []
         ruler: Any = nlp.get_pipe(remaining[0]) if remaining and factories[remaining[0]] == "attribute_ruler" else None
@@ -67,12 +72,8 @@ class LaterComponents:
             remaining = remaining[1 + len(self._of_annotations) :]
         self._per_parse = remaining
 
-    def template(self, doc: Doc) -> Doc:
-        """A copy of a Doc before its parse, with everything that does not depend on the parse."""
-        return self.run(self._once, doc.copy())
-
     def completed(self, template: Doc, parses: Sequence[Doc]) -> list[Doc]:
-        """The parses, copies of the template, after all components."""
+        """The parses, copies of the template after the components `once`, after all components."""
         annotated = parses if self._rules is None else self._annotated(self._rules, template, parses)
         return [self.run(self._per_parse, doc) for doc in annotated]
 

@@ -12,15 +12,18 @@ from corefsample._random import document_key
 from corefsample.errors import ParameterError
 from corefsample.parses import _transition_kernels
 from corefsample.parses._later_components import LaterComponents
-from corefsample.parses._transition_kernels import Layers, MoveScratch, Singles, States
+from corefsample.parses._transition_kernels import Layers, Singles, States
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
 Sentences = Literal["keep", "sample"]
-_SENTENCES: tuple[str, ...] = get_args(Sentences)
 _ARCS: list[int | str] = ["HEAD", "DEP"]
+_MOST_STATES = 512  # states, and tokens, that are worked on together
+_MOST_TOKENS = 1024
+_LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
+_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
 
 
 def parse_samples(
@@ -102,13 +105,23 @@ class ParseSampler:
     """
 
     def __init__(self, nlp: Language, *, temperature: float | None = None, sentences: Sentences = "keep") -> None:
-        self._parser = TransitionParser(nlp)
+        from spacy.pipeline import DependencyParser
+
+        components = list(getattr(nlp, "pipeline", ()))
+        names = [name for name, _ in components]
+        places = [place for place, (_, component) in enumerate(components) if isinstance(component, DependencyParser)]
+        if not places:
+            rule = "must have a transition parser (spaCy's parser)"
+            raise ParameterError(f"{rule}, got the components {', '.join(names) or 'none'}", parameter="nlp")
+        self._before, self._name, self._after = names[: places[-1]], names[places[-1]], names[places[-1] + 1 :]
+        self._parser: Any = components[places[-1]][1]
+        self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
         self._temperature = (
             parse_temperature(nlp) if temperature is None else _checks.above_zero("temperature", temperature)
         )
-        _checks.choice("sentences", sentences, _SENTENCES)
+        _checks.choice("sentences", sentences, get_args(Sentences))
         self._nlp, self._keeps = nlp, sentences == "keep"
-        self._later = LaterComponents(nlp, self._parser.later, keeps_sentences=self._keeps)
+        self._later = LaterComponents(nlp, self._after, keeps_sentences=self._keeps)
 
     def samples(self, doc: Doc, n_samples: int, *, seed: int = 0, doc_id: str | None = None) -> list[Doc]:
         """Draw parses of a Doc: see `parse_samples`."""
@@ -116,7 +129,7 @@ class ParseSampler:
         n_samples = _checks.n_samples(n_samples, 1)
         key = document_key(seed, doc.text if doc_id is None else doc_id)
         start = self._unparsed(doc)
-        return self._completed(start, self._states([start], n_samples, [key])[0])
+        return self._completed(start, self._final_states([start], n_samples, [key])[0])
 
     def parsed_texts(
         self, texts: Sequence[str], n_samples: int, *, seed: int = 0, doc_ids: Sequence[str] | None = None
@@ -142,14 +155,13 @@ class ParseSampler:
         """
         n_samples = _checks.n_samples(n_samples, 1)
         keys = [document_key(seed, name) for name in (texts if doc_ids is None else doc_ids)]
-        before, parser, later = self._parser.before, self._parser.name, self._parser.later
-        starts = list(self._nlp.pipe(texts, disable=[parser, *later]))
-        parsed = list(self._nlp.pipe([doc.copy() for doc in starts], disable=[*before, *later]))
+        starts = list(self._nlp.pipe(texts, disable=[self._name, *self._after]))
+        parsed = list(self._nlp.pipe([doc.copy() for doc in starts], disable=[*self._before, *self._after]))
         for start, doc in zip(starts, parsed, strict=True):
             if self._keeps and len(start):
                 begins: Any = doc.to_array(["SENT_START"])
                 start.from_array(["SENT_START"], begins)
-        states = self._states(starts, n_samples, keys)
+        states = self._final_states(starts, n_samples, keys)
         completed = [self._completed(*each) for each in zip(starts, states, parsed, strict=True)]
         return [(own, samples) for own, *samples in completed]
 
@@ -162,28 +174,85 @@ class ParseSampler:
         for token, original in zip(new, doc, strict=True):
             if token.norm_ != original.norm_:  # the tokenizer's norm of "n't" is "not"
                 token.norm_ = original.norm_
-        new = self._later.run(self._parser.before, new)
+        new = self._later.run(self._before, new)
         if self._keeps and len(new):
-            source = doc if doc.has_annotation("SENT_START") else self._later.run([self._parser.name], new.copy())
+            source = doc if doc.has_annotation("SENT_START") else self._later.run([self._name], new.copy())
             starts = [source[t].is_sent_start for t in range(len(source))]
             for token, start in zip(new, starts, strict=True):
                 if start is not None:
                     token.is_sent_start = start
         return new
 
-    def _states(self, starts: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
-        """Final states of the samples of each Doc; None for an empty one."""
-        states: list[list[Any]] = [[None] * n_samples for _ in starts]
-        filled = [number for number, start in enumerate(starts) if len(start)]
-        some = [starts[number] for number in filled]
-        drawn = self._parser.final_states(some, n_samples, self._temperature, [keys[number] for number in filled])
-        for number, of_doc in zip(filled, drawn, strict=True):
-            states[number] = of_doc
-        return states
+    def _final_states(self, docs: Sequence[Doc], n_samples: int, keys: Sequence[int]) -> list[list[Any]]:
+        """Draw the transitions of each Doc, which has passed the components before the parser.
+
+        Transitions that contradict the sentence boundaries of the Doc are not valid.
+
+        Parameters
+        ----------
+        docs, n_samples
+            Docs, and number of samples per Doc.
+        keys
+            Key of the random stream of each Doc.
+
+        Returns
+        -------
+        list of lists
+            For each Doc, one final state per sample, which is None for an empty Doc.
+        """
+        finished: list[list[Any]] = [[None] * n_samples if not len(doc) else [] for doc in docs]
+        filled = [number for number, doc in enumerate(docs) if len(doc)]
+        if self._reader is None and filled:
+            self._reader = self._parser.model.predict([min((docs[number] for number in filled), key=len)])
+            self._upper = _last_layer(self._reader, self._parser.moves)
+        for group in _groups([len(docs[number]) for number in filled]):
+            numbers = filled[group.start : group.stop]
+            some = [docs[number] for number in numbers]
+            layers, first_rows = self._layers(some)
+            of_keys = np.array([keys[number] for number in numbers], np.uint64)
+            block = max(1, _MOST_STATES // len(some))
+            for first in range(0, n_samples, block):
+                samples = np.arange(first, min(first + block, n_samples))
+                drawn = [[self._parser.moves.init_batch([doc])[0] for _ in samples] for doc in some]
+                place, draws = np.repeat(np.arange(len(some)), len(samples)), np.tile(samples, len(some))
+                states = [state for of_doc in drawn for state in of_doc]
+                self._finish(states, layers, first_rows[place], of_keys[place], draws)
+                for number, of_doc in zip(numbers, drawn, strict=True):
+                    finished[number] += of_doc
+        return finished
+
+    def _layers(self, docs: Sequence[Doc]) -> tuple[Layers, Any]:
+        """The parser's layers for some Docs, and the first row of each; rows of a Doc do not depend on the others."""
+        from thinc import api
+
+        model = self._parser.model
+        as_array: Any = api.to_numpy  # from a graphics processor, too
+        lower = model.get_ref("lower")
+        features = [as_array(lower.predict(model.get_ref("tok2vec").predict([doc]))) for doc in docs]
+        rows = np.cumsum([0, *(len(each) for each in features)], dtype=np.int64)
+        joined = features[0] if len(features) == 1 else np.concatenate(features)
+        flat = joined.reshape(len(joined), joined.shape[1], -1)
+        bias = np.ascontiguousarray(as_array(lower.get_param("b"))).reshape(-1)
+        return Layers(np.ascontiguousarray(flat), bias, *self._upper), rows[:-1]
+
+    def _finish(self, states: list[Any], layers: Layers, rows: Any, keys: Any, samples: Any) -> None:
+        """Apply transitions to all states until all are final."""
+        inverse, step = 1.0 / max(self._temperature, _LEAST_TEMPERATURE), 0
+        room = np.empty((len(states), len(layers.bias)), np.float32)
+        while states:
+            tokens = self._reader.get_token_ids(states)
+            scores = room[: len(states)]
+            batch = States(tokens, rows, keys, samples)
+            _transition_kernels.perturbed_scores(layers, batch, inverse, step, scores)
+            running = self._parser.transition_states(states, scores)
+            if len(running) < len(states):
+                left = np.array([not state.is_final() for state in states], np.bool_)
+                rows, keys, samples = rows[left], keys[left], samples[left]
+            states, step = running, step + 1
 
     def _completed(self, start: Doc, states: Sequence[Any], parsed: Doc | None = None) -> list[Doc]:
         """The Docs of a parse and of final states, after all components; equal parses are the same Doc."""
-        template = self._later.template(start)
+        template = self._later.run(self._later.once, start.copy())
         distinct: dict[bytes, Doc] = {}
         order = []
         for state in states if parsed is None else [parsed, *states]:
@@ -191,7 +260,7 @@ class ParseSampler:
             if state is parsed and parsed is not None:
                 doc.from_array(_ARCS, parsed.to_array(_ARCS))
             elif state is not None:
-                self._parser.component.set_annotations([doc], [state])
+                self._parser.set_annotations([doc], [state])
             order.append(doc.to_array(_ARCS).tobytes())
             distinct.setdefault(order[-1], doc)
         completed = dict(zip(distinct, self._later.completed(template, list(distinct.values())), strict=True))
@@ -227,113 +296,6 @@ def parse_temperature(nlp: Language) -> float:
         if name == package or name.startswith(f"{package}_"):
             return temperature
     return OTHERS
-
-
-_MOST_STATES = 512  # states, and tokens, that are worked on together
-_MOST_TOKENS = 1024
-_LEAST_TEMPERATURE = 1e-30  # below it, scores in single precision would be infinite; all give the usual parse
-_SUBTOKEN = "subtok"  # a label for which spaCy's transitions have conditions of their own
-
-
-class TransitionParser:
-    """The parser of a pipeline.
-
-    Attributes
-    ----------
-    before, later
-        Names of the components before and after it.
-
-    Raises
-    ------
-    ParameterError
-        If the pipeline has none of spaCy's factory "parser" or "beam_parser".
-    """
-
-    def __init__(self, nlp: Language) -> None:
-        from spacy.pipeline import DependencyParser
-
-        components = list(getattr(nlp, "pipeline", ()))
-        places = [position for position, (_, each) in enumerate(components) if isinstance(each, DependencyParser)]
-        names = [name for name, _ in components]
-        if not places:
-            raise ParameterError(
-                f"must have a transition parser (spaCy's parser), got the components {', '.join(names) or 'none'}",
-                parameter="nlp",
-            )
-        position = places[-1]
-        self.before, self.name, self.later = names[:position], names[position], names[position + 1 :]
-        self.component: Any = components[position][1]
-        self._reader: Any = None  # reads the tokens at which states look: the model of any Doc
-
-    def final_states(self, docs: Sequence[Doc], n_samples: int, temperature: float, keys: Sequence[int]) -> list[Any]:
-        """Draw the transitions of each Doc, which has passed the components before the parser.
-
-        Parameters
-        ----------
-        docs
-            Docs with at least one token. Transitions that contradict their sentence boundaries are not valid.
-        n_samples, temperature
-            Number of samples per Doc, and divisor of the transitions' scores: see `parse_samples`.
-        keys
-            Key of the random stream of each Doc.
-
-        Returns
-        -------
-        list of lists
-            For each Doc, one final state per sample.
-        """
-        if self._reader is None and docs:
-            self._reader = self.component.model.predict([min(docs, key=len)])
-            self._upper = _last_layer(self._reader, self.component.moves)
-        inverse = 1.0 / max(temperature, _LEAST_TEMPERATURE)
-        finished: list[Any] = []
-        for group in _groups([len(doc) for doc in docs]):
-            of_group: list[Any] = [[] for _ in group]
-            some = docs[group.start : group.stop]
-            layers, first_rows = self._layers(some)
-            of_keys = np.array(keys[group.start : group.stop], np.uint64)
-            block = max(1, _MOST_STATES // len(some))
-            for first in range(0, n_samples, block):
-                samples = range(first, min(first + block, n_samples))
-                drawn = [[self.component.moves.init_batch([doc])[0] for _ in samples] for doc in some]
-                number = np.repeat(np.arange(len(some)), len(samples))
-                draws = np.tile(np.array(samples, np.int64), len(some))
-                states = [state for of_doc in drawn for state in of_doc]
-                self._finish(states, layers, first_rows[number], of_keys[number], draws, inverse)
-                for of_doc, new in zip(of_group, drawn, strict=True):
-                    of_doc += new
-            finished += of_group
-        return finished
-
-    def _layers(self, docs: Sequence[Doc]) -> tuple[Layers, Any]:
-        """The parser's layers for some Docs, and the first row of each; rows of a Doc do not depend on the others."""
-        from thinc import api
-
-        model = self.component.model
-        as_array: Any = api.to_numpy  # from a graphics processor, too
-        lower = model.get_ref("lower")
-        features = [as_array(lower.predict(model.get_ref("tok2vec").predict([doc]))) for doc in docs]
-        rows = np.cumsum([0, *(len(each) for each in features)], dtype=np.int64)
-        joined = features[0] if len(features) == 1 else np.concatenate(features)
-        flat = joined.reshape(len(joined), joined.shape[1], -1)
-        bias = np.ascontiguousarray(as_array(lower.get_param("b"))).reshape(-1)
-        return Layers(np.ascontiguousarray(flat), bias, *self._upper), rows[:-1]
-
-    def _finish(self, states: list[Any], layers: Layers, rows: Any, keys: Any, samples: Any, inverse: float) -> None:
-        """Apply transitions to all states until all are final."""
-        n_moves = len(layers.bias)
-        scratch = MoveScratch(np.empty_like(layers.feature_bias), np.empty(n_moves, np.float32), np.empty(n_moves))
-        room, step = np.empty((len(states), n_moves), np.float32), 0
-        while states:
-            tokens = self._reader.get_token_ids(states)
-            scores = room[: len(states)]
-            batch = States(tokens, rows, keys, samples)
-            _transition_kernels.perturbed_scores(layers, batch, inverse, step, scratch, scores)
-            running = self.component.transition_states(states, scores)
-            if len(running) < len(states):
-                left = np.array([not state.is_final() for state in states], np.bool_)
-                rows, keys, samples = rows[left], keys[left], samples[left]
-            states, step = running, step + 1
 
 
 def _groups(lengths: Sequence[int]) -> Iterator[range]:

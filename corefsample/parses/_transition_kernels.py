@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from corefsample._arrays import Floats, Ints, Ints32
-from corefsample._jit import inner_kernel, kernel_in_place
+from corefsample._arrays import Ints, Ints32
+from corefsample._jit import inner_kernel, kernel
 from corefsample._random_kernels import GAMMA, mix, uniform
 
 Singles = npt.NDArray[np.float32]
@@ -46,14 +46,6 @@ class States(NamedTuple):
     samples: Ints  # (r,): index of the sample
 
 
-class MoveScratch(NamedTuple):
-    """Work arrays of `perturbed_scores`."""
-
-    pieces: Singles  # (h * p,)
-    row: Singles  # (m,)
-    sums: Floats  # (m,)
-
-
 @inner_kernel
 def _fill_row(layers: Layers, tokens: Ints32, first_row: int, pieces: Singles, row: Singles) -> None:
     """Fill the scores of a state's transitions, adding in the order in which spaCy adds."""
@@ -80,10 +72,8 @@ def _fill_row(layers: Layers, tokens: Ints32, first_row: int, pieces: Singles, r
             row[m] += unit * weights[h, m]
 
 
-@kernel_in_place
-def perturbed_scores(
-    layers: Layers, states: States, inverse_temperature: float, step: int, scratch: MoveScratch, scores: Singles
-) -> None:
+@kernel
+def perturbed_scores(layers: Layers, states: States, inverse_temperature: float, step: int, scores: Singles) -> None:
     """Fill `scores`, (r, m), such that the largest of the valid ones is a draw from the softmax over them.
 
     The largest of the scores of a group plus Gumbel noise is their log-sum-exp plus Gumbel noise, and is that of each
@@ -91,10 +81,12 @@ def perturbed_scores(
     get -inf. A state's scores do not depend on the other states of the batch.
     """
     members, bounds = layers.members, layers.bounds
-    row, sums = scratch.row, scratch.sums
+    n_moves = layers.bias.shape[0]
+    pieces, row = np.empty(layers.feature_bias.shape[0], np.float32), np.empty(n_moves, np.float32)
+    sums = np.empty(n_moves)
     for r in range(states.tokens.shape[0]):
-        _fill_row(layers, states.tokens[r], states.first_rows[r], scratch.pieces, row)
-        for m in range(row.shape[0]):
+        _fill_row(layers, states.tokens[r], states.first_rows[r], pieces, row)
+        for m in range(n_moves):
             scores[r, m] = NEVER
         word = mix(mix(states.keys[r] + np.uint64(states.samples[r] + 1) * GAMMA) + np.uint64(step + 1) * GAMMA)
         for g in range(bounds.shape[0] - 1):

@@ -16,6 +16,8 @@ from corefsample._arrays import Bools, Ints32
 from corefsample._jit import inner_kernel, kernel_in_place
 from corefsample.syntax._codes import LONGEST_CHAIN, Label, Role, Upos
 
+Verbs = tuple[Ints32, Bools]  # complement of each verb, -1 at first, and whether it has an expletive, False at first
+
 
 class ParseLinks(NamedTuple):
     """Arrays by token that the loops fill: see the legend."""
@@ -24,13 +26,6 @@ class ParseLinks(NamedTuple):
     link: Ints32
     marker: Ints32
     predicate: Bools
-
-
-class Verbs(NamedTuple):
-    """Work arrays of `from_clearnlp`: complement of each verb (-1 at first), and whether it has an expletive."""
-
-    complement: Ints32
-    existential: Bools
 
 
 @kernel_in_place
@@ -99,20 +94,14 @@ def from_clearnlp(
             marker[t] = h
             head[t] = heads[h]
             link[t] = Role.OBLIQUE if heads[h] < 0 or verbal[heads[h]] else Role.NOUN_MODIFIER
-    prepositions_below(heads, marker, head)
-    complements_above(complement, head, link, predicate)
-
-
-@inner_kernel
-def prepositions_below(heads: Ints32, marker: Ints32, head: Ints32) -> None:
-    """Attach the prepositions of each noun, from the nearest to its marker, to the noun, as in UD."""
-    for t in range(head.shape[0]):
+    for t in range(n_tokens):  # the prepositions of a noun, from the nearest to its marker, hang on the noun, as in UD
         if marker[t] >= 0:
             p = heads[t]
             while p != marker[t]:
                 head[p] = t
                 p = heads[p]
             head[p] = t
+    complements_above(complement, head, link, predicate)
 
 
 @inner_kernel

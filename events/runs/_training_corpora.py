@@ -24,7 +24,7 @@ from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import held_out_ids, retrain
 from corefsample.scorers._scoring import ENOUGH_WORDS, FEW_KNOWN, ScoringTally, gold_entities, known_words
 from corefsample.scorers.protocol import MentionDocument
-from corefsample.syntax._roles import NeutralParse
+from corefsample.syntax._mentions import NeutralParse
 from events._options import Progress
 from events._selection import Selection
 from events.news._quality import TextTally

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corefsample.documents._tokens import Tokens
 from corefsample.syntax._codes import Role
-from corefsample.syntax._roles import NeutralParse
+from corefsample.syntax._mentions import NeutralParse
 
 RELATIVE = ["who", "whom", "whose", "which", "what", "whoever", "whomever", "whichever", "whatever"]
 CLOSING = [")", "]", "”", '"', "’", "''", "»"]

@@ -22,7 +22,7 @@ from corefsample.languages._language import load_language
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, encoded
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.syntax._codes import Role
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.syntax._mentions import NeutralParse, mentions_from_parse
 from corefsample.syntax._paths import (
     FailedStep,
     connecting_path,
@@ -33,7 +33,6 @@ from corefsample.syntax._paths import (
     nearest_failure,
     path_labels,
 )
-from corefsample.syntax._roles import NeutralParse
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, scheme_metadata, universal_scheme
 from corefsample.syntax._views import ParseView
 

@@ -13,7 +13,7 @@ from strategies import parses as strategies
 
 from corefsample import ParameterError
 from corefsample.syntax._codes import UPOS, Role
-from corefsample.syntax._roles import NeutralParse
+from corefsample.syntax._mentions import NeutralParse
 
 pytestmark = pytest.mark.kernels
 
