@@ -24,7 +24,7 @@ from corefsample.adapters._links import (
     require_new,
     scored_document,
 )
-from corefsample.coreference._dense import is_masked
+from corefsample.coreference._antecedents import is_masked
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError, shown
