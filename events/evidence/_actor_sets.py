@@ -11,7 +11,7 @@ import numpy as np
 
 from corefsample._arrays import Bools, Bytes, Ints, Ints32
 from events.evidence import _event_kernels
-from events.lexicon._entries import COMPOSITE, INNER, OF, OUTER
+from events.lexicon._file import COMPOSITE, INNER, OF, OUTER
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, MentionMatches
 
 _MOST_SETS = 256  # largest number of sets of actors; other sets are treated as several actors of which none counts

@@ -13,7 +13,7 @@ import numpy as np
 
 from corefsample._arrays import Bytes, Ints, Ints32
 from events.evidence import _event_kernels
-from events.lexicon._entries import INNER, OF, OUTER
+from events.lexicon._file import INNER, OF, OUTER
 from events.matching._matches import NO_ACTOR, MentionMatches
 
 # In the order of the counts. A sample has the reason of the instance that comes closest to the event, and this the one

@@ -17,8 +17,7 @@ from events.evidence._examples import ExampleResult, example_results
 from events.evidence._rule_set import RuleSet, check_classes
 from events.inspection._reports import Report
 from events.inspection._trigger_traces import traced
-from events.lexicon._entries import OF, LexiconContent
-from events.lexicon._file import SHIPPED_LEXICONS, lexicon_content
+from events.lexicon._file import OF, SHIPPED_LEXICONS, LexiconContent, lexicon_content
 from events.lexicon._lexicon import Lexicon, load_lexicon
 from events.matching._screening import RuleMatcher
 from events.matching._tracing import COUNTED, TriggerTrace

@@ -1,10 +1,13 @@
-"""Reading and checking the YAML file of a lexicon, version 1."""
+"""The YAML file of a lexicon, version 1: names of actors, how they are read, checked and combined."""
 
 from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Mapping
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
@@ -14,15 +17,108 @@ import msgspec
 from corefsample.errors import InputError, shown
 from corefsample.languages._language import ENGLISH
 from events._yaml_file import file_bytes, read_yaml, typed
-from events.lexicon._entries import OF, Alias, Entry, LexiconContent, Title, check_claims, combined, without
 
 SHIPPED = "countries"
 SHIPPED_LEXICONS = (SHIPPED, "police", "forces", "leaders", "capitals", "governments", "es/countries")
 SHIPPED_OF = {"es": "es/countries"}  # default lexicon by language; other languages have the English one
-DEFAULT_KIND = "country"
-_EMPTY = LexiconContent({}, (), {})
+# What the police of a country can count as: police (inner), police of it (composite), the country (outer).
+OF, INNER, COMPOSITE, OUTER = ":", "inner", "composite", "outer"
 Text = Annotated[str, msgspec.Meta(pattern=r"^\S(.*\S)?$")]
 Day = datetime.date | msgspec.UnsetType | None
+
+_PLAIN = str.maketrans(
+    dict.fromkeys("‘’‛ʼ′´", "'") | dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("\u00ad\u200b\u2060\ufeff", "")
+)
+
+
+def normalised(text: str) -> str:
+    """Text in NFKC, with plain apostrophes and hyphens and without invisible characters."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_PLAIN))
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One spelling of a name, in the form in which it is compared with documents."""
+
+    written: str  # as in the file
+    cased: bool  # whether upper and lower case differ
+    squeezed: str  # normalised, without white space, case-folded unless cased
+    cuts: frozenset[int]  # offsets in `squeezed` where one token may end and the next begin
+    key: str  # squeezed and case-folded; aliases with different keys never match the same text
+
+    @classmethod
+    def of(cls, written: str, *, cased: bool = False) -> Alias:
+        """Make an alias; a token may end at white space of the name and beside its punctuation, not inside a word."""
+        text = normalised(written) if cased else normalised(written).casefold()
+        squeezed = ""
+        cuts = set()
+        for char in text:
+            if char.isspace():
+                cuts.add(len(squeezed))
+                continue
+            if squeezed and not (_in_word(char) and _in_word(squeezed[-1])):
+                cuts.add(len(squeezed))
+            squeezed += char
+        return cls(written, cased, squeezed, frozenset(cuts), squeezed.casefold())
+
+    def meets(self, alias: Alias) -> bool:
+        """Whether some text matches both this alias and `alias`."""
+        return self.key == alias.key and (not (self.cased and alias.cased) or self.squeezed == alias.squeezed)
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char).startswith("M")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One code with its aliases and the days on which it was valid."""
+
+    code: str
+    name: str
+    kind: str
+    aliases: tuple[Alias, ...]
+    start: datetime.date | None  # first day of validity; None is no limit
+    end: datetime.date | None  # last day of validity; None is no limit
+    nouns: tuple[Alias, ...] = ()  # matched with texts and with lemmas
+
+    @property
+    def names(self) -> tuple[Alias, ...]:
+        """Aliases and nouns."""
+        return (*self.aliases, *self.nouns)
+
+    @property
+    def validity(self) -> tuple[datetime.date, datetime.date]:
+        """First and last day on which the code was valid."""
+        return self.start or datetime.date.min, self.end or datetime.date.max
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A title that stands for a code on the days from `start` to `end`; None is no limit."""
+
+    alias: Alias
+    code: str
+    start: datetime.date | None
+    end: datetime.date | None
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconContent:
+    """Content of a lexicon file, combined with the lexicon that it extends."""
+
+    entries: Mapping[str, Entry]  # by code
+    not_countries: tuple[Alias, ...]  # some share a key: "Korean Airlines", "Korean Air Lines"
+    ambiguous: Mapping[str, tuple[Alias, tuple[str, ...]]]  # by key: the alias and its codes, sorted
+    titles: tuple[Title, ...] = ()
+    inner: frozenset[str] = frozenset()  # kinds whose actors are parts of others
+    related: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by code: codes that one entity may also have
+    inner_counts_as: frozenset[str] | None = None  # some of INNER, COMPOSITE, OUTER; None if the file declares none
+    language: str = ""  # code of the language of the names; "" if the file declares none
+    state_nouns: frozenset[str] = frozenset()  # lemmas that can stand for the only country of a text
+
+
+_EMPTY = LexiconContent({}, (), {})
 
 
 class _Entry(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
@@ -125,55 +221,55 @@ def _added(source: str, file: _LexiconFile, base: LexiconContent) -> LexiconCont
         if raw.code in entries or raw.code in file.remove:
             raise _invalid(location, "code", "must not be in another entry or in remove", raw.code)
         entries[raw.code] = _entry(location, raw, base.entries.get(raw.code))
-    not_countries = tuple(_alias(f"{source}: not_countries[{i}]", name) for i, name in enumerate(file.not_countries))
+    codes = {*base.entries, *entries}
     ambiguous: dict[str, tuple[Alias, tuple[str, ...]]] = {}
     for i, declaration in enumerate(file.ambiguous):
         location = f"{source}: ambiguous[{i}] ({declaration.alias})"
         alias = _alias(location, declaration.alias)
         if alias.key in ambiguous:
             raise _invalid(location, "alias", "must be declared once", declaration.alias)
-        ambiguous[alias.key] = alias, _codes(location, declaration, {*base.entries, *entries})
-    titles = tuple(
-        _title(f"{source}: titles[{i}] ({written})", raw, written, {*base.entries, *entries})
-        for i, raw in enumerate(file.titles)
-        for written in ([raw.title] if isinstance(raw.title, str) else raw.title)
-    )
+        for k, code in enumerate(declaration.codes):
+            if code not in codes:
+                raise _invalid(location, f"codes[{k}]", "must be the code of an entry", code)
+        if len(set(declaration.codes)) < 2:
+            raise _invalid(location, "codes", "must be at least two different codes", declaration.codes)
+        ambiguous[alias.key] = alias, tuple(sorted(set(declaration.codes)))
+    titles: list[Title] = []
+    for i, title in enumerate(file.titles):
+        for written in [title.title] if isinstance(title.title, str) else title.title:
+            location = f"{source}: titles[{i}] ({written})"
+            if title.code is None or title.code not in codes:
+                raise _invalid(location, "code", "must be the code of an entry", title.code)
+            _require_order(location, title.start, title.end)
+            titles.append(Title(_alias(location, written), title.code, title.start, title.end))
     for key, related_codes in file.related.items():
         for code in (key, *related_codes):
-            if code not in {*base.entries, *entries}:
+            if code not in codes:
                 raise _invalid(source, f"related.{key}", "must be codes of entries", code)
-    related = {code: frozenset(related_codes) for code, related_codes in file.related.items()}
-    counts_as = frozenset[str](file.inner_counts_as) or None
-    inner = frozenset(file.inner)
-    nouns = frozenset(noun.lower() for noun in file.state_nouns)
-    lexicon = combined(
-        base, LexiconContent(entries, not_countries, ambiguous, titles, inner, related, counts_as, file.language, nouns)
+    extension = LexiconContent(
+        entries,
+        tuple(_alias(f"{source}: not_countries[{i}]", name) for i, name in enumerate(file.not_countries)),
+        ambiguous,
+        tuple(titles),
+        frozenset(file.inner),
+        {code: frozenset(related_codes) for code, related_codes in file.related.items()},
+        frozenset[str](file.inner_counts_as) or None,
+        file.language,
+        frozenset(noun.lower() for noun in file.state_nouns),
     )
-    _check_composites(source, entries, lexicon)
-    kinds = {entry.kind for entry in lexicon.entries.values()}
-    for i, kind in enumerate(file.inner):
-        if kind not in kinds:
-            raise _invalid(source, f"inner[{i}]", f"must be the kind of an entry ({', '.join(sorted(kinds))})", kind)
-    check_claims(source, lexicon)
-    return lexicon
-
-
-def _check_composites(source: str, entries: Mapping[str, Entry], lexicon: LexiconContent) -> None:
-    """Raise if a code with a colon is not ACTOR:INNER, for an inner actor INNER of an ACTOR, with the kind of INNER."""
+    lexicon = _combined(base, extension)
     for code, entry in entries.items():
-        if OF not in code:
-            continue
-        kinds = [lexicon.entries[actor].kind for actor in code.split(OF) if actor in lexicon.entries]
-        if len(kinds) != 2 or [kind in lexicon.inner for kind in kinds] != [False, True] or entry.kind != kinds[1]:
-            raise _invalid(source, "code", "with a colon must be ACTOR:INNER and have the kind of INNER", code)
-
-
-def _title(location: str, raw: _Title, written: str, codes: Collection[str]) -> Title:
-    if raw.code is None or raw.code not in codes:
-        raise _invalid(location, "code", "must be the code of an entry", raw.code)
-    if raw.start and raw.end and raw.start > raw.end:
-        raise _invalid(location, "from", f"must not be after to ({raw.end})", str(raw.start))
-    return Title(_alias(location, written), raw.code, raw.start, raw.end)
+        if OF in code:  # a code with a colon is ACTOR:INNER, for an inner actor INNER of an ACTOR
+            kinds = [lexicon.entries[actor].kind for actor in code.split(OF) if actor in lexicon.entries]
+            if len(kinds) != 2 or [kind in lexicon.inner for kind in kinds] != [False, True] or entry.kind != kinds[1]:
+                raise _invalid(source, "code", "with a colon must be ACTOR:INNER and have the kind of INNER", code)
+    kinds_of_entries = sorted({entry.kind for entry in lexicon.entries.values()})
+    for i, kind in enumerate(file.inner):
+        if kind not in kinds_of_entries:
+            rule = f"must be the kind of an entry ({', '.join(kinds_of_entries)})"
+            raise _invalid(source, f"inner[{i}]", rule, kind)
+    _check_claims(source, lexicon)
+    return lexicon
 
 
 def _base(source: str, file: _LexiconFile) -> LexiconContent:
@@ -191,7 +287,18 @@ def _base(source: str, file: _LexiconFile) -> LexiconContent:
     for i, code in enumerate(file.remove):
         if code not in lexicon.entries:
             raise _invalid(source, f"remove[{i}]", "must be a code of the shipped lexicon", code)
-    return without(lexicon, file.remove)
+    removed = {*file.remove}
+    remaining_codes = {
+        key: (alias, tuple(code for code in codes if code not in removed))
+        for key, (alias, codes) in lexicon.ambiguous.items()
+    }
+    return replace(
+        lexicon,
+        entries={code: entry for code, entry in lexicon.entries.items() if removed.isdisjoint((code, *code.split(OF)))},
+        ambiguous={key: pair for key, pair in remaining_codes.items() if pair[1]},
+        titles=tuple(title for title in lexicon.titles if title.code not in removed),
+        related={code: codes - removed for code, codes in lexicon.related.items() if code not in removed},
+    )
 
 
 def _entry(location: str, raw: _Entry, shipped_entry: Entry | None) -> Entry:
@@ -207,23 +314,16 @@ def _entry(location: str, raw: _Entry, shipped_entry: Entry | None) -> Entry:
             raise _invalid(location, "name", "is required unless the code is shipped", None)
         if not aliases and not nouns:
             raise _invalid(location, "aliases", "or cased must have an alias", raw.aliases)
-        shipped_entry = Entry(raw.code, raw.name, DEFAULT_KIND, (), None, None)
+        shipped_entry = Entry(raw.code, raw.name, "country", (), None, None)
     start = shipped_entry.start if raw.start is msgspec.UNSET else raw.start
     end = shipped_entry.end if raw.end is msgspec.UNSET else raw.end
-    if start and end and start > end:
-        raise _invalid(location, "from", f"must not be after to ({end})", str(start))
+    _require_order(location, start, end)
     return Entry(raw.code, raw.name or shipped_entry.name, raw.kind or shipped_entry.kind, aliases, start, end, nouns)
 
 
-def _codes(location: str, declared: _Declaration, entry_codes: Collection[str]) -> tuple[str, ...]:
-    """Codes of an ambiguous alias, sorted; raises InputError if one is unknown, or if they are fewer than two."""
-    for i, code in enumerate(declared.codes):
-        if code not in entry_codes:
-            raise _invalid(location, f"codes[{i}]", "must be the code of an entry", code)
-    codes = sorted(set(declared.codes))
-    if len(codes) < 2:
-        raise _invalid(location, "codes", "must be at least two different codes", declared.codes)
-    return tuple(codes)
+def _require_order(location: str, start: datetime.date | None, end: datetime.date | None) -> None:
+    if start and end and start > end:
+        raise _invalid(location, "from", f"must not be after to ({end})", str(start))
 
 
 def _alias(location: str, written: str, *, cased: bool = False) -> Alias:
@@ -235,3 +335,81 @@ def _alias(location: str, written: str, *, cased: bool = False) -> Alias:
 
 def _invalid(location: str, field: str, rule: str, value: object) -> InputError:
     return InputError(f"{field} {rule}, got {shown(value)}", place=location)
+
+
+def _combined(base: LexiconContent, extension: LexiconContent) -> LexiconContent:
+    """Combine the content of a file with the content that it extends, which loses every alias that the file names.
+
+    An entry of `extension` replaces the entry of `base` with the same code, and keeps the aliases of that entry.
+    """
+    redefined = defaultdict[str, list[tuple[Alias, str | None]]](list)
+    for entry in extension.entries.values():
+        for alias in entry.names:
+            redefined[alias.key].append((alias, entry.code))
+    for title in extension.titles:
+        redefined[title.alias.key].append((title.alias, title.code))
+    for alias in (*extension.not_countries, *(alias for alias, _ in extension.ambiguous.values())):
+        redefined[alias.key].append((alias, None))
+
+    def remaining(aliases: tuple[Alias, ...], code: str) -> tuple[Alias, ...]:
+        def is_redefined(alias: Alias) -> bool:
+            return any(code != new_code and alias.meets(new) for new, new_code in redefined.get(alias.key, ()))
+
+        return tuple(alias for alias in aliases if not is_redefined(alias))
+
+    entries = {
+        code: replace(entry, aliases=remaining(entry.aliases, code), nouns=remaining(entry.nouns, code))
+        for code, entry in base.entries.items()
+    }
+    for code, entry in extension.entries.items():
+        if code in entries:
+            aliases, nouns = entries[code].aliases, entries[code].nouns
+            entry = replace(entry, aliases=(*aliases, *entry.aliases), nouns=(*nouns, *entry.nouns))
+        entries[code] = entry
+    return LexiconContent(
+        entries,
+        (*(alias for alias in base.not_countries if alias.key not in redefined), *extension.not_countries),
+        {**{key: pair for key, pair in base.ambiguous.items() if key not in redefined}, **extension.ambiguous},
+        (*(title for title in base.titles if remaining((title.alias,), title.code)), *extension.titles),
+        base.inner | extension.inner,
+        {**base.related, **extension.related},
+        base.inner_counts_as if extension.inner_counts_as is None else extension.inner_counts_as,
+        extension.language or base.language,
+        base.state_nouns | extension.state_nouns,
+    )
+
+
+def _check_claims(source: str, lexicon: LexiconContent) -> None:
+    """Raise if two codes valid on one day share an undeclared alias, or if the lists contradict each other.
+
+    An alias declared ambiguous belongs to all of its listed codes, whether or not their entries repeat it, and may
+    be in no other entry. An alias under `not_countries` belongs to no code.
+    """
+    claims = defaultdict[str, list[tuple[Alias, Entry]]](list)
+    for entry in lexicon.entries.values():
+        for alias in entry.names:
+            claims[alias.key].append((alias, entry))
+    for title in lexicon.titles:
+        title_entry = replace(lexicon.entries[title.code], start=title.start, end=title.end)
+        claims[title.alias.key].append((title.alias, title_entry))
+    for key, (alias, codes) in lexicon.ambiguous.items():
+        for _, entry in claims.pop(key, ()):
+            if entry.code not in codes:
+                rule = f"codes must list every code that has the alias, got {', '.join(codes)} without {entry.code}"
+                raise InputError(rule, place=f"{source}: ambiguous {alias.written!r}")
+    for alias in lexicon.not_countries:
+        holders = {entry.code for _, entry in claims.get(alias.key, ())}
+        if alias.key in lexicon.ambiguous:
+            holders.update(lexicon.ambiguous[alias.key][1])
+        if holders:
+            rule = f"must not be an alias of a code as well, got {', '.join(sorted(holders))}"
+            raise InputError(rule, place=f"{source}: not_countries {alias.written!r}")
+    for claims_of_key in claims.values():
+        for i, (alias, entry) in enumerate(claims_of_key):
+            for rival_alias, rival in claims_of_key[:i]:
+                (start, end), (rival_start, rival_end) = entry.validity, rival.validity
+                share_days = max(start, rival_start) <= min(end, rival_end)
+                if rival.code != entry.code and share_days and alias.meets(rival_alias):
+                    rule = "must belong to one code on any day or be declared under ambiguous"
+                    message = f"{rule}, got {rival.code} and {entry.code}"
+                    raise InputError(message, place=f"{source}: alias {alias.written!r}")

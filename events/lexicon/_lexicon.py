@@ -9,31 +9,124 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from corefsample.errors import ParameterError, shown
 from corefsample.languages._language import ENGLISH
-from events.lexicon._entries import (
+from events.lexicon._file import (
     COMPOSITE,
     INNER,
     OF,
-    Alias,
-    AliasTable,
-    Beginnings,
-    Claim,
-    Entry,
-    LexiconContent,
-    spellings,
-)
-from events.lexicon._file import (
     SHIPPED,
     SHIPPED_LEXICONS,
     SHIPPED_OF,
+    Alias,
+    Entry,
+    LexiconContent,
     lexicon_content,
+    normalised,
     shipped_content,
 )
+
+_MOST_TOKENS = 1 << 16  # limit of the caches of tokens
+
+
+class Claim(NamedTuple):
+    """A code that has an alias, and the days on which the code was valid; `dated` claims hold on these days only."""
+
+    code: str
+    start: datetime.date
+    end: datetime.date
+    dated: bool
+
+
+@dataclass(init=False, slots=True, eq=False)
+class AliasTable:
+    """Squeezed aliases with the codes that have them, and the prefixes of aliases at which a token may end.
+
+    Attributes
+    ----------
+    claims
+        Codes that have an alias, by the squeezed alias; none if the alias is a name of something else.
+    cuts
+        Offsets in a squeezed alias where tokens may meet, by the alias.
+    cased
+        Whether tokens are compared as they are written; if False, they are case-folded first.
+    beginnings
+        Prefixes of aliases at which a token may end.
+    beginnings_with_code
+        Prefixes of those aliases that some code has.
+    """
+
+    claims: dict[str, tuple[Claim, ...]]
+    cuts: dict[str, frozenset[int]]
+    cased: bool
+    beginnings: frozenset[str]
+    beginnings_with_code: frozenset[str]
+
+    def __init__(self, aliases: Iterable[tuple[Alias, tuple[Claim, ...]]], *, cased: bool = False) -> None:
+        self.claims, self.cuts, self.cased = {}, {}, cased
+        for alias, claims in aliases:
+            text = alias.squeezed
+            self.claims[text] = tuple(sorted({*self.claims.get(text, ()), *claims}))
+            self.cuts[text] = self.cuts.get(text, frozenset()) | alias.cuts
+        prefixes = {text: {text[:end] for end in (*self.cuts[text], len(text)) if end} for text in self.claims}
+        self.beginnings = frozenset[str]().union(*prefixes.values())
+        with_code = (prefixes[text] for text, claims in self.claims.items() if claims)
+        self.beginnings_with_code = frozenset[str]().union(*with_code)
+
+    def _spelled(self, token: str) -> str:
+        plain, folded = spellings(token)
+        return plain if self.cased else folded
+
+    def begins(self, token: str) -> bool:
+        """Whether an alias could begin with a token."""
+        return self._spelled(token) in self.beginnings
+
+    def longest(self, tokens: Sequence[str], start: int) -> tuple[int, tuple[Claim, ...]] | None:
+        """End and claims of the longest alias that begins at a token, or None.
+
+        Tokens of white space are skipped inside an alias, and never end one.
+        """
+        run, end, n_tokens = self._spelled(tokens[start]), start + 1, len(tokens)
+        boundaries: list[int] = []
+        longest = None
+        while run in self.beginnings:
+            if run in self.claims and self.cuts[run].issuperset(boundaries):
+                longest = end, self.claims[run]
+            text = ""
+            while not text and end < n_tokens:
+                text = self._spelled(tokens[end])
+                end += 1
+            if not text:
+                break
+            boundaries.append(len(run))
+            run += text
+        return longest
+
+
+class Beginnings(dict[str, bool]):
+    """Whether an alias of one of several tables could begin with a token; computed once for each token."""
+
+    def __init__(self, *tables: AliasTable) -> None:
+        super().__init__()
+        self._tables = tables
+
+    def __missing__(self, token: str) -> bool:
+        if len(self) >= _MOST_TOKENS:  # limits the memory for large vocabularies
+            self.clear()
+        self[token] = begins = any(table.begins(token) for table in self._tables)
+        return begins
+
+
+@functools.lru_cache(maxsize=_MOST_TOKENS)
+def spellings(token: str) -> tuple[str, str]:
+    """A token's text in the forms in which cased and folded aliases are compared with it."""
+    plain = "".join(normalised(token).split())
+    return plain, plain.casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +307,15 @@ class Lexicon:
             if start < end:
                 continue
             end, claims = self._longest(text, lemma, start)
-            valid = self._valid(claims, date)
+            is_shared = len({claim.code for claim in claims}) > 1
+            valid = {
+                claim.code: None
+                for claim in claims
+                if date is None or claim.start <= date <= claim.end or not (is_shared or claim.dated)
+            }
             if len(valid) == 1:
                 head = _head(text, heads, start, end)
-                codes[head], spans[head] = valid[0], (start, end)
+                (codes[head],), spans[head] = valid, (start, end)
             n_ambiguous += len(valid) > 1
         return LexiconMatches(codes, spans, n_ambiguous)
 
@@ -262,18 +360,6 @@ class Lexicon:
         end = max(match_end for match_end, _ in matches)
         claims = {claim for match_end, match_claims in matches if match_end == end for claim in match_claims}
         return end, tuple(sorted(claims))
-
-    @staticmethod
-    def _valid(claims: tuple[Claim, ...], date: datetime.date | None) -> tuple[str, ...]:
-        """Codes of the claims that hold on a date."""
-        is_shared = len({claim.code for claim in claims}) > 1
-        return tuple(
-            dict.fromkeys(
-                claim.code
-                for claim in claims
-                if date is None or claim.start <= date <= claim.end or not (is_shared or claim.dated)
-            )
-        )
 
 
 def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str = "") -> Lexicon:
@@ -341,7 +427,15 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
     by_code = definition.entries
     entries = [by_code[code] for code in sorted(by_code)]
     counts_as = definition.inner_counts_as or frozenset({INNER})
-    composites = _composites(entries, definition.inner) if COMPOSITE in counts_as else []
+    # Without aliases: every inner actor of every other actor, such as the police of each country
+    simple_entries = [entry for entry in entries if OF not in entry.code]
+    composites = [
+        Entry(f"{outer.code}{OF}{inner.code}", f"{outer.name}: {inner.name}", inner.kind, (), outer.start, outer.end)
+        for outer in entries
+        for inner in simple_entries
+        if COMPOSITE in counts_as and inner.kind in definition.inner and outer.kind not in definition.inner
+        if f"{outer.code}{OF}{inner.code}" not in by_code
+    ]
     aliases: list[tuple[Alias, tuple[Claim, ...]]] = [
         *((alias, (_claim(entry),)) for entry in entries for alias in entry.names),
         *((alias, tuple(_claim(by_code[code]) for code in codes)) for alias, codes in definition.ambiguous.values()),
@@ -355,7 +449,16 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
     nouns = [(alias, (_claim(entry),)) for entry in entries for alias in entry.nouns]
     if definition.language in ("", ENGLISH):
         aliases += _plurals(nouns, {alias.key for alias, _ in aliases})
-    members = _members(entries)
+    classes = {
+        entry.code: entry.kind
+        for entry in simple_entries
+        if entry.nouns and (entry.code.casefold() == entry.kind.casefold() or not entry.aliases)
+    }
+    members: dict[str, frozenset[str]] = {}
+    for code, kind in classes.items():
+        codes = frozenset(entry.code for entry in simple_entries if entry.kind == kind and entry.code not in classes)
+        if codes:
+            members[code] = codes
     return Lexicon(
         source,
         {entry.code: entry.name for entry in (*entries, *composites)},
@@ -374,34 +477,6 @@ def _compiled(source: str, definition: LexiconContent) -> Lexicon:
         members,
         definition.state_nouns,
     )
-
-
-def _members(entries: Sequence[Entry]) -> dict[str, frozenset[str]]:
-    """Codes of the named actors of each class, by the code of the class: see `Lexicon`."""
-    simple_entries = [entry for entry in entries if OF not in entry.code]
-    classes = {
-        entry.code: entry.kind
-        for entry in simple_entries
-        if entry.nouns and (entry.code.casefold() == entry.kind.casefold() or not entry.aliases)
-    }
-    members = {
-        code: frozenset(entry.code for entry in simple_entries if entry.kind == kind and entry.code not in classes)
-        for code, kind in classes.items()
-    }
-    return {code: codes for code, codes in members.items() if codes}
-
-
-def _composites(entries: Sequence[Entry], inner_kinds: Collection[str]) -> list[Entry]:
-    """Entries without aliases for every inner actor of every other actor, such as the police of each country."""
-    codes = {entry.code for entry in entries}
-    inner_entries = [entry for entry in entries if entry.kind in inner_kinds and OF not in entry.code]
-    outer_entries = [entry for entry in entries if entry.kind not in inner_kinds]
-    return [
-        Entry(f"{outer.code}{OF}{inner.code}", f"{outer.name}: {inner.name}", inner.kind, (), outer.start, outer.end)
-        for outer in outer_entries
-        for inner in inner_entries
-        if f"{outer.code}{OF}{inner.code}" not in codes
-    ]
 
 
 def _plurals(

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from corefsample._arrays import Bools, Floats, Ints32
-from events.lexicon._entries import INNER
+from events.lexicon._file import INNER
 
 ABSENT = -1  # in place of a mention: nothing fills an optional role
 DEFAULT = -2  # the same, and the role's default actor does

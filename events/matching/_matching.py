@@ -21,7 +21,7 @@ from corefsample.languages._language import ENGLISH, load_language
 from corefsample.syntax._paths import follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
 from corefsample.syntax._views import ParseView, dependents_of
-from events.lexicon._entries import OF
+from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches
 from events.rules._format import NEAR

@@ -9,7 +9,7 @@ The paths of a user's file are read and checked here, too, because they can name
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
@@ -95,15 +95,6 @@ def conditions_with(
 Conditions = Mapping[str, Condition]
 
 
-def faults_of_words(words: Mapping[str, Sequence[str]], source: str) -> Iterator[InputError]:
-    """Faults of word lists whose lemmas cannot stand in a path."""
-    for name, lemmas in words.items():
-        for lemma in lemmas:
-            if not lemma or any(char in " ,|[]{}=" for char in lemma):
-                rule = "must be single lemmas without white space and , | [ ] { } ="
-                yield InputError(f"words.{name} {rule}, got {lemma!r}", place=source)
-
-
 def _combined(
     words: Mapping[str, Sequence[str]], paths: Mapping[str, Mapping[str, Sequence[str]]], language: str = ""
 ) -> ConditionsFile:
@@ -159,32 +150,45 @@ def paths_with(words: Mapping[str, Sequence[str]], paths: Sequence[str], scheme:
     return [expanded for path in paths for expanded in _expanded(path, scheme, file)]
 
 
-def faults_of_paths(
-    words: Mapping[str, Sequence[str]], by_scheme: Mapping[str, Sequence[str]], location: str
-) -> Iterator[InputError]:
-    """Faults of paths that do not follow the notation, name unknown word lists, or have labels of another scheme."""
+def check_words_and_paths(
+    words: Mapping[str, Sequence[str]], lists: Mapping[str, Mapping[str, Mapping[str, Sequence[str]]]], source: str
+) -> None:
+    """Check the word lists of a file, and its paths by scheme, by name, and by the key `paths` or `conditions`.
+
+    Raises
+    ------
+    InputError
+        If a lemma cannot stand in a path, or a path does not follow the notation, names an unknown word list, or has
+        labels of another scheme.
+    """
+    for name, lemmas in words.items():
+        for lemma in lemmas:
+            if not lemma or any(char in " ,|[]{}=" for char in lemma):
+                rule = "must be single lemmas without white space and , | [ ] { } ="
+                raise InputError(f"words.{name} {rule}, got {lemma!r}", place=source)
     file = _combined(words, {})
-    known_names = {*file.words, *file.starts}
-    for scheme, paths in by_scheme.items():
+    list_names = {*file.words, *file.starts}
+    for key, name, scheme, paths in (
+        (key, name, scheme, paths)
+        for key, by_name in lists.items()
+        for name, by_scheme in by_name.items()
+        for scheme, paths in by_scheme.items()
+    ):
         if scheme not in SCHEMES:
             rule = f"scheme must be one of {', '.join(SCHEMES)}"
-            yield InputError(f"{rule}, got {scheme!r}", place=location)
-            continue
+            raise InputError(f"{rule}, got {scheme!r}", place=f"{source}: {key}.{name}")
+        location = f"{source}: {key}.{name}.{scheme}"
         for path in paths:
-            unknown_names = [name for name in LISTED.findall(path) if name not in known_names]
-            for name in unknown_names:
-                rule = f"word list must be one of {', '.join(sorted(known_names))}"
-                yield InputError(f"{rule}, got {name!r}", place=f"{location}.{scheme}")
-            for expanded in [] if unknown_names else _expanded(path, scheme, file):
-                yield from _faults_of_path(expanded, scheme, f"{location}.{scheme}")
-
-
-def _faults_of_path(path: str, scheme: str, location: str) -> Iterator[InputError]:
-    try:
-        labels = path_labels(path)
-    except ParameterError as error:
-        yield error.as_input_error(location)
-        return
-    for label in labels:
-        if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
-            yield InputError(f"labels must be of the scheme, got {label!r} in {path!r}", place=location)
+            for list_name in LISTED.findall(path):
+                if list_name not in list_names:
+                    rule = f"word list must be one of {', '.join(sorted(list_names))}"
+                    raise InputError(f"{rule}, got {list_name!r}", place=location)
+            for expanded in _expanded(path, scheme, file):
+                try:
+                    labels = path_labels(expanded)
+                except ParameterError as error:
+                    raise error.as_input_error(location) from None
+                for label in labels:
+                    if SCHEMES[scheme].reads(label.rstrip("*")) != label.rstrip("*"):
+                        message = f"labels must be of the scheme, got {label!r} in {expanded!r}"
+                        raise InputError(message, place=location)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -15,13 +14,13 @@ from corefsample.errors import InputError, ParameterError, shown
 from corefsample.languages._language import code_of
 from corefsample.syntax._codes import UPOS
 from corefsample.syntax._schemes import SCHEMES
-from events.rules._conditions import faults_of_paths, faults_of_words, shipped_conditions
+from events.rules._conditions import check_words_and_paths, shipped_conditions
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Words = Annotated[list[Text], msgspec.Meta(min_length=1)]
 
-_UPOS = frozenset(UPOS) - {"SPACE"}
+_UPOS = sorted({*UPOS} - {"SPACE"})
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 _MOST_ROLES = 2
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -264,161 +263,116 @@ def check_rule_file(file: RuleFile, source: str) -> None:
     InputError
         If a value breaks a rule of the format; the error's place is the file and the path to the value.
     """
-    for fault in _faults(file, source):
-        raise fault
-
-
-def _faults(file: RuleFile, source: str) -> Iterator[InputError]:
     if file.version != 1:
-        yield InputError(f"version must be 1, got {file.version}", place=source)
+        raise InputError(f"version must be 1, got {file.version}", place=source)
     for key in ("add", "remove", "base_examples"):
         if getattr(file, key) and file.extends is None:
-            yield InputError(f"{key} needs extends, got a file that extends no rule", place=source)
-    yield from _faults_of_frames(file, source)
-    yield from _faults_of_roles(file, source)
-    yield from _faults_of_question(file, source)
+            raise InputError(f"{key} needs extends, got a file that extends no rule", place=source)
+    _check_frames(file, source)
+    _require_different("event must name each role once", file.event, source)
+    if len(file.event) > _MOST_ROLES:
+        raise InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
+    required_roles = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
+    for key, names in (("optional", file.optional), ("classes", file.classes), *required_roles):
+        _require_known(names, file.event, f"{key} {_ROLES}", source)
+    # A clause has the placeholder of each role once, and no others.
+    placeholders = {"actor": ROLE_COLUMNS[: len(file.event)], "anyone": ()}
+    for key, clause in (("actor", file.question.actor), ("anyone", file.question.anyone)):
+        if clause and sorted(_PLACEHOLDER.findall(clause)) != sorted(placeholders[key]):
+            required = ", ".join(f"{{{placeholder}}}" for placeholder in placeholders[key]) or "none"
+            rule = f"question.{key} must have these places, each once: {required}"
+            raise InputError(f"{rule}; got {clause!r}", place=source)
     if file.language and code_of(file.language) != file.language:
-        yield InputError(f"language must be a code such as es, got {file.language!r}", place=source)
-    yield from faults_of_words(file.words, source)
-    for key, paths_by_name in (("paths", file.paths), ("conditions", file.conditions)):
-        for name, by_scheme in paths_by_name.items():
-            yield from faults_of_paths(file.words, by_scheme, f"{source}: {key}.{name}")
-    path_names = {*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)}
-    conditions = {*file.conditions, *shipped_conditions()}
-    yield from _faults_of_defaults(file, file.defaults, conditions, source)
+        raise InputError(f"language must be a code such as es, got {file.language!r}", place=source)
+    check_words_and_paths(file.words, {"paths": file.paths, "conditions": file.conditions}, source)
+    path_names = sorted({*file.paths, *(name for scheme in SCHEMES.values() for name in scheme.paths)})
+    conditions = sorted({*file.conditions, *shipped_conditions()})
+    _check_defaults(file, file.defaults, conditions, source)
     for preset, entry in file.presets.items():
-        yield from _faults_of_preset(file, preset, entry, source, path_names, conditions)
+        _check_preset(file, preset, entry, f"{source}: presets.{preset}", path_names, conditions)
     for frame in file.frames:
-        yield from _unknown(_named(frame.roles), sorted(path_names), _PATH, f"{source}: frames.{frame.name}")
+        _require_known(_named(frame.roles), path_names, _PATH, f"{source}: frames.{frame.name}")
     for number, example in enumerate(file.examples):
         location = f"{source}: examples[{number}]"
-        yield from _unknown([example.scheme], SCHEMES, "scheme must be one of {}", location)
-        yield from _unknown(example.expect, file.presets, "expect must name presets ({})", location)
+        _require_known([example.scheme], SCHEMES, "scheme must be one of {}", location)
+        _require_known(example.expect, file.presets, "expect must name presets ({})", location)
 
 
-def _faults_of_frames(file: RuleFile, source: str) -> Iterator[InputError]:
+def _check_frames(file: RuleFile, source: str) -> None:
     if file.frames and file.trigger is not None:
-        yield InputError("trigger must be in the frames, got a trigger beside frames", place=source)
+        raise InputError("trigger must be in the frames, got a trigger beside frames", place=source)
     if not file.frames and file.trigger is None:
-        yield InputError("trigger or frames is required, got neither", place=source)
-        return
-    repeated_name = _repeated(frame.name for frame in file.frames)
-    if repeated_name:
-        yield InputError(f"frames must have different names, got {repeated_name!r} twice", place=source)
+        raise InputError("trigger or frames is required, got neither", place=source)
+    _require_different("frames must have different names", [frame.name for frame in file.frames], source)
     for frame in file.all_frames():
         location = f"{source}: frames.{frame.name}" if file.frames else source
         trigger = frame.trigger
         if trigger is None or not (trigger.lemma or trigger.phrase or trigger.span):
-            yield InputError("trigger must have a lemma, a phrase or a span, got none", place=location)
-            continue
-        rule = "trigger.upos must be universal parts of speech ({})"
-        yield from _unknown(trigger.upos, sorted(_UPOS), rule, location)
+            raise InputError("trigger must have a lemma, a phrase or a span, got none", place=location)
+        _require_known(trigger.upos, _UPOS, "trigger.upos must be universal parts of speech ({})", location)
         for lemma in trigger.lemma:
             if len(lemma.split()) != 1:
                 rule = "trigger.lemma must be single words (several words go under phrase or span)"
-                yield InputError(f"{rule}, got {lemma!r}", place=location)
-        for kind, phrases in (("phrase", trigger.phrase), ("span", trigger.span)):
-            for phrase in phrases:
-                yield from _faults_of_phrase(phrase, kind, location)
+                raise InputError(f"{rule}, got {lemma!r}", place=location)
+        for kind, phrase in [*(("phrase", p) for p in trigger.phrase), *(("span", p) for p in trigger.span)]:
+            words = phrase.split()
+            if len(words) < 2:
+                raise InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=location)
+            # No text can match other words, because tokens have no white space and no final punctuation.
+            for word in words:
+                if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
+                    rule = f"trigger.{kind} must be words of one token each"
+                    raise InputError(f"{rule}, got {word!r} in {phrase!r}", place=location)
+            if kind == "phrase" and len({word.lower() for word in words}) < len(words):
+                raise InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=location)
 
 
-def _faults_of_phrase(phrase: str, kind: str, location: str) -> Iterator[InputError]:
-    """Faults of a phrase that no text can match, because tokens are words without white space or final punctuation."""
-    words = phrase.split()
-    if len(words) < 2:
-        yield InputError(f"trigger.{kind} must be two words or more, got {phrase!r}", place=location)
-        return
-    for word in words:
-        if not _WORD.fullmatch(word) or word.endswith(("'", "’", "-", "/")) or word.find(".") == len(word) - 1:
-            rule = f"trigger.{kind} must be words of one token each"
-            yield InputError(f"{rule}, got {word!r} in {phrase!r}", place=location)
-    if kind == "phrase" and len({word.lower() for word in words}) < len(words):
-        yield InputError(f"trigger.{kind} must be different words, got {phrase!r}", place=location)
-
-
-def _faults_of_roles(file: RuleFile, source: str) -> Iterator[InputError]:
-    repeated_name = _repeated(file.event)
-    if repeated_name:
-        yield InputError(f"event must name each role once, got {repeated_name!r} twice", place=source)
-    if len(file.event) > _MOST_ROLES:
-        yield InputError(f"event must name at most {_MOST_ROLES} roles, got {len(file.event)}", place=source)
-    required_roles = [(f"frames.{frame.name}.required", frame.required) for frame in file.frames]
-    for key, names in (("optional", file.optional), ("classes", file.classes), *required_roles):
-        yield from _unknown(names, file.event, f"{key} {_ROLES}", source)
-
-
-def _faults_of_question(file: RuleFile, source: str) -> Iterator[InputError]:
-    """Faults of clauses that do not have the placeholder of each role once, or have other placeholders."""
-    for key, clause, placeholders in (
-        ("actor", file.question.actor, ROLE_COLUMNS[: len(file.event)]),
-        ("anyone", file.question.anyone, ()),
-    ):
-        placeholders_found = _PLACEHOLDER.findall(clause)
-        if clause and sorted(placeholders_found) != sorted(placeholders):
-            names = ", ".join(f"{{{placeholder}}}" for placeholder in placeholders) or "none"
-            rule = f"question.{key} must have these places, each once: {names}"
-            yield InputError(f"{rule}; got {clause!r}", place=source)
-
-
-def _faults_of_preset(
-    file: RuleFile, preset: str, entry: Preset, source: str, path_names: set[str], conditions: set[str]
-) -> Iterator[InputError]:
-    location = f"{source}: presets.{preset}"
-    fault = _fault_of_extends(file, preset, location)
-    if fault is not None:
-        yield fault
-        return
-    resolved = file.resolved(preset)
-    frames = {frame.name: frame for frame in file.all_frames()}
-    yield from _unknown(entry.frames or (), frames, "frames must be some of {}", location)
-    if resolved.described is None and file.event:
-        yield InputError("described is required", place=location)
-    paths = [*(entry.described or ()), *_named(entry.roles or {})]
-    yield from _unknown(paths, sorted(path_names), _PATH, location)
-    for role in dict.fromkeys(file.event):
-        if role in file.optional:
-            continue
-        for frame_name in (key for key in resolved.frames or frames if key in frames):
-            roles = {**(resolved.roles or {}), **frames[frame_name].roles}
-            if role not in roles:
-                of_frame = f" (frame {frame_name})" if file.frames else ""
-                rule = f"roles must include the role of the event, {role!r}"
-                yield InputError(f"{rule}, got {[*roles]}{of_frame}", place=location)
-    yield from _unknown(entry.unless or (), sorted(conditions), "unless must be some of {}", location)
-    yield from _faults_of_defaults(file, entry.defaults or {}, conditions, location)
-
-
-def _faults_of_defaults(
-    file: RuleFile, defaults: dict[str, DefaultEntry], conditions: set[str], location: str
-) -> Iterator[InputError]:
-    yield from _unknown(defaults, file.event, f"defaults {_ROLES}", location)
-    for role, default in defaults.items():
-        for key, names in (("when", default.when), ("unless", default.unless)):
-            rule = f"defaults.{role}.{key} must be some of {{}}, or {NEAR}and one of them"
-            yield from _unknown([name.removeprefix(NEAR) for name in names], sorted(conditions), rule, location)
-
-
-def _fault_of_extends(file: RuleFile, preset: str, location: str) -> InputError | None:
+def _check_preset(
+    file: RuleFile, preset: str, entry: Preset, location: str, path_names: list[str], conditions: list[str]
+) -> None:
     chain = [preset]
     while (base := file.presets[chain[-1]].extends) is not None:
         if base not in file.presets or base in chain:
             other_presets = ", ".join(name for name in file.presets if name not in chain) or "none"
-            return InputError(f"extends must be another preset ({other_presets}), got {base!r}", place=location)
+            raise InputError(f"extends must be another preset ({other_presets}), got {base!r}", place=location)
         chain.append(base)
-    return None
+    resolved = file.resolved(preset)
+    frames = {frame.name: frame for frame in file.all_frames()}
+    _require_known(entry.frames or (), frames, "frames must be some of {}", location)
+    if resolved.described is None and file.event:
+        raise InputError("described is required", place=location)
+    _require_known([*(entry.described or ()), *_named(entry.roles or {})], path_names, _PATH, location)
+    for role in (role for role in file.event if role not in file.optional):
+        for frame_name in resolved.frames or frames:
+            roles = {**(resolved.roles or {}), **frames[frame_name].roles}
+            if role not in roles:
+                of_frame = f" (frame {frame_name})" if file.frames else ""
+                rule = f"roles must include the role of the event, {role!r}"
+                raise InputError(f"{rule}, got {[*roles]}{of_frame}", place=location)
+    _require_known(entry.unless or (), conditions, "unless must be some of {}", location)
+    _check_defaults(file, entry.defaults or {}, conditions, location)
+
+
+def _check_defaults(file: RuleFile, defaults: dict[str, DefaultEntry], conditions: list[str], location: str) -> None:
+    _require_known(defaults, file.event, f"defaults {_ROLES}", location)
+    for role, default in defaults.items():
+        for key, names in (("when", default.when), ("unless", default.unless)):
+            rule = f"defaults.{role}.{key} must be some of {{}}, or {NEAR}and one of them"
+            _require_known([name.removeprefix(NEAR) for name in names], conditions, rule, location)
 
 
 def _named(roles: dict[str, list[str]]) -> list[str]:
     return [name for names in roles.values() for name in names]
 
 
-def _unknown(names: Iterable[str], valid_names: Collection[str], rule: str, location: str) -> Iterator[InputError]:
-    """Fault for each unknown name; `rule` is a message in which {} is replaced by the valid names."""
+def _require_known(names: Iterable[str], valid_names: Collection[str], rule: str, location: str) -> None:
+    """Raise InputError for an unknown name; `rule` is a message in which {} is replaced by the valid names."""
     for name in names:
         if name not in valid_names:
-            yield InputError(f"{rule.format(', '.join(valid_names) or 'none')}, got {name!r}", place=location)
+            raise InputError(f"{rule.format(', '.join(valid_names) or 'none')}, got {name!r}", place=location)
 
 
-def _repeated(names: Iterable[str]) -> str | None:
-    """The first name that occurs twice; None if all are different."""
-    return next((name for name, count in Counter(names).items() if count > 1), None)
+def _require_different(rule: str, names: Sequence[str], location: str) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"{rule}, got {name!r} twice", place=location)
