@@ -38,13 +38,12 @@ METHODS: tuple[Method, ...] = ("as drawn", "drawn again", "chain", "unsettled ch
 _PILOT, _ENOUGH = 2000, 20  # number of independent draws; consistent draws among them with which rejection is quick
 _MOST_TRIES = 1 << 14  # largest number of draws for one sample
 _ROUNDS, _TRIES, _N_MORE = 10, 100, 8  # rounds in which tracked links are chosen, draws of a round, first new links
-_GOOD, _LEAST = 0.3, 0.02  # consistent shares of draws from which no more links are tracked; below which chains start
+_GOOD, _LEAST = 0.3, 0.002  # consistent shares of draws from which no more links are tracked; below which chains start
 _MOST_TRANSITIONS = 5_000  # between the states of draws that look ahead
 _SMALLEST = 5e-324  # replaces a probability of 0 of NEW, because NEW is always consistent
-_CHAINS, _BLOCK, _BURN_IN = 4, 1024, 40  # number of chains, samples after which they restart, steps without samples
-_LEAST_SAMPLES, _JUDGED = 400, 50  # number of samples and of mentions by which chains are compared
+_STEPS = 32  # samples of one chain
+_LEAST_SAMPLES, _JUDGED = 512, 50  # number of samples and of mentions by which the inefficiency of chains is estimated
 _TOPS, _PAIRS = 4, 48  # number of candidates and of pairs of mentions that a chain draws together
-_MOST_SHRINKAGE, _DIFFERENCE = 1.1, 0.1  # above both limits, chains disagree
 
 
 # Probabilities of a document's candidates, float64 (n_sets, n_candidates), and of NEW, (n_sets, n_mentions), in several
@@ -99,9 +98,11 @@ class CannotLinks:
     ) -> Conditioned:
         """Replace the independent samples in which the two mentions of a pair belong to one entity.
 
-        A sample is the first consistent draw of its own stream (rejection sampling). Where 2,000 independent draws
-        have fewer than 20 consistent ones, the proposals look ahead: see `corefsample.coreference._conditioning`. Where
-        fewer than 2% of these are consistent, too, Markov chains give the samples.
+        Mentions that no chain of candidates connects are independent, so each connected part of the document is
+        conditioned by itself. A sample of a part is the first consistent draw of its own stream (rejection sampling).
+        Where 2,000 independent draws have fewer than 20 consistent ones, the proposals look ahead: see
+        `Lookahead`. Where fewer than 0.2% of these are consistent, too, Markov chains that
+        start from consistent draws give the samples.
 
         Parameters
         ----------
@@ -114,28 +115,100 @@ class CannotLinks:
         seed, doc_id, first_sample
             Seed, document and first sample of the random stream: see `corefsample.sample_clusterings`.
         """
-        probs, new_probs, bounds = sets
         clash = self.clashes(labels)
         has_clash: Bools = np.asarray(clash.any(axis=0))
         counted = clash if self.counted is None else self.counted.clashes(labels)
-        n_clashes = np.count_nonzero(counted, axis=1)
+        conditioned = Conditioned(np.count_nonzero(counted, axis=1), "as drawn")
         if not has_clash.any():
-            return Conditioned(n_clashes, "as drawn")
-        rows = Rows(antecedents.indptr, antecedents.antecedents, self.starts, self.earlier)
-        proposals, n_conflicts = _proposals(rows, antecedents, seed, doc_id)
-        key = np.uint64(document_key(seed, f"{doc_id}\0again"))
-        for p, (begin, end) in enumerate(pairwise(bounds.tolist())):
+            return conditioned
+        parts, is_relevant = self._parts(antecedents)
+        for part in parts:
+            numbers = np.flatnonzero(clash[part].any(axis=0))
+            if numbers.size:
+                stream = seed, f"{doc_id}\0{part[0]}", first_sample
+                part_labels, method, inefficiency = _conditioned_part(
+                    *self._within(part, antecedents, sets), *stream, numbers
+                )
+                labels[np.ix_(part, numbers)] = part[part_labels]
+                conditioned += Conditioned(np.zeros_like(conditioned.n_clashes), method, inefficiency)
+        key = np.uint64(document_key(seed, f"{doc_id}\0others"))
+        for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
             numbers = np.flatnonzero(has_clash[begin:end]) + begin
-            if proposals is not None and numbers.size:
-                steps = proposals.steps(probs[p], new_probs[p])
-                kernels.redraw(rows, steps, key, numbers, first_sample, _MOST_TRIES, labels, has_clash)
-        if not has_clash.any():
-            return Conditioned(n_clashes, "drawn again")
-        key = np.uint64(document_key(seed, f"{doc_id}\0chain"))
-        chained = _chained(rows, sets, antecedents.probs, n_conflicts, key, first_sample)
-        labels[:, has_clash] = chained[:, : labels.shape[1]][:, has_clash]
-        agree, inefficiency = _judged(chained)
-        return Conditioned(n_clashes, "chain" if agree else "unsettled chain", inefficiency)
+            candidates = antecedents.indptr, antecedents.antecedents, sets[0][p], sets[1][p]
+            kernels.draw_others(*candidates, is_relevant, key, numbers, first_sample, labels)
+        return conditioned
+
+    def _parts(self, antecedents: AntecedentDistribution) -> tuple[list[Ints], Bools]:
+        """Mentions of each connected part with a pair, ascending; and which mentions are in some part.
+
+        A mention matters if it is in a pair, or can be an antecedent of a mention that matters. Parts are the connected
+        components of these mentions; two mentions of different parts are never of one entity.
+        """
+        n_mentions, indptr = antecedents.n_mentions, antecedents.indptr
+        is_relevant, pair_later = np.diff(self.starts) > 0, np.repeat(np.arange(n_mentions), np.diff(self.starts))
+        is_relevant[self.earlier] = True
+        is_possible = antecedents.probs > 0.0
+        for mention in range(n_mentions - 1, -1, -1):
+            if is_relevant[mention]:
+                candidates = slice(indptr[mention], indptr[mention + 1])
+                is_relevant[antecedents.antecedents[candidates][is_possible[candidates]]] = True
+        later = np.repeat(np.arange(n_mentions), np.diff(indptr))
+        links = is_relevant[later] & is_possible
+        number = _component_numbers(later[links], antecedents.antecedents[links], n_mentions)
+        with_pair = np.unique(number[pair_later][number[pair_later] == number[self.earlier]])
+        return [np.flatnonzero(is_relevant & (number == each)) for each in with_pair], is_relevant
+
+    def _within(
+        self, part: Ints, antecedents: AntecedentDistribution, sets: ProbabilitySets
+    ) -> tuple[Rows, Floats, Floats, ProbabilitySets]:
+        """Candidates and pairs of the mentions of a part, with their numbers in the part, and the probabilities."""
+        n_mentions = antecedents.n_mentions
+        position = np.full(n_mentions, -1)
+        position[part] = np.arange(len(part))
+        later = np.repeat(position, np.diff(antecedents.indptr))
+        links = np.flatnonzero((later >= 0) & (antecedents.probs > 0.0))
+        pair_later = np.repeat(position, np.diff(self.starts))
+        pairs = (pair_later >= 0) & (position[self.earlier] >= 0)
+        bounds = np.arange(len(part) + 1)
+        rows = Rows(
+            np.searchsorted(later[links], bounds).astype(np.int64),
+            position[antecedents.antecedents[links]].astype(np.int32),
+            np.searchsorted(pair_later[pairs], bounds).astype(np.int64),
+            position[self.earlier[pairs]].astype(np.int32),
+        )
+        probs, new_probs, bounds_of_sets = sets
+        of_part = np.ascontiguousarray(probs[:, links]), np.ascontiguousarray(new_probs[:, part]), bounds_of_sets
+        return rows, antecedents.probs[links], antecedents.new_probs[part], of_part
+
+
+def _conditioned_part(
+    rows: Rows,
+    scored_probs: Floats,
+    scored_new: Floats,
+    sets: ProbabilitySets,
+    seed: int,
+    stream: str,
+    first_sample: int,
+    numbers: Ints,
+) -> tuple[Ints32, Method, float]:
+    """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method and its inefficiency."""
+    proposals, is_quick, n_conflicts = _proposals(rows, scored_probs, scored_new, seed, stream)
+    labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
+    failed: Bools = np.zeros(labels.shape[1], np.bool_)
+    failed[numbers] = True
+    if is_quick:
+        key = np.uint64(document_key(seed, f"{stream}\0again"))
+        for p, (begin, end) in enumerate(pairwise(sets[2].tolist())):
+            of_set = numbers[(numbers >= begin) & (numbers < end)]
+            if of_set.size:
+                steps = proposals.steps(sets[0][p], sets[1][p])
+                kernels.redraw(rows, steps, key, of_set, first_sample, _MOST_TRIES, labels, failed)
+    if not failed.any():
+        return labels[:, numbers], "drawn again", 1.0
+    key = np.uint64(document_key(seed, f"{stream}\0chain"))
+    chained, is_exact = _chained(rows, sets, scored_probs, proposals, n_conflicts, key, first_sample)
+    labels[:, failed] = chained[:, : labels.shape[1]][:, failed]
+    return labels[:, numbers], "chain" if is_exact else "unsettled chain", _inefficiency(chained)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,8 +222,9 @@ class Conditioned(ByValue):
         cannot link to, by the pairs that are counted. Its share estimates the probability before conditioning.
     method
         "as drawn" if no draw was inconsistent; "drawn again" if each inconsistent draw was repeated until it was
-        consistent, which is exact; "chain" if some samples are states of Markov chains, whose distribution comes close
-        to the conditioned one; "unsettled chain" if these chains, which start from different states, do not agree.
+        consistent, which is exact; "chain" if some samples are states of Markov chains that start from such draws, so
+        that each sample has the conditioned distribution; "unsettled chain" if no such start was obtained for some
+        chain, so that the distribution can be another.
     inefficiency
         Number of samples that are worth one independent sample, at least 1: the autocorrelation time of the chains.
     """
@@ -317,35 +391,37 @@ def _lookahead(rows: Rows, classes: ConflictClasses, tracked: Bools) -> Lookahea
 
 def _components(rows: Rows, tracked: Bools) -> Iterator[list[int]]:
     """Yield the mentions that tracked links connect, the last one first."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n_mentions = len(rows.starts) - 1
     later = np.repeat(np.arange(n_mentions), np.diff(rows.indptr))[tracked]
-    graph = coo_array((np.ones(len(later)), (later, rows.antecedents[tracked])), shape=(n_mentions, n_mentions))
-    _, numbers = connected_components(graph, directed=False)
+    numbers = _component_numbers(later, rows.antecedents[tracked], n_mentions)
     for number in np.flatnonzero(np.bincount(numbers) > 1):
         yield np.flatnonzero(numbers == number)[::-1].tolist()
 
 
-def _proposals(
-    rows: Rows, antecedents: AntecedentDistribution, seed: int, doc_id: str
-) -> tuple[Lookahead | None, Ints]:
-    """Proposals for rejection sampling, None if too few are consistent; and the number of conflicts of each link.
+def _component_numbers(later: Ints, earlier: Ints32, n_mentions: int) -> Ints:
+    """Number of the connected component of each mention, given the mentions of each link."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(later)), (later, earlier)), shape=(n_mentions, n_mentions))
+    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+
+
+def _proposals(rows: Rows, probs: Floats, new_probs: Floats, seed: int, stream: str) -> tuple[Lookahead, bool, Ints]:
+    """Proposals for rejection sampling, whether enough of them are consistent, and the conflicts of each link.
 
     A link is tracked if it was on the path between two mentions of a pair in rejected draws, frequent links first.
     """
-    key = np.uint64(document_key(seed, f"{doc_id}\0pilot"))
-    scored, n_candidates = (antecedents.probs, antecedents.new_probs), antecedents.n_candidates
+    key = np.uint64(document_key(seed, f"{stream}\0pilot"))
+    scored, n_candidates = (probs, new_probs), len(probs)
     n_conflicts: Ints = np.zeros(n_candidates, np.int64)
     none, every = np.zeros(0, np.int64), np.ones(n_candidates, np.bool_)
-    proposals = Lookahead(rows, ~every, every, none, none, none, none)  # independent draws
-    _, n_consistent = kernels.try_draws(rows, proposals.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts)
+    best = Lookahead(rows, ~every, every, none, none, none, none)  # independent draws
+    _, n_consistent = kernels.try_draws(rows, best.steps(*scored), key, _PILOT, _ENOUGH, False, n_conflicts)
     if n_consistent == _ENOUGH:
-        return proposals, n_conflicts
+        return best, True, n_conflicts
     classes = ConflictClasses(rows)
-    best: Lookahead | None = None
-    best_share, n_more, tracked = _LEAST, _N_MORE, np.zeros(n_candidates, np.bool_)
+    best_share, n_more, tracked = 0.0, _N_MORE, np.zeros(n_candidates, np.bool_)
     candidate = _lookahead(rows, classes, tracked)
     for _ in range(_ROUNDS):
         if candidate is not None:
@@ -365,31 +441,43 @@ def _proposals(
         more_links = tracked.copy()
         more_links[frequent[untracked[frequent] > 0]] = True
         candidate = _lookahead(rows, classes, more_links)
-    return best, n_conflicts
+    if best_share < 10 * _LEAST:  # 100 draws do not tell
+        most = int(_ENOUGH / _LEAST)
+        n_tries, n_good = kernels.try_draws(rows, best.steps(*scored), key, most, _ENOUGH, False, n_conflicts)
+        best_share = n_good / n_tries
+    return best, best_share >= _LEAST, n_conflicts
 
 
 def _chained(
-    rows: Rows, sets: ProbabilitySets, scored_probs: Floats, n_conflicts: Ints, key: np.uint64, first_sample: int
-) -> Ints32:
-    """Labels from Markov chains, int32 (n_mentions, at least the number of samples)."""
+    rows: Rows,
+    sets: ProbabilitySets,
+    scored_probs: Floats,
+    proposals: Lookahead,
+    n_conflicts: Ints,
+    key: np.uint64,
+    first_sample: int,
+) -> tuple[Ints32, bool]:
+    """Labels from Markov chains, int32 (n_mentions, at least the number of samples), and if all starts are exact."""
     probs, new_probs, bounds = sets
-    n_samples = max(int(bounds[-1]), _LEAST_SAMPLES)
+    n_samples, n_mentions = max(int(bounds[-1]), _LEAST_SAMPLES), len(rows.starts) - 1
     set_of_sample = np.repeat(np.arange(len(probs)), np.diff(bounds))
     set_of_sample = np.pad(set_of_sample, (0, n_samples - len(set_of_sample)), mode="edge")
     conflicts, tops = ConflictClasses(rows).arrays(), _likeliest(rows.indptr, scored_probs)
     pairs = _joint_moves(rows, scored_probs, n_conflicts)
-    labels = np.empty((len(rows.starts) - 1, n_samples), np.int32)
-    for block in range(first_sample // _BLOCK, (first_sample + n_samples - 1) // _BLOCK + 1):
-        begin = max(block * _BLOCK - first_sample, 0)  # first requested sample of the block
-        end = min((block + 1) * _BLOCK - first_sample, n_samples)
-        before = first_sample + begin - block * _BLOCK
-        numbers = np.pad(set_of_sample[begin:end], (before, 0), mode="edge")
-        drawn = np.empty((len(labels), before + end - begin), np.int32)
-        kernels.run_chains(
-            *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, block, _BURN_IN, _CHAINS, drawn)
-        )
-        labels[:, begin:end] = drawn[:, before:]
-    return labels
+    first_chain = first_sample // _STEPS
+    before = first_sample - first_chain * _STEPS  # samples of the first chain that are not requested
+    numbers = np.pad(set_of_sample, (before, 0), mode="edge")
+    starts = np.full((-(-len(numbers) // _STEPS), n_mentions), -2)  # without a consistent draw
+    is_exact = True
+    for chain, start in enumerate(starts):
+        p = numbers[chain * _STEPS]
+        steps, stream = proposals.steps(probs[p], new_probs[p]), first_chain + chain
+        is_exact &= bool(kernels.first_choices(rows, steps, key, stream, _MOST_TRIES, start))
+    labels = np.empty((n_mentions, len(numbers)), np.int32)
+    kernels.run_chains(
+        *(rows, conflicts, probs, new_probs, numbers, tops, pairs, key, first_chain, _STEPS, starts, labels)
+    )
+    return labels[:, before:], is_exact
 
 
 def _likeliest(indptr: Ints, probs: Floats) -> Ints:
@@ -421,31 +509,20 @@ def _joint_moves(rows: Rows, probs: Floats, n_conflicts: Ints) -> Ints:
     return np.stack((common.col[order], common.row[order]), axis=1).astype(np.int64)
 
 
-def _judged(labels: Ints32) -> tuple[bool, float]:
-    """Agreement and inefficiency of the chains, judged by the commonest labels of the 50 least certain mentions.
+def _inefficiency(labels: Ints32) -> float:
+    """Number of samples of the chains that are worth one independent sample, by the 50 least certain mentions.
 
-    The chains disagree about a mention if the potential scale reduction of their halves is above 1.1 (Gelman & Rubin
-    1992) and their shares differ by more than .1. The inefficiency is the largest of the autocorrelation times, summed
-    as long as the sums of two neighbouring lags are positive (Geyer 1992, section 3.3).
+    The chains are independent. The variance of their means of an indicator, here whether a mention has its commonest
+    label, is that of one sample times the inefficiency, divided by the number of samples of a chain (batch means).
     """
-    n = labels.shape[1] // (2 * _CHAINS) * 2
-    chains = labels[:, : n * _CHAINS].reshape(len(labels), n, _CHAINS).swapaxes(1, 2)
+    n_chains = labels.shape[1] // _STEPS
+    chains = labels[:, : n_chains * _STEPS].reshape(len(labels), n_chains, _STEPS)
     commonest = np.array([np.bincount(row).argmax() for row in labels])
-    hits = (chains == commonest[:, None, None]).astype(np.float64)
+    hits = chains == commonest[:, None, None]
     mean = hits.mean((1, 2))
-    hits = hits[np.argsort(np.abs(mean - 0.5), kind="stable")[:_JUDGED]]
-    hits = hits[(hits.mean((1, 2)) > 0.01) & (hits.mean((1, 2)) < 0.99)]
-    if not len(hits):
-        return True, 1.0
-    halves = hits.reshape(len(hits), 2 * _CHAINS, n // 2)
-    between, within = halves.mean(2).var(1, ddof=1), halves.var(2, ddof=1).mean(1)
-    spread = np.ptp(hits.mean(2), axis=1)
-    with np.errstate(divide="ignore"):
-        reduction = np.sqrt(1.0 - 2.0 / n + between / within)
-    agree = not ((reduction > _MOST_SHRINKAGE) & (spread > _DIFFERENCE)).any()
-    centred = hits - hits.mean((1, 2), keepdims=True)
-    power = np.abs(np.fft.rfft(centred, 2 * n)) ** 2
-    covariance = np.fft.irfft(power.sum(1))[:, : n // 2 * 2]
-    pairs = covariance.reshape(len(hits), -1, 2).sum(2) / covariance[:, :1]
-    positive = np.logical_and.accumulate(pairs > 0.0, axis=1)
-    return agree, max(float((2.0 * (pairs * positive).sum(1) - 1.0).max()), 1.0)
+    least_certain = np.argsort(np.abs(mean - 0.5), kind="stable")[:_JUDGED]
+    least_certain = least_certain[(mean[least_certain] > 0.01) & (mean[least_certain] < 0.99)]
+    if not len(least_certain):
+        return 1.0
+    variance = mean[least_certain] * (1.0 - mean[least_certain])
+    return max(float((_STEPS * hits[least_certain].mean(2).var(1, ddof=1) / variance).max()), 1.0)

@@ -179,6 +179,39 @@ def redraw(
 
 
 @kernel
+def first_choices(rows: Rows, steps: Steps, key: np.uint64, chain: int, most_tries: int, choices: Ints) -> bool:
+    """Fill choices (n,) with the first consistent draw of a chain's stream; False if none of most_tries is."""
+    n = choices.shape[0]
+    labels, drawn = np.empty(n, np.int32), np.empty(n, np.int64)
+    stream = mix(mix(key) + np.uint64(chain + 1) * GAMMA)
+    for t in range(most_tries):
+        if draw(rows, steps, mix(stream + np.uint64(t + 1) * GAMMA), drawn, labels, True):
+            for i in range(n):
+                choices[i] = drawn[i]
+            return True
+    return False
+
+
+@kernel
+def draw_others(
+    indptr: Ints, antecedents: Ints32, links: Floats, new: Floats, is_relevant: Bools, key: np.uint64, numbers: Ints,
+    first: int, labels: Ints32,
+) -> None:  # fmt: skip
+    """Draw the labels of the mentions that are in no part, in the samples `numbers`; first: see `redraw`."""
+    for c in range(numbers.shape[0]):
+        s = numbers[c]
+        stream = mix(key + np.uint64(first + s + 1) * GAMMA)
+        for i in range(labels.shape[0]):
+            if not is_relevant[i]:
+                remaining = np.float64(mix(stream + np.uint64(i + 1) * GAMMA) >> U11) * TO_UNIT - new[i]
+                e = indptr[i]
+                while remaining >= 0.0 and e < indptr[i + 1]:
+                    remaining -= links[e]
+                    e += 1
+                labels[i, s] = labels[antecedents[e - 1], s] if e > indptr[i] else i
+
+
+@kernel
 def try_draws(
     rows: Rows, steps: Steps, key: np.uint64, n_tries: int, enough: int, counts_links: bool, n_conflicts: Ints
 ) -> tuple[int, int]:
@@ -369,13 +402,12 @@ def move_two(
 @kernel
 def run_chains(
     rows: Rows, conflicts: Conflicts, probs: Floats, new_probs: Floats, sets: Ints, tops: Ints, pairs: Ints,
-    key: np.uint64, block: int, n_burn_in: int, n_chains: int, labels: Ints32,
+    key: np.uint64, first_chain: int, n_steps: int, starts: Ints, labels: Ints32,
 ) -> None:  # fmt: skip
-    """Draw labels (n, n_samples) by n_chains Gibbs samplers, in turn: sample s is of chain s % n_chains.
+    """Draw labels (n, n_samples) by Gibbs samplers: sample s is of chain s // n_steps.
 
     A step draws every second mention's antecedent given all others, and the antecedents of every second pair together;
-    the next step draws the other mentions and pairs. The chains start from different states: no links at all; the
-    likeliest antecedents that are consistent, in the order of the text and in the reverse order; and a draw.
+    the next step draws the other mentions and pairs.
 
     Parameters
     ----------
@@ -387,30 +419,38 @@ def run_chains(
         (n, n_tops): likeliest candidates of each mention; -1 if a mention has fewer candidates.
     pairs
         (n_pairs, 2): mentions whose antecedents are drawn together, the earlier one first.
-    block
-        Number of this block of samples in the random stream `key`.
+    first_chain
+        Number of the first chain in the random stream `key`.
+    starts
+        (n_chains, n): candidates with which each chain starts, -1 for NEW; if the first is -2, the chain draws them one
+        after another, in the order of the text or in the reverse order, each given those before.
     """
     n, n_samples = labels.shape
+    n_chains = starts.shape[0]
     n_words = conflicts.bits.shape[1]
     choices, n_links, states = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32)
     side, barred, barred_j = np.zeros(n, np.uint8), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     words, words_j = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64)
     weights, counter = np.empty((tops.shape[1] + 1, tops.shape[1] + 1)), np.zeros(1, np.int64)
     for chain in range(n_chains):
-        stream = mix(mix(key + np.uint64(block + 1) * GAMMA) + np.uint64(chain + 1) * GAMMA)
+        stream = mix(key + np.uint64(first_chain + chain + 1) * GAMMA)
         counter[0] = 0
         for i in range(n):
-            choices[i], n_links[i], states[i] = -1, 0, i
-        for c in range(n):
-            i = n - 1 - c if chain % 4 == 2 else c
-            if chain % 4 != 0:
-                uniform = next_uniform(stream, counter) if chain % 4 == 3 else -1.0
-                move_one(
-                    rows, conflicts, probs[sets[0]], new_probs[sets[0], i], i, uniform, choices, n_links, states, side,
-                    barred, words,
-                )  # fmt: skip
-        for step in range(-n_burn_in, (n_samples - chain + n_chains - 1) // n_chains):
-            s = max(step, 0) * n_chains + chain
+            n_links[i] = 0
+        for i in range(n):
+            choices[i] = max(starts[chain, i], -1)
+            states[i] = i
+            if choices[i] >= 0:
+                states[i] = states[rows.antecedents[choices[i]]]
+                n_links[rows.antecedents[choices[i]]] += 1
+        for c in range(n if n > 0 and starts[chain, 0] < -1 else 0):
+            i = n - 1 - c if (first_chain + chain) % 2 == 1 else c
+            uniform, p = next_uniform(stream, counter), sets[chain * n_steps]
+            move_one(
+                rows, conflicts, probs[p], new_probs[p, i], i, uniform, choices, n_links, states, side, barred, words
+            )
+        for s in range(chain * n_steps, min((chain + 1) * n_steps, n_samples)):
+            step = s - chain * n_steps
             links, new = probs[sets[s]], new_probs[sets[s]]
             for i in range(step & 1, n, 2):
                 uniform = next_uniform(stream, counter)
@@ -421,6 +461,5 @@ def run_chains(
                     rows, conflicts, links, new, tops, pairs[c, 0], pairs[c, 1], uniform, choices, n_links, states,
                     side, barred, words, barred_j, words_j, weights,
                 )  # fmt: skip
-            if step >= 0:
-                for i in range(n):
-                    labels[i, s] = states[i]
+            for i in range(n):
+                labels[i, s] = states[i]

@@ -80,8 +80,8 @@ def evidence_schema(roles: Sequence[str], *, defaults: bool = False, numbers: bo
     - reasons: reasons why the event is not true in the other samples, by share; the shares add up to 1 - P. "another
       actor": the role's entity names other actors only; "no actor": it names no actor; "several actors": it names
       other actors too, followed by the mentions that name them (at most eight) and their shares; "no event in the
-      parse". "conditioned samples did not settle" is added if the Markov chains that keep distinct actors apart
-      disagree.
+      parse". "conditioned samples did not settle" is added if a Markov chain that keeps distinct actors apart had
+      no consistent start.
     - filled: how the roles are filled: "named" in the text, by a "default" actor, because a class noun "stands for" an
       actor, or "both" (in several of these ways); empty if the event has no actor.
     - parses: number of the document's parses in which the event is true in some sample.

@@ -170,29 +170,102 @@ def test_samples_of_chains_depend_on_their_number_alone() -> None:
     assert (conflict.samples(200, first_sample=1000).labels == many.labels[1000:]).all()
 
 
+STUCK = Conflict([[], [0], [0], [0], [0]], [[], *([[12.0]] * 4)], [(1, 3), (1, 4), (2, 3), (2, 4)])
+
+
 @pytest.mark.usefixtures("chains")
-def test_chains_that_stay_where_they_began_are_unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two names of either actor claim the pronoun with score 12, and chains begin with either. Without joint moves, a
-    # chain leaves where it is in one of e^12 = 163,000 steps.
-    pairs = [(1, 3), (1, 4), (2, 3), (2, 4)]
-    conflict = Conflict([[], [0], [0], [0], [0]], [[], *([[12.0]] * 4)], pairs)
+def test_chains_that_stay_where_they_began_have_the_distribution_of_their_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two names of either actor claim the pronoun with score 12. Without joint moves, a chain leaves its actor in one of
+    # e^12 = 163,000 steps: all 32 samples of a chain have that of its start, either with probability .5.
     monkeypatch.setattr(_conditioning, "_PAIRS", 0)
-    samples = conflict.samples(1000)
+    samples = STUCK.samples(32 * 500)
+    assert samples.conditioned is not None
+    assert samples.conditioned.method == "chain"
+    first = (samples.labels[:, 1:3] == 0).any(axis=1).reshape(-1, 32)
+    assert set(first.sum(axis=1).tolist()) == {0, 32}
+    assert plausible_counts(first[:, 0].sum(), 500, 0.5).all()
+    assert abs(samples.conditioned.inefficiency / 32 - 1.0) < 0.1
+
+
+@pytest.mark.usefixtures("chains")
+def test_chains_without_a_consistent_start_are_unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_conditioning, "_MOST_TRIES", 0)
+    samples = STUCK.samples(1000)
     assert samples.conditioned is not None
     assert samples.conditioned.method == "unsettled chain"
+    assert all((samples.labels[:, i] != samples.labels[:, j]).all() for i, j in STUCK.pairs)
 
 
 def test_the_inefficiency_is_that_of_an_autoregression() -> None:
-    """Indicators that stay with probability .8 have the autocorrelation time (1 + .8) / (1 - .8) = 9."""
+    """Indicators that stay with probability .8 have the autocorrelation .8^k at lag k.
+
+    The variance of the mean of 32 of them is that of one, divided by 32, times 1 + 2 sum_k (1 - k / 32) .8^k = 7.75.
+    """
     rng = np.random.default_rng(0)
-    n = 16_384
-    chain = np.empty((n, 4), np.int32)
-    state = rng.integers(0, 2, 4)
-    for step in range(n):
-        state = np.where(rng.random(4) < 0.8, state, rng.integers(0, 2, 4))
-        chain[step] = state
-    agree, inefficiency = _conditioning._judged(np.ascontiguousarray(chain.reshape(1, -1)))
-    assert agree
-    # The estimate of a time T from n values has a relative error of about sqrt(2 (2 M + 1) / n) with M = 40 lags.
-    assert abs(inefficiency / 9.0 - 1.0) < 4.9 * np.sqrt(162 / (4 * n))
+    n_chains = 4096
+    chains = np.empty((n_chains, 32), np.int32)
+    state = rng.integers(0, 2, n_chains)
+    for step in range(32):
+        chains[:, step] = state
+        state = np.where(rng.random(n_chains) < 0.8, state, rng.integers(0, 2, n_chains))
+    expected = 1 + 2 * sum((1 - k / 32) * 0.8**k for k in range(1, 32))
+    inefficiency = _conditioning._inefficiency(chains.reshape(1, -1))
+    # A variance of n normal values has a relative error of sqrt(2 / (n - 1)).
+    assert abs(inefficiency / expected - 1.0) < 4.9 * np.sqrt(2 / (n_chains - 1))
     assert ERROR == 1e-6  # 4.9 standard errors
+
+
+# --- parts -------------------------------------------------------------------------------------------------
+
+
+def beside(first: Conflict, second: Conflict) -> Conflict:
+    """Two documents as one, whose mentions have no common candidates; names of both are apart."""
+    n = len(first.antecedents)
+    antecedents = [*first.antecedents, *([n + k for k in row] for row in second.antecedents)]
+    pairs = [*first.pairs, *((n + i, n + j) for i, j in second.pairs)]
+    names = ({i for pair in each.pairs for i in pair} for each in (first, second))
+    pairs += [(i, n + j) for i, j in itertools.product(*names)]
+    return Conflict(antecedents, first.scores + second.scores, pairs)
+
+
+def test_a_hard_part_does_not_make_an_easy_part_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 documents with a part of at most six mentions, which are enumerated, and a part that no draw can settle."""
+    monkeypatch.setattr(_conditioning, "_MOST_TRIES", 3000)
+    rng = np.random.default_rng(5)
+    n_samples = 300
+    counts: list[int] = []
+    probs: list[float] = []
+    methods: Counter[str] = Counter()
+    for seed in range(200):
+        easy = random_conflict(rng)
+        samples, expected = beside(easy, tangled(30, seed)).samples(n_samples, seed), easy.enumerated()
+        drawn = Counter(map(tuple, samples.labels[:, : len(easy.antecedents)].tolist()))
+        assert set(drawn) <= set(expected)
+        counts += [drawn[labels] for labels in expected]
+        probs += expected.values()
+        assert samples.conditioned is not None
+        methods[samples.conditioned.method] += 1
+    assert plausible_counts(counts, n_samples, probs).all()
+    assert methods["unsettled chain"] > 20
+
+
+def test_two_names_and_three_names_claim_a_pronoun_beside_many_others() -> None:
+    # "It", then Iraq, Iran, Iran, Iran, Iraq with score 5. Each link is there with q; not links of both names:
+    # P(Iraq) = (1 - q)^3 (1 - (1 - q)^2) / ((1 - q)^3 + (1 - q)^2 - (1 - q)^5) = .0066.
+    claims = Conflict([[], *([[0]] * 5)], [[], *([[5.0]] * 5)], [(i, j) for i in (1, 5) for j in (2, 3, 4)])
+    none = 1.0 / (1.0 + np.exp(5.0))
+    expected = none**3 * (1 - none**2) / (none**3 + none**2 - none**5)
+    samples = beside(claims, tangled(45, 0)).samples(10_000)
+    iraq = (samples.labels[:, [1, 5]] == 0).any(axis=1).sum()
+    assert plausible_counts(iraq, 10_000, expected).all()
+
+
+def test_mentions_after_the_last_pair_are_drawn_by_their_own_candidates() -> None:
+    # Mention 3 follows the two names that claim mention 0, and links to the first of them or is new, each with .5.
+    conflict = Conflict([[], [0], [0], [1]], [[], [6.0], [6.0], [0.0]], [(1, 2)])
+    labels = conflict.samples(20_000).labels
+    linked = labels[:, 3] != 3
+    assert (labels[linked, 3] == labels[linked, 1]).all()
+    assert plausible_counts(linked.sum(), 20_000, 0.5).all()

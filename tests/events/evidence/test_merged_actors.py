@@ -116,7 +116,13 @@ def test_two_actors_that_claim_the_attacker_have_it_equally_often() -> None:
 
 
 def test_a_document_whose_chains_disagree_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("_ENOUGH", _conditioning._PILOT + 1), ("_LEAST", 2.0), ("_GOOD", 2.0), ("_PAIRS", 0)):
+    for name, value in (
+        ("_ENOUGH", _conditioning._PILOT + 1),
+        ("_LEAST", 2.0),
+        ("_GOOD", 2.0),
+        ("_PAIRS", 0),
+        ("_MOST_TRIES", 0),
+    ):
         monkeypatch.setattr(_conditioning, name, value)
     counter = counted([claimed(["Iraq", "Iran", "Iraq", "Iran"], 12.0), document("e", shift=-30.0)], 400)
     summary = counter.merging_summary()
