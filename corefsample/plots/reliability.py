@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from corefsample.calibration._error import CalibrationError
     from corefsample.links._calibration import LinkCalibration
 
-    Several: TypeAlias = pd.DataFrame | Mapping[str, CalibrationError] | LinkCalibration
-    Errors: TypeAlias = CalibrationError | Several
-
+    Errors: TypeAlias = CalibrationError | pd.DataFrame | Mapping[str, CalibrationError] | LinkCalibration
 
 _MOST_BARS = 400  # of all curves together; more are drawn as shaded bands
 
@@ -144,7 +142,7 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
     ----------
     errors
         `CalibrationError`, or several by name; or `LinkCalibration`; or a table such as calibration.csv, with columns
-        tag or group, error, lower, upper and optionally partition, which groups the rows.
+        group, error, lower, upper and optionally level and partition, which groups the rows.
     ax
         Axes to draw on; by default a new figure with a height for its rows.
     most
@@ -166,14 +164,14 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
 
     most = _checks.whole("most", most, 1)
     table = _table(errors)
-    shown = table.iloc[:most]
-    sections = list(dict.fromkeys(shown["part"]))
-    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(shown), 3) + len(sections))), legible(title))
-    if shown.empty:
+    drawn = table.iloc[:most]
+    sections = list(dict.fromkeys(drawn["part"]))
+    ax = axes_of(ax, (6.4, 1.1 + _ROW * (max(len(drawn), 3) + len(sections))), legible(title))
+    if drawn.empty:
         return say_instead(ax, "No calibration error to draw.")
     row, places, labels = 0.0, [], []
     for p, section in enumerate(sections):
-        rows = shown[shown["part"] == section]
+        rows = drawn[drawn["part"] == section]
         heights = [row + r for r in range(len(rows))]
         look = curve_look(p)
         ax.hlines(heights, rows["lower"], rows["upper"], color=look["color"], linewidth=1.8, alpha=0.55)
@@ -185,15 +183,15 @@ def calibration_error_dots(errors: Errors, *, ax: Axes | None = None, most: int 
         row = heights[-1] + 1.7
     ax.set_yticks(places, labels)
     ax.set_ylim(row - 1.0, -0.8)
-    highest = shown[["error", "lower", "upper"]].max().max()
-    ax.set_xlim(min(0.0, float(shown["error"].min())), 1.06 * highest if highest > 0 else 1.0)
+    highest = drawn[["error", "lower", "upper"]].max().max()
+    ax.set_xlim(min(0.0, float(drawn["error"].min())), 1.06 * highest if highest > 0 else 1.0)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.grid(axis="y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     bare_spines(ax)
-    level = shown["level"].dropna().unique()
-    interval = f", {100 * level[0]:g}% interval" if len(level) == 1 and shown["lower"].notna().any() else ""
-    more = f"\n(the first {len(shown)} of {len(table):,})" if len(table) > len(shown) else ""
+    level = drawn["level"].dropna().unique()
+    interval = f", {100 * level[0]:g}% interval" if len(level) == 1 and drawn["lower"].notna().any() else ""
+    more = f"\n(the first {len(drawn)} of {len(table):,})" if len(table) > len(drawn) else ""
     ax.set_xlabel(f"calibration error{interval}{more}")
     return ax
 
@@ -209,24 +207,16 @@ def _table(errors: Errors) -> pd.DataFrame:
             _checks.instance("errors", error, CalibrationError)
         rows = [(name, "", e.estimate, e.lower, e.upper, e.level) for name, e in errors.items()]
         table = pd.DataFrame(rows, columns=_COLUMNS)
-    elif isinstance(errors, pd.DataFrame):
-        table = _rows(errors)
+    elif hasattr(errors, "to_frame") or isinstance(errors, pd.DataFrame):
+        table = errors if isinstance(errors, pd.DataFrame) else errors.to_frame()
+        require_columns("errors", table, ("group", "error", "lower", "upper"))
+        table = table.rename(columns={"group": "name", "partition": "part"})
+        defaults = {"part": "", "level": None}
+        table = table.assign(**{name: each for name, each in defaults.items() if name not in table})[_COLUMNS]
+        labels = zip(table["part"], table["name"], strict=True)
+        names = [f"{name}" if part in ("", "all") else f"{part} {name}" for part, name in labels]
+        table = table.assign(name=names)
     else:
-        if not hasattr(errors, "to_frame"):
-            rule = "must be calibration errors, by name or in a table"
-            raise ParameterError(f"{rule}, got {shown(errors)}", parameter="errors")
-        table = _rows(errors.to_frame()).assign(level=errors.level)
+        rule = "must be calibration errors, by name or in a table"
+        raise ParameterError(f"{rule}, got {shown(errors)}", parameter="errors")
     return table.astype(dict.fromkeys(_COLUMNS[2:], float))
-
-
-def _rows(errors: pd.DataFrame) -> pd.DataFrame:
-    named = next((name for name in ("tag", "group") if name in errors.columns), None)
-    require_columns("errors", errors, (named or "tag or group", "error", "lower", "upper"))
-    names = [str(name) for name in errors[named]]
-    partitions = [str(part) for part in errors["partition"]] if "partition" in errors.columns else [""] * len(names)
-    if pd.api.types.is_integer_dtype(errors[named]):
-        names = [f"{named} {name}" for name in names]
-    labels = [name if part in ("", "all") else f"{part} {name}" for name, part in zip(names, partitions, strict=True)]
-    levels = errors["level"].to_numpy() if "level" in errors.columns else None
-    numbers = {name: errors[name].to_numpy() for name in ("error", "lower", "upper")}
-    return pd.DataFrame({"name": labels, "part": partitions, **numbers, "level": levels}, columns=_COLUMNS)

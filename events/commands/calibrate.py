@@ -93,9 +93,8 @@ def run_calibrate(
 
     options, started = options or CalibrateOptions(), time.time()
     rejected: list[Rejected] = []
-    with (
-        nullcontext() if options.out is None else CalibrationFolder(options.out, overwrite=options.overwrite) as folder
-    ):
+    out, overwrite = options.out, options.overwrite
+    with nullcontext() if out is None else CalibrationFolder(out, overwrite=overwrite) as folder:
         stream = DocumentStream(inputs, on_rejected=rejected.append if options.on_error == "quarantine" else None)
         tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
         paths = ", ".join(stream.paths)
@@ -130,11 +129,10 @@ def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
     frame.to_csv(folder.file("calibration.csv"), index=False)
     frame.to_parquet(folder.file("calibration.parquet"), index=False)
     calibration.curves_frame().to_csv(folder.file("reliability.csv"), index=False)
-    overall = calibration.overall
-    title = f"Coreference links: {overall.curve.bins.n_pairs:,} pairs of {overall.n_documents:,} documents"
-    pictures = {"reliability": partial(plots.reliability_figure, {"all pairs": overall.curve}, title=title)}
-    kinds = {group.group: group.curve for group in calibration.groups if group.partition == "kind"}
-    if kinds:
+    curve, n_documents = calibration.overall.curve, calibration.overall.n_documents
+    title = f"Coreference links: {curve.bins.n_pairs:,} pairs of {n_documents:,} documents"
+    pictures = {"reliability": partial(plots.reliability_figure, {"all pairs": curve}, title=title)}
+    if kinds := {group.group: group.curve for group in calibration.groups if group.partition == "kind"}:
         title = "Coreference links by kind of mentions"
         pictures["reliability_by_kind"] = partial(plots.reliability_figure, kinds, title=title)
     save_pictures(pictures, folder.file)
@@ -144,10 +142,9 @@ def _shown(calibration: LinkCalibration) -> Iterator[str | Table]:
     """Yield the calibration errors, and what their columns mean."""
     from corefsample.calibration._binning import FEWEST_BINS
 
-    tables, overall = calibration.tables, calibration.overall
-    n_bins = overall.curve.bins.n_bins
+    tables, overall, bins = calibration.tables, calibration.overall, calibration.overall.curve.bins
     yield (
-        f"{tables.n_documents:,} documents with gold, {overall.curve.bins.n_pairs:,} pairs of mentions, "
+        f"{tables.n_documents:,} documents with gold, {bins.n_pairs:,} pairs of mentions, "
         f"{100 * overall.share_true:.3g}% coreferent."
     )
     yield from counts_above_zero(
@@ -161,13 +158,12 @@ def _shown(calibration: LinkCalibration) -> Iterator[str | Table]:
         f"{100 * calibration.level:g}% intervals:",
     )
     yield ""
-    if n_bins < FEWEST_BINS:
-        yield f"Only {n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
+    if bins.n_bins < FEWEST_BINS:
+        yield f"Only {bins.n_bins} bins: errors can cancel within them. A smaller --bin-size shows more."
     yield "by document: interval of the true error. Chance adds to the measured error, which can lie above it."
     yield "p: probability of such an error if all probabilities were correct, by flipping the signs of documents."
-    simulated = overall.simulated
-    interval = f"{simulated.lower:.4f} to {simulated.upper:.4f}"
-    yield f"All pairs by Algorithm 2, which assumes independent pairs: {interval}."
+    lower, upper = overall.simulated.lower, overall.simulated.upper
+    yield f"All pairs by Algorithm 2, which assumes independent pairs: {lower:.4f} to {upper:.4f}."
 
 
 def _row(group: GroupCalibration) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def test_a_figure_or_a_part_of_one_can_be_given() -> None:
 def tag_errors(n: int = 3) -> pd.DataFrame:
     error = np.linspace(0.02, 0.2, n)
     tags = [f"t{k}" for k in range(n)]
-    return pd.DataFrame({"tag": tags, "error": error, "lower": error / 2, "upper": error * 2, "level": 0.9})
+    return pd.DataFrame({"group": tags, "error": error, "lower": error / 2, "upper": error * 2, "level": 0.9})
 
 
 def dots(ax: Axes) -> list[tuple[float, float]]:
@@ -102,7 +102,7 @@ def test_errors_of_tags_are_dots_with_their_intervals() -> None:
 def test_a_group_without_a_score_keeps_its_row() -> None:
     table = pd.DataFrame({"group": [1, 2], "error": [0.1, np.nan], "lower": np.nan, "upper": np.nan})
     ax = calibration_error_dots(table)
-    assert labels(ax) == ["group 1", "group 2"]
+    assert labels(ax) == ["1", "2"]
     assert "no score" in texts(ax)
     assert "interval" not in ax.get_xlabel()
 
@@ -129,10 +129,10 @@ def test_many_rows_are_cut_off_and_counted() -> None:
 
 def test_no_error_is_stated_and_no_column_raises() -> None:
     assert texts(calibration_error_dots({})) == ["No calibration error to draw."]
-    with pytest.raises(ParameterError, match="errors must have a column tag or group, got error"):
+    with pytest.raises(ParameterError, match="errors must have a column group, got error"):
         calibration_error_dots(pd.DataFrame({"error": [0.1]}))
-    with pytest.raises(ParameterError, match="errors must have a column upper, got tag, error, lower"):
-        calibration_error_dots(pd.DataFrame({"tag": ["a"], "error": [0.1], "lower": [0.1]}))
+    with pytest.raises(ParameterError, match="errors must have a column upper, got group, error, lower"):
+        calibration_error_dots(pd.DataFrame({"group": ["a"], "error": [0.1], "lower": [0.1]}))
 
 
 # --- style ----------------------------------------------------------------------------------------
