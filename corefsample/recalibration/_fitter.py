@@ -26,15 +26,8 @@ from corefsample.recalibration._losses import (
     Objective,
     newton_step,
 )
-from corefsample.recalibration._model import (
-    LOG_TEMPERATURE,
-    N_GLOBAL,
-    N_OFFSETS,
-    N_PARAMETERS,
-    NEW_BIAS,
-    Recalibration,
-)
-from corefsample.recalibration._uncertain import BLOCKS, DomainEffect
+from corefsample.recalibration._model import BLOCKS, N_GLOBAL, N_OFFSETS, N_PARAMETERS, Recalibration
+from corefsample.recalibration._uncertain import DomainEffect
 
 Form = Literal["global", "kinds"]
 FORMS: tuple[Form, ...] = ("global", "kinds")
@@ -445,7 +438,7 @@ class RecalibrationFitter:
 
         def follow(steps: Floats) -> None:
             logging.getLogger("corefsample.steps").info("%s: a step of the fit", losses.name)
-            position = (start + scales @ steps)[[LOG_TEMPERATURE, NEW_BIAS]] - [np.log(self._unit), 0.0]
+            position = (start + scales @ steps)[:N_GLOBAL] - [np.log(self._unit), 0.0]
             if (np.abs(position) > _FURTHEST).any():
                 raise no_minimum
 

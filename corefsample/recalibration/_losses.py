@@ -21,12 +21,9 @@ from corefsample.errors import ParameterError
 from corefsample.recalibration import _kernels
 from corefsample.recalibration._kernels import HAS_ANTECEDENT, IS_NEW, MISSED, NO_TERM, RIGHT, UNKNOWN, WRONG
 from corefsample.recalibration._model import (
-    LINK_OFFSETS,
-    LOG_TEMPERATURE,
+    BLOCKS,
     N_KINDS,
     N_PARAMETERS,
-    NEW_BIAS,
-    NEW_OFFSETS,
     Recalibration,
     described,
     document_kinds,
@@ -211,10 +208,10 @@ class Losses:
         self._changes = np.diag([1.0, -1.0])
         if by_kind:
             self._changes = np.zeros((1 + N_KINDS**2, N_PARAMETERS))
-            self._changes[0, LOG_TEMPERATURE] = 1.0
-            self._changes[1:, NEW_BIAS] = -1.0
-            self._changes[1:, NEW_OFFSETS:LINK_OFFSETS] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
-            self._changes[1:, LINK_OFFSETS:] = np.eye(N_KINDS**2)
+            self._changes[0, BLOCKS["log_temperature"]] = 1.0
+            self._changes[1:, BLOCKS["new_bias"]] = -1.0
+            self._changes[1:, BLOCKS["new_offsets"]] = -np.repeat(np.eye(N_KINDS), N_KINDS, axis=0)
+            self._changes[1:, BLOCKS["link_offsets"]] = np.eye(N_KINDS**2)
         self._kinds: list[Bytes] = [
             document_kinds(each) if by_kind else np.zeros(each.n_mentions, np.uint8) for each in gold.documents
         ]

@@ -22,11 +22,16 @@ from corefsample.languages._language import Language
 from corefsample.syntax._words import MENTION_KINDS, mention_kinds
 
 N_KINDS = len(MENTION_KINDS)
-# Places in the vector of parameters: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
-# offset for each kind of mention with each kind of antecedent.
-LOG_TEMPERATURE, NEW_BIAS, NEW_OFFSETS, LINK_OFFSETS = 0, 1, 2, 2 + N_KINDS
 N_GLOBAL, N_OFFSETS = 2, N_KINDS + N_KINDS * N_KINDS
 N_PARAMETERS = N_GLOBAL + N_OFFSETS
+# Groups of parameters in their vector: log temperature, NEW bias, an offset of NEW for each kind of mention, and an
+# offset for each kind of mention with each kind of antecedent.
+BLOCKS = {
+    "log_temperature": slice(0, 1),
+    "new_bias": slice(1, N_GLOBAL),
+    "new_offsets": slice(N_GLOBAL, N_GLOBAL + N_KINDS),
+    "link_offsets": slice(N_GLOBAL + N_KINDS, N_PARAMETERS),
+}
 
 
 def json_fields(parameter: str, record: Any, names: Sequence[str], optional: Collection[str] = ()) -> tuple[Any, ...]:
@@ -172,7 +177,7 @@ class Recalibration(HtmlTable):
         ratio = applied.temperature / self.temperature
         vector, applied_vector = self.vector(), applied.vector()
         relative = vector - ratio * applied_vector
-        relative[LOG_TEMPERATURE] = vector[LOG_TEMPERATURE] - applied_vector[LOG_TEMPERATURE]
+        relative[0] = vector[0] - applied_vector[0]
         by_kind = self.offsets is not None or applied.offsets is not None
         return Recalibration.from_vector(relative if by_kind else relative[:N_GLOBAL])
 
@@ -191,7 +196,7 @@ class Recalibration(HtmlTable):
     def from_vector(cls, vector: Floats) -> Self:
         """Build from a `vector` of log temperature and NEW bias, or of these and all offsets."""
         offsets = None if len(vector) == N_GLOBAL else tuple(vector[N_GLOBAL:].tolist())
-        return cls(float(np.exp(vector[LOG_TEMPERATURE])), float(vector[NEW_BIAS]), offsets)
+        return cls(float(np.exp(vector[0])), float(vector[1]), offsets)
 
     def to_json(self) -> dict[str, Any]:
         """Temperature and NEW bias by name, and the offsets by kind if there are any."""

@@ -16,28 +16,12 @@ from corefsample._random import document_key
 from corefsample.errors import ParameterError, shown
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json
-from corefsample.recalibration._model import (
-    LINK_OFFSETS,
-    LOG_TEMPERATURE,
-    N_PARAMETERS,
-    NEW_BIAS,
-    NEW_OFFSETS,
-    Recalibration,
-    described,
-    json_fields,
-)
+from corefsample.recalibration._model import BLOCKS, N_PARAMETERS, Recalibration, described, json_fields
 from corefsample.scorers.protocol import MentionSource, data_file
 
 Uncertainty = Literal["none", "fit", "domain"]
 UNCERTAINTIES: tuple[Uncertainty, ...] = ("none", "fit", "domain")
 DOMAIN_FIELD = "genre"
-
-BLOCKS = {
-    "log_temperature": slice(LOG_TEMPERATURE, LOG_TEMPERATURE + 1),
-    "new_bias": slice(NEW_BIAS, NEW_BIAS + 1),
-    "new_offsets": slice(NEW_OFFSETS, LINK_OFFSETS),
-    "link_offsets": slice(LINK_OFFSETS, N_PARAMETERS),
-}
 
 
 @dataclass(frozen=True, slots=True)
