@@ -84,16 +84,6 @@ def test_the_debiased_error_is_right_on_average_and_the_plain_one_is_not() -> No
     assert right.tolist() == [True, False]
 
 
-def test_the_binned_error_finds_the_true_one() -> None:
-    """y is true with q^2: the mean of (q - q^2)^2 over [0, 1] is 1/3 - 2/4 + 1/5 = 1/30."""
-    q, y = made_pairs(0, 200_000)
-    estimate = calibration_error(q, y, bin_size=2000, norm="mse", debiased=True, interval=None).estimate
-    bins = bin_pairs(q, y, bin_size=2000)
-    se = math.sqrt(float(np.sum((2 * np.sqrt(1 / 30)) ** 2 * bins.mean_y * (1 - bins.mean_y) * bins.n))) / bins.n_pairs
-    assert tolerance.plausible_means([estimate], [1 / 30], [2 * se]).all()
-    assert not tolerance.plausible_means([estimate], [1 / 25], [2 * se]).any()
-
-
 # --- with an interval --------------------------------------------------------------------------------------
 
 FEW = {"n_resamples": 200, "bin_size": 200}
@@ -124,13 +114,6 @@ def test_the_bootstrap_is_the_default_with_documents() -> None:
     expected = bootstrap_interval(block_bin_pairs(q, y, documents, bin_size=200), norm="mse", seed=5, n_resamples=200)
     assert (error.lower, error.upper, error.interval) == (expected.lower, expected.upper, expected.method)
     assert str(error.interval).startswith("bootstrap")
-
-
-def test_the_simulated_interval_can_be_requested_with_documents() -> None:
-    q, y = made_pairs(2)
-    plain = calibration_error(q, y, **FEW)  # type: ignore[arg-type]
-    simulated = calibration_error(q, y, documents=np.arange(len(q)) // 100, interval="simulated", **FEW)  # type: ignore[arg-type]
-    assert (simulated.lower, simulated.upper) == (plain.lower, plain.upper)
 
 
 def test_a_debiased_error_has_an_interval_free_of_that_bias() -> None:

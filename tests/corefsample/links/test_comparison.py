@@ -77,12 +77,6 @@ def test_differences_and_their_spread_are_those_of_a_plain_loop() -> None:
     assert (result.n_pairs, result.n_blocks, result.n_bins) == (800, 20, (8, 8))
 
 
-def test_documents_are_paired() -> None:
-    first, _, y, documents = drawn(20, seed=3)
-    same = paired_comparison(first, first, y, documents, n_resamples=100)
-    assert not np.any([same.difference, same.lower, same.upper, same.sd])
-
-
 def test_intervals_contain_the_difference_of_a_large_sample() -> None:
     def compared(n_documents: int, seed: int) -> PairedComparison:
         bin_size = n_documents * 40 // 10  # ten bins, as the true errors have
@@ -100,12 +94,6 @@ def test_intervals_contain_the_difference_of_a_large_sample() -> None:
 def test_a_certain_and_wrong_prediction_costs_the_floor() -> None:
     result = paired_comparison([0.0, 1.0], [0.5, 0.5], [1, 0], [0, 1], bin_size=1, n_resamples=10)
     assert (result.first[1], result.second[1]) == pytest.approx((-math.log(1e-6), math.log(2)))
-
-
-def test_the_table_has_a_row_per_measure() -> None:
-    frame = paired_comparison(*drawn(10, seed=5), n_resamples=50).to_frame()
-    assert list(frame.columns) == ["measure", "first", "second", "difference", "lower", "upper", "sd"]
-    assert frame["measure"].tolist() == MEASURES
 
 
 @pytest.mark.parametrize("option", [{"norm": "l1"}, {"level": 1.0}, {"n_resamples": 1}])

@@ -23,8 +23,6 @@ from corefsample import (
     link_marginals,
     sample_clusterings,
 )
-from corefsample.calibration._binning import bin_pairs
-from corefsample.calibration._error import binned_error
 from corefsample.documents._scored import Unannotated, gold_codes
 from corefsample.links import calibrate_links, compare_links
 from corefsample.links._calibration import DISTANCES, PAIR_KINDS, LinkCalibration, LinkTables, link_tables
@@ -35,10 +33,6 @@ THREE = ([[], [0], [0, 1]], [[], [0.0], [0.0, 0.0]])
 def test_pairs_with_an_unannotated_mention_are_left_out() -> None:
     pairs = link_tables([document(THREE, ["a", None, "a"])])
     assert (pairs.y.tolist(), [DISTANCES[d] for d in pairs.distances], pairs.n_unannotated) == ([1], ["2-3"], 1)
-
-
-def test_a_number_and_its_text_are_two_entities() -> None:
-    assert gold_codes(document(THREE, [1, "1", 1])).tolist() == [0, 1, 0]
 
 
 @given(
@@ -98,15 +92,6 @@ def test_distances_belong_to_their_groups() -> None:
         assert counts[name] == sum(141 - d for d in range(first, last + 1))
 
 
-def test_tables_have_every_pair_once() -> None:
-    tables = link_tables([chain(5), document(THREE)])
-    # Of 5 mentions 4 pairs have distance 1, 3 + 2 have distance 2 or 3, 1 has distance 4.
-    assert {name: n for name, n in n_by_distance(tables).items() if n} == {"1": 4, "2-3": 5, "4-7": 1}
-    assert (tables.n_documents, tables.n_without_gold, tables.n_unannotated) == (1, 1, 0)
-    assert tables.n_pairs == 10
-    assert set(tables.pair_kinds.tolist()) == {-1}  # there are no tokens
-
-
 def test_tables_name_the_document_of_each_pair_whatever_their_order() -> None:
     two, one = chain(3), dataclasses.replace(chain(2), doc_id="a")
     tables = link_tables([two, one])
@@ -138,14 +123,6 @@ def documents(sharpness: float = 1.0) -> Iterator[ScoredDocument]:
 
 def measured(sharpness: float = 1.0) -> LinkCalibration:
     return calibrate_links(link_tables(documents(sharpness)), bin_size=200, n_resamples=500)
-
-
-def test_the_overall_error_is_that_of_all_pairs() -> None:
-    tables = link_tables(documents())
-    overall = measured().overall
-    assert overall.error == pytest.approx(binned_error(bin_pairs(tables.q, tables.y, bin_size=200)), rel=1e-12)
-    assert overall.curve.bins.n_pairs == N_DOCUMENTS * N_MENTIONS * (N_MENTIONS - 1) // 2
-    assert overall.n_documents == N_DOCUMENTS
 
 
 def test_a_calibrated_model_passes_and_an_overconfident_one_does_not() -> None:
@@ -214,13 +191,6 @@ def test_the_comparison_is_that_of_all_pairs_and_ignores_the_order_of_documents(
     assert found.lower[1] > 0
 
 
-def test_documents_without_gold_are_counted() -> None:
-    bare = [dataclasses.replace(each, gold=None, doc_id=f"x{each.doc_id}") for each in few_documents()]
-    links = link_tables([*bare, *few_documents()])
-    assert links.n_without_gold == 12
-    assert compare_links(links, link_tables(few_documents()), n_resamples=10).n_blocks == 12
-
-
 def test_other_documents_mentions_or_gold_are_bad_input() -> None:
     links, own = link_tables(few_documents()), list(few_documents())
     with pytest.raises(InputError, match=r"must be the same for both scorers, got doc_id 'd11' only for the first$"):
@@ -233,12 +203,6 @@ def test_other_documents_mentions_or_gold_are_bad_input() -> None:
         other = link_tables([*own[:3], changed, *own[4:]])
         with error(InputError, None, "doc_id 'd03'"):
             compare_links(links, other)
-
-
-def test_names_of_gold_entities_do_not_matter() -> None:
-    renamed = [dataclasses.replace(each, gold=[f"e{label}" for label in each.gold or ()]) for each in few_documents()]
-    found = compare_links(link_tables(few_documents()), link_tables(renamed), n_resamples=10)
-    assert not found.difference.any()
 
 
 def test_a_single_document_cannot_be_compared() -> None:

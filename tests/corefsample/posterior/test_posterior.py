@@ -144,13 +144,6 @@ def test_summaries_of_samples_have_the_draws_of_a_recalibration() -> None:
     assert of_samples == 0.25 != as_scored
 
 
-def test_clusterings_of_one_of_several_parses_are_as_many_as_asked_for() -> None:
-    (_, second, _) = posteriors()
-    clusterings = second.clusterings(n_samples=30, seed=1)
-    expected = sample_clusterings(LISTS[1], n_samples=30, seed=1, doc_id="d", first_sample=2**40)
-    assert clusterings.labels.tolist() == expected.labels.tolist()
-
-
 @pytest.mark.parametrize(("options", "parameter"), [({"n_samples": 0}, "n_samples"), ({"seed": -1}, "seed")])
 def test_options_that_break_their_rules_are_rejected(options: dict[str, int], parameter: str) -> None:
     with error(ParameterError, parameter):

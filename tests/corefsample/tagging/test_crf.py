@@ -60,33 +60,11 @@ def test_marginals_are_those_of_crfsuite(trained: Trained, words: list[str]) -> 
     np.testing.assert_allclose(trained.model.posterior(words).marginals(), expected, rtol=0, atol=1e-9)
 
 
-def test_weights_are_those_that_crfsuite_prints(trained: Trained) -> None:
-    weights, info = trained.model.fitted, trained.tagger.info()
-    for (one, other), weight in info.transitions.items():
-        found = weights.transitions[weights.tags.index(one), weights.tags.index(other)]
-        assert found == pytest.approx(weight, abs=6e-7)
-    ours = {
-        (weights.texts[row], weights.tags[code]): weight
-        for row, code, weight in zip(
-            np.repeat(np.arange(len(weights.texts)), np.diff(weights.indptr)),
-            weights.codes,
-            weights.values,
-            strict=True,
-        )
-    }
-    assert ours == pytest.approx(info.state_features, abs=6e-7)
-
-
 def test_a_transition_that_training_lacks_has_the_weight_0() -> None:
     model = ConditionalRandomField().fit(THREE)  # V is always last
     assert model.tags == ("D", "N", "V")
     np.testing.assert_array_equal(model.fitted.transitions[2], 0.0)
     assert model.fitted.transitions[0, 1] > 0.0
-
-
-def test_the_same_sentences_give_the_same_model() -> None:
-    first, again = (ConditionalRandomField(features="advanced").fit(random_sentences(20)) for _ in range(2))
-    np.testing.assert_array_equal(first.fitted.values, again.fitted.values)
 
 
 def test_basic_attributes_are_the_words() -> None:

@@ -58,13 +58,6 @@ def test_a_sentence_whose_forward_weights_vanish_leaves_its_neighbours_alone() -
     np.testing.assert_allclose(tag_marginals(unaries, pairwise)[1], np.tile([0.0, 1.0], (3, 1)), atol=1e-12)
 
 
-def test_forbidden_tags_and_transitions_have_no_probability() -> None:
-    unaries, pairwise = sentences([5, 6, 4], 3)
-    unaries[2][1, 0] = pairwise[1, 2] = -INF
-    require_single(unaries, pairwise)
-    assert tag_marginals(unaries, pairwise)[2][1, 0] == 0.0
-
-
 def test_whole_numbers_single_precision_and_lists_are_scores() -> None:
     expected = LinearChain.from_scores([[0.0, 1.0], [2.0, 0.0]], ZERO).marginals()
     scores: list[Any] = [[[0, 1], [2, 0]], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [2, 0]], np.float32)]
