@@ -88,7 +88,6 @@ def run_calibrate(
     """
     from corefsample.formats import DocumentStream
     from corefsample.links._calibration import link_tables
-    from events._document_batches import streamed
     from events.runs._outputs import checksums, quarantine_lines, run_record
 
     options, started = options or CalibrateOptions(), time.time()
@@ -96,7 +95,7 @@ def run_calibrate(
     out, overwrite = options.out, options.overwrite
     with nullcontext() if out is None else CalibrationFolder(out, overwrite=overwrite) as folder:
         stream = DocumentStream(inputs, on_rejected=rejected.append if options.on_error == "quarantine" else None)
-        tables = link_tables(streamed(stream, on_progress), unannotated=options.unannotated)
+        tables = link_tables(stream.documents(on_progress=on_progress), unannotated=options.unannotated)
         paths = ", ".join(stream.paths)
         if not tables.n_documents:
             rule = f"gold is required to calibrate, got none in {tables.n_without_gold} documents"

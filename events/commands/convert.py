@@ -102,11 +102,7 @@ def run_convert(
     with quarantine_file(path, **options.subset("on_error", "overwrite")) as on_rejected:
         if is_scored:
             n_documents = convert(
-                names,
-                path,
-                overwrite=options.overwrite,
-                on_rejected=on_rejected,
-                on_progress=on_progress and (lambda stream, n: on_progress(stream.bytes_read, stream.total_bytes, n)),
+                names, path, overwrite=options.overwrite, on_rejected=on_rejected, on_progress=on_progress
             )
             skipped, left_out = Counter[str](), Counter[str]()
         else:

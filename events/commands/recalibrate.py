@@ -102,7 +102,6 @@ def run_recalibrate(
     from corefsample.formats.scored._stream import SUFFIXES
     from corefsample.formats.scored._writing import quarantine_file, write_documents
     from corefsample.recalibration._corpus_fit import faults_of_application, fit_corpus
-    from events._document_batches import streamed
     from events.runs._outputs import checksums, free_outputs, run_record
 
     started, out = time.time(), options.out
@@ -113,7 +112,7 @@ def run_recalibrate(
     with quarantine_file(out, **options.subset("on_error", "overwrite")) as on_rejected:
         apply_paths = DocumentStream(apply).paths  # raises for a missing file before the fit
         stream = DocumentStream(gold, on_rejected=on_rejected)
-        documents = list(streamed(stream, on_progress))
+        documents = list(stream.documents(on_progress=on_progress))
         with_gold = [document for document in documents if document.gold is not None]
         settings = options.subset("objective", "form", "unannotated", "n_folds", "n_resamples", "seed")
         paths = ", ".join(stream.paths)
@@ -128,7 +127,7 @@ def run_recalibrate(
 
         def recalibrated() -> Iterator[ScoredDocument]:
             nonlocal n_also_fitted
-            for document in streamed(applied_to, on_progress, partial(faults_of_application, uncertain)):
+            for document in applied_to.documents(partial(faults_of_application, uncertain), on_progress=on_progress):
                 n_also_fitted += document.doc_id in fitted_ids
                 yield uncertain.recalibration.apply_document(document)
             # The output is about to be replaced, so the record of an earlier output is no longer valid.

@@ -268,12 +268,14 @@ class EventCounter(Evidence):
         """Batches of valid documents of a stream, which checks that its doc_ids are unique, and their matches."""
         counted = self._doc_ids() if self.n_documents else frozenset()
         self._counted = None  # those of the stream are not collected
-        for valid, rejected in stream.checked():
-            matches, faults = self._finder.match(valid)
-            faults |= self._faults(valid, counted, repeated, faults)
-            batch, accepted_rows = stream.accepted(valid, rejected, faults)
+
+        def inspect(batch: DocumentBatch) -> tuple[Matches, dict[int, Fault]]:
+            matches, faults = self._finder.match(batch)
+            return matches, faults | self._faults(batch, counted, repeated, faults)
+
+        for batch, matches in stream.batches(inspect):
             require_near(self.calendar, self._dates, batch.dates, batch.place)
-            yield batch, {new: matches[old] for new, old in enumerate(accepted_rows) if old in matches}
+            yield batch, matches
 
     def _doc_ids(self) -> set[str]:
         """The doc_ids of the documents so far."""

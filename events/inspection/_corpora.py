@@ -19,7 +19,6 @@ from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import document_scheme, known_words
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._schemes import fitting_schemes
-from events._document_batches import batches
 from events._options import Progress
 from events.counts._notes import CountNotes
 from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
@@ -107,7 +106,7 @@ def check_corpus(
     n, schemes, languages = Counter[str](), Counter[str](), Counter[str]()
     sizes, dates = list[int](), list[str]()  # number of mentions of each document; first and last date
     new_mass, words, merged = 0.0, np.zeros(2, np.int64), list[dict[str, object]]()
-    for parses, _ in batches(stream, on_progress, may_be_empty=lambda: report.n_problems > 0):
+    for parses, _ in stream.batches(on_progress=on_progress, may_be_empty=lambda: report.n_problems > 0):
         batch, firsts = parses.usual_parses(), parses.firsts.tolist()
         days = batch.dates[~np.isnat(batch.dates)]
         n.update(

@@ -19,7 +19,6 @@ from corefsample.errors import InputError, ParameterError
 from corefsample.files._paths import Inputs
 from corefsample.formats import DocumentStream
 from corefsample.posterior._posterior import CorpusRecalibration
-from events._document_batches import batches
 from events._options import Progress
 from events.evidence._acceptance import Acceptance
 from events.evidence._columns import ACTOR
@@ -66,7 +65,7 @@ def traced(
                 faults[row] = error.message
         return traces, {**faults, **faults_of(batch)}
 
-    return batches(stream, on_progress, inspect, may_be_empty=may_be_empty)
+    return stream.batches(inspect, on_progress=on_progress, may_be_empty=may_be_empty)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class ScorePart:
                     raise rejected[0].error()
         with self.store.adding(self.key) as stored:
             if documents:
-                write_documents(documents, stored.folder / _DOCUMENTS, batch_size=len(self.items))
+                write_documents(documents, stored.folder / _DOCUMENTS)
             stored.record.update(
                 documents=tally.n_documents,
                 tally=dataclasses.asdict(tally),

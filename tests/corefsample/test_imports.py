@@ -96,7 +96,7 @@ LEVELS: list[list[str]] = [
         "corefsample.files._csv_cells",
         "events._selection",
     ],
-    ["events._shared_options", "events._document_batches"],
+    ["events._shared_options"],
     ["events._yaml_file", "events.news", "events.simulation"],
     ["events.lexicon", "events.rules"],
     ["events.matching"],

@@ -7,18 +7,23 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
+import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corefsample.documents._batch import SCHEMA, VERSION, DocumentBatch
+from corefsample.documents._batch import SCHEMA, VERSION, DocumentBatch, flat_lists
 from corefsample.documents._faults import Rejected, missing_field, version_fault
-from corefsample.documents._tokens import STRING_COLUMNS
-from corefsample.errors import DamagedFileError, InputError
+from corefsample.documents._scored import FIELDS
+from corefsample.documents._tokens import STRING_COLUMNS, TOKEN_COLUMNS
+from corefsample.errors import DamagedFileError, InputError, shown
 from corefsample.files._paths import parquet_source, total_size
 from corefsample.files._reading import ReadProgress, one_line, parquet_errors
 
 _VERSION_KEY = b"corefsample.version"
 _REQUIRED = ("doc_id", "mentions", "antecedents", "scores")
+_GOLD_ID = msgspec.json.Decoder(int | str)
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 BATCH_BYTES = 32 * 2**20  # limit of the decoded bytes of a batch
 _READ_AHEAD = 2**20  # bytes per column; without a bound, pyarrow keeps all data of the file until the end
 
@@ -52,7 +57,9 @@ class ParquetReader(ReadProgress):
         with parquet_errors(path):
             file = pq.ParquetFile(parquet_source(path), **options)
             schema = file.schema_arrow
-            names = _names(schema)
+            names: list[str] = list(schema.names)  # a damaged name raises UnicodeDecodeError
+            if names.count("tokens") == 1 and pa.types.is_struct(schema.field("tokens").type):
+                names += [f"tokens.{field.name}" for field in schema.field("tokens").type]
         version = (schema.metadata or {}).get(_VERSION_KEY, str(VERSION).encode()).decode("utf-8", "replace")
         if version != str(VERSION):
             reason, hint = version_fault(int(version) if version.isdigit() else version)
@@ -105,53 +112,76 @@ class ParquetReader(ReadProgress):
             raise DamagedFileError(f"data must be readable, got: {one_line(error)}", place=location) from None
 
     def _canonical(self, table: pa.RecordBatch, first: int) -> tuple[DocumentBatch, list[Rejected]]:
-        """Cast to the schema, leaving out rows with a number that does not fit; absent columns are null."""
+        """Cast to the schema, leaving out rows with a value that does not fit; absent columns are null."""
         for field in SCHEMA:
             if field.name not in table.schema.names:
                 table = table.append_column(field, pa.nulls(table.num_rows, field.type))
         batch = DocumentBatch(self.path, table, "row", range(first, first + table.num_rows))
+        faults: dict[int, str] = {}
         try:
-            return replace(batch, table=self._cast(table)), []
+            cast = replace(batch, table=self._cast(table))
         except pa.ArrowInvalid:
-            faults = {row: reason for row in range(table.num_rows) if (reason := self._misfit(table, row))}
+            for row in range(table.num_rows):
+                try:
+                    self._cast(table.take(pa.array([row], pa.int64())))  # not a slice: the cast looks at all its rows
+                except pa.ArrowInvalid as error:
+                    faults[row] = str(error)
             good = batch.take([row for row in range(table.num_rows) if row not in faults])
-            rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
-            return replace(good, table=self._cast(good.table)), rejected
+            cast = replace(good, table=self._cast(good.table))
+        rejected = [batch.rejected(row, reason) for row, reason in faults.items()]
+        faults = _json_faults(cast.table)
+        rejected += [cast.rejected(row, reason) for row, reason in faults.items()]
+        return cast.take([row for row in range(len(cast)) if row not in faults]) if faults else cast, rejected
 
     def _cast(self, table: pa.RecordBatch) -> pa.RecordBatch:
+        """Cast to the schema; raises ArrowInvalid about a value that does not fit."""
         columns = []
         for field in SCHEMA:
             column = table.column(field.name)
-            if not _alike(column.type, field.type):
-                raise InputError(f"column {field.name} must be {field.type}, got {column.type}", place=self.path)
-            columns.append(column.cast(field.type))
+            try:
+                columns.append(column.cast(field.type))
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(f"{field.name}: {one_line(error)}") from None
+            except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+                rule = f"column {field.name} must be {field.type}"
+                raise InputError(f"{rule}, got {column.type}", place=self.path) from None
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
-    def _misfit(self, table: pa.RecordBatch, row: int) -> str | None:
-        """Describe the value that keeps a row from being cast, or return None."""
-        single_row = table.take(pa.array([row], pa.int64()))  # not a slice: the cast looks at the other rows too
-        try:
-            self._cast(single_row)
-        except pa.ArrowInvalid as error:
-            values = single_row.to_pylist()[0]
-            faults = (_number_fault(values[field.name], field.type, field.name) for field in SCHEMA)
-            return next(filter(None, faults), one_line(error))
-        return None
+
+def _json_faults(table: pa.RecordBatch) -> dict[int, str]:
+    """Reasons for rejecting rows with a JSON column that does not decode to the right type."""
+    faults: dict[int, str] = {}
+    texts = flat_lists(table.column("gold"))[1].unique().to_pylist()
+    bad_texts = {text for text in texts if text is not None and not _decodes(_GOLD_ID, text)}
+    for row, gold in enumerate(table.column("gold").to_pylist() if bad_texts else ()):
+        for i, text in enumerate(gold or ()):
+            if text in bad_texts:
+                faults.setdefault(row, f"gold[{i}] must be JSON of a number or a string, got {text!r}")
+    for name, reserved in (("metadata", FIELDS), ("tokens_extra", TOKEN_COLUMNS)):
+        column = table.column(name).to_pylist()
+        for text in {*column} - {None}:  # many are the same
+            reason = f"{name} must be a JSON object, got {shown(text)}"
+            if _decodes(_OBJECT, text):
+                repeated = [member for member in _OBJECT.decode(text) if member in reserved]
+                if not repeated:
+                    continue
+                reason = f"{name} must contain no field of the document, got {repeated[0]!r}"
+            faults |= {row: reason for row, other in enumerate(column) if other == text and row not in faults}
+    n_tokens = np.diff(flat_lists(table.column("tokens").flatten()[0])[0])
+    for row, text in enumerate(table.column("tokens_extra").to_pylist()):
+        for name, values in _OBJECT.decode(text).items() if text is not None and row not in faults else ():
+            if not isinstance(values, list) or len(values) != n_tokens[row]:
+                rule = f"tokens.{name} must be a list as long as tokens.text ({n_tokens[row]})"
+                faults[row] = f"{rule}, got {shown(values)}"
+    return faults
 
 
-def _number_fault(value: Any, kind: pa.DataType, path: str) -> str | None:
-    """Describe the first number in a value that does not fit the integers of its type, or return None."""
-    if pa.types.is_struct(kind) and value is not None:
-        faults = (_number_fault(value[field.name], field.type, f"{path}.{field.name}") for field in kind)
-    elif pa.types.is_list(kind) and value is not None:
-        faults = (_number_fault(element, kind.value_type, f"{path}[{i}]") for i, element in enumerate(value))
-    elif pa.types.is_integer(kind) and value is not None and not -(2**31) <= value < 2**31:
-        return f"{path} must fit into 32 bits, got {value}"
-    elif pa.types.is_integer(kind) and value is not None and value != int(value):
-        return f"{path} must be a whole number, got {value}"
-    else:
-        return None
-    return next(filter(None, faults), None)
+def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
+    try:
+        decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _complete(table: pa.RecordBatch) -> int:
@@ -175,33 +205,6 @@ def row_group_sizes(path: str) -> list[int]:
     """
     about = ParquetReader(path).file.metadata
     return [about.row_group(group).num_rows for group in range(about.num_row_groups)]
-
-
-def _names(schema: pa.Schema) -> list[str]:
-    """Names of all columns, and of the fields of tokens; a damaged name raises UnicodeDecodeError."""
-    names: list[str] = list(schema.names)
-    if "tokens" in names and names.count("tokens") == 1 and pa.types.is_struct(schema.field("tokens").type):
-        names += [f"tokens.{field.name}" for field in schema.field("tokens").type]
-    return names
-
-
-def _alike(actual: pa.DataType, expected: pa.DataType) -> bool:
-    """True if a cast keeps the kind of the data and changes only its width: text stays text, a number a number."""
-    kinds = pa.types
-    if kinds.is_dictionary(actual):
-        return _alike(actual.value_type, expected)
-    if kinds.is_null(actual):
-        return True
-    if kinds.is_list(expected):
-        is_list = kinds.is_list(actual) or kinds.is_large_list(actual) or kinds.is_fixed_size_list(actual)
-        return bool(is_list and _alike(actual.value_type, expected.value_type))
-    if kinds.is_struct(expected):
-        names = {field.name for field in actual} if kinds.is_struct(actual) else set()
-        return all(field.name in names and _alike(actual.field(field.name).type, field.type) for field in expected)
-    if kinds.is_string(expected):  # and dates, which become ISO dates
-        return bool(kinds.is_string(actual) or kinds.is_large_string(actual) or kinds.is_date(actual))
-    # The cast itself raises for a float that is not whole.
-    return bool(kinds.is_integer(actual) or kinds.is_floating(actual))
 
 
 _ROW_GROUP = 256  # documents; some 20 MB decoded, so that a reader's memory stays small

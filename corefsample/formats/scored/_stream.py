@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from corefsample._arrays import Ints
 from corefsample._checks import choice, iso_date, whole
 from corefsample.coreference._antecedents import candidate_faults
 from corefsample.documents._batch import SPAN_COLUMNS, DocumentBatch, flat_lists
@@ -23,9 +18,9 @@ from corefsample.documents._faults import (
     parse_faults,
     share_fault,
 )
-from corefsample.documents._scored import FIELDS, ScoredDocument
+from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
-from corefsample.errors import DamagedFileError, shown
+from corefsample.errors import DamagedFileError, InputError, shown
 from corefsample.files._digests import SeenIds
 from corefsample.files._paths import SCORED, PathLike, input_paths, partition_values
 from corefsample.files._reading import FileSeries, read_ahead
@@ -33,6 +28,7 @@ from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 
 SUFFIXES = SCORED
+R = TypeVar("R")
 
 
 class DocumentStream(FileSeries):
@@ -103,14 +99,73 @@ class DocumentStream(FileSeries):
 
     def __iter__(self) -> Iterator[DocumentBatch]:
         """Read the files from the beginning; standard input can be read once."""
-        return (self.accepted(*read)[0] for read in self.checked())
+        return (batch for batch, _ in self.batches())
 
-    def checked(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
-        """Read the files as iteration does: yield the documents of each batch that satisfy the format, and the others.
+    def documents(
+        self,
+        faults_of: Callable[[DocumentBatch], Mapping[int, str | Fault]] = lambda batch: {},
+        *,
+        on_progress: Callable[[int, int, int], None] | None = None,
+    ) -> Iterator[ScoredDocument]:
+        """Yield the documents, at least one: see `batches`. `faults_of` returns rows to reject with their reasons."""
+        batches: Iterator[tuple[DocumentBatch, dict[int, None]]] = self.batches(
+            lambda batch: ({}, faults_of(batch)), on_progress=on_progress, may_be_empty=lambda: False
+        )
+        return (batch.document(row) for batch, _ in batches for row in range(len(batch)))
 
-        Pass each batch to `accepted` before the next batch is read.
+    def batches(
+        self,
+        inspect: Callable[[DocumentBatch], tuple[Mapping[int, R], Mapping[int, str | Fault]]] = lambda batch: ({}, {}),
+        *,
+        on_progress: Callable[[int, int, int], None] | None = None,
+        may_be_empty: Callable[[], bool] = lambda: True,
+    ) -> Iterator[tuple[DocumentBatch, dict[int, R]]]:
+        """Yield the batches with the results of `inspect` by row.
+
+        Parameters
+        ----------
+        inspect
+            Function of a batch of valid documents that returns results by row, and the rows to reject with their
+            reasons; the doc_ids of these documents do not count as used. By default none is rejected.
+        on_progress
+            Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+            documents. By default progress is not reported.
+        may_be_empty
+            Function that returns whether a stream without a valid document is allowed. By default it is.
+
+        Raises
+        ------
+        InputError
+            If a document is invalid and `on_rejected` is None, or if there must be a valid document and none is.
         """
-        self._seen = SeenIds()
+        seen = SeenIds()
+        n_documents = 0
+        for valid, rejected in self._checked_batches():
+            results, reasons = inspect(valid)
+            accepted_rows: list[int] = []
+            for first in valid.firsts.tolist():
+                rows = valid.parses(first)
+                fault = next((reasons[row] for row in rows if row in reasons), None)
+                if fault is None and not seen.add(valid.doc_ids[first]):
+                    fault = "doc_id must be unique in the corpus, got it again"
+                if fault is None:
+                    accepted_rows += rows
+                else:
+                    rejected += [valid.rejected(row, reasons.get(row, fault)) for row in rows]
+            for bad in sorted(rejected, key=lambda bad: bad.number or 0):
+                if self._on_rejected is None:
+                    raise bad.error()
+                self._on_rejected(bad)
+            batch = valid if len(accepted_rows) == len(valid) else valid.take(accepted_rows)
+            yield batch, {new: results[old] for new, old in enumerate(accepted_rows) if old in results}
+            n_documents += len(batch.firsts)
+            if on_progress is not None:
+                on_progress(self.bytes_read, self.total_bytes, n_documents)
+        if not n_documents and not may_be_empty():
+            raise InputError("a corpus must have at least one document, got none", place=", ".join(self.paths))
+
+    def _checked_batches(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
+        """Yield the documents of each batch that satisfy the format, and the others."""
         for path, reader in self._readers(self._reader_of):
             batches = self._checked(reader, partition_values(path))
             try:
@@ -120,36 +175,6 @@ class DocumentStream(FileSeries):
                     raise
                 yield DocumentBatch.of_rows(path, [], "line", []), [Rejected.file(path, error)]
 
-    def accepted(
-        self, valid: DocumentBatch, rejected: list[Rejected], reasons: Mapping[int, str | Fault] = MappingProxyType({})
-    ) -> tuple[DocumentBatch, list[int]]:
-        """Accept documents of a batch, and report the others as rejected; return them and their rows in the batch.
-
-        Parameters
-        ----------
-        valid, rejected
-            Valid and rejected documents of a batch, from `checked`.
-        reasons
-            Reasons for rejecting further documents, by row; their doc_ids do not count as used. By default none.
-        """
-        accepted_rows: list[int] = []
-        for first in valid.firsts.tolist():
-            rows = valid.parses(first)
-            fault = next((reasons[row] for row in rows if row in reasons), None)
-            if fault is None and not self._seen.add(valid.doc_ids[first]):
-                fault = Fault("doc_id must be unique in the corpus, got it again")
-            if fault is None:
-                accepted_rows += rows
-            else:
-                rejected += [valid.rejected(row, reasons.get(row, fault)) for row in rows]
-        if len(accepted_rows) < len(valid):
-            valid = valid.take(accepted_rows)
-        for bad in sorted(rejected, key=lambda bad: bad.number or 0):
-            if self._on_rejected is None:
-                raise bad.error()
-            self._on_rejected(bad)
-        return valid, accepted_rows
-
     def _reader_of(self, path: str) -> JsonLinesReader | ParquetReader:
         return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
@@ -158,25 +183,22 @@ class DocumentStream(FileSeries):
     ) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield the valid and the rejected documents of each batch; `file_metadata` is added to their metadata."""
         day = file_metadata.get("date", "")
-        for undated, rejected in reader.batches(self._batch_size):
-            read = undated if iso_date(day) is None else undated.dated(day)
-            batch = read
+        for batch, rejected in reader.batches(self._batch_size):
+            if iso_date(day) is not None:
+                batch = batch.dated(day)
             if self._selected is not None:
-                metadata = ((row, {**file_metadata, **read.metadata(row)}) for row in read.firsts.tolist())
-                firsts = [row for row, each in metadata if self._selected(read.doc_ids[row], each)]
-                rows = [row for first in firsts for row in read.parses(first)]
-                batch = read.take(np.array(rows, np.int64))
-            valid, faults = checked(batch, self._needs, rejected)
-            if len(valid.firsts) < len(valid) and not self._parses:
-                several = [rows for rows in map(valid.parses, valid.firsts.tolist()) if len(rows) > 1]
-                rejected = rejected + [valid.rejected(row, _several(len(rows))) for rows in several for row in rows]
-                valid = valid.take(np.setdiff1d(np.arange(len(valid)), np.concatenate(several)))
-            yield valid, rejected + [batch.rejected(row, fault) for row, fault in faults.items()]
-
-
-def _several(n_parses: int) -> Fault:
-    hint = "`corefsample score` without alternative parses writes one parse a document"
-    return Fault(f"parses must be one here: what is computed is for one parse of a document, got {n_parses}", hint)
+                metadata = {row: {**file_metadata, **batch.metadata(row)} for row in batch.firsts.tolist()}
+                firsts = [row for row in metadata if self._selected(batch.doc_ids[row], metadata[row])]
+                batch = batch.take([row for first in firsts for row in batch.parses(first)])
+            faults = _faults(batch, self._needs, rejected)
+            if not self._parses and len(batch.firsts) < len(batch):
+                hint = "`corefsample score` without alternative parses writes one parse a document"
+                rule = "parses must be one here: what is computed is for one parse of a document"
+                for rows in map(batch.parses, batch.firsts.tolist()):
+                    if len(rows) > 1 and rows[0] not in faults:
+                        faults |= dict.fromkeys(rows, Fault(f"{rule}, got {len(rows)}", hint))
+            valid = batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch
+            yield valid, rejected + [batch.rejected(row, fault) for row, fault in sorted(faults.items())]
 
 
 def read_documents(
@@ -211,211 +233,113 @@ def read_documents(
     return (batch.document(row) for batch in stream for row in range(len(batch)))
 
 
-_GOLD_ID = msgspec.json.Decoder(int | str)
-_OBJECT = msgspec.json.Decoder(dict[str, Any])
-
-
-def checked(
-    batch: DocumentBatch, needs: Iterable[str] = (), unread: Sequence[Rejected] = ()
-) -> tuple[DocumentBatch, dict[int, Fault]]:
-    """Separate the valid documents of a batch from those that break a rule of the format.
+def _faults(batch: DocumentBatch, needs: tuple[str, ...], unread: Sequence[Rejected]) -> dict[int, Fault]:
+    """Find the first fault of each document of a batch that breaks a rule of the format, by row.
 
     Parameters
     ----------
     batch
         Decoded documents that are not checked yet.
     needs
-        Fields that every document must have: "date", "tokens", "gold". By default none of them is required.
+        Fields that every document must have: "date", "tokens", "gold".
     unread
-        Lines or rows of the batch that could not be decoded, which may be parses of its documents. By default none.
-
-    Returns
-    -------
-    batch, faults
-        Batch of the valid documents, and the first fault of each other row of the original batch.
+        Lines or rows of the batch that could not be decoded, which may be parses of its documents.
     """
-    faults = _shape_faults(batch, tuple(needs))
+    faults = _shape_faults(batch, needs)
     rows = [row for row in range(len(batch)) if row not in faults]
     well_shaped = batch.take(rows) if faults else batch
-    faults |= {rows[row]: Fault(reason) for row, reason in _content_faults(well_shaped).items()}
-    if batch.table.column("samples").null_count < len(batch):
-        _add_faults_of_parses(faults, batch, unread)
-    return batch.take([row for row in range(len(batch)) if row not in faults]) if faults else batch, faults
-
-
-def _add_faults_of_parses(faults: dict[int, Fault], batch: DocumentBatch, unread: Sequence[Rejected]) -> None:
-    """Add the parses of documents whose parses do not belong together, or of which one breaks a rule."""
+    # What the kernels find in one pass over the flat columns.
+    bounds, starts, ends, heads = well_shaped.mentions
+    n_tokens = np.where(well_shaped.has_tokens, np.diff(well_shaped.token_bounds), -1)
+    trees = parse_faults(
+        well_shaped.token_bounds, well_shaped.token_integers["head"], well_shaped.token_integers["sent"]
+    )
+    links = candidate_faults(bounds, *well_shaped.candidates)
+    reasons = {**trees, **links, **mention_faults(bounds, starts, ends, heads, n_tokens)}
+    faults |= {rows[row]: Fault(reason) for row, reason in reasons.items()}
+    # The parses of a document belong together, and if one of them breaks a rule, all are rejected.
     rule = "parses of a document must all be valid"
     has_parses = batch.table.column("samples").is_valid().to_numpy(zero_copy_only=False)
-    for rows in map(batch.parses, batch.firsts[has_parses[batch.firsts]].tolist()):
-        fault = next(
-            (Fault(f"{rule}: parse {batch.parse(r)}: {faults[r].reason}", faults[r].hint) for r in rows if r in faults),
-            None,
-        )
-        neighbours = batch.places[rows[0]] - 1, batch.places[rows[-1]] + 1
-        for bad in unread if fault is None else ():
-            if bad.doc_id == batch.doc_ids[rows[0]] or (not bad.doc_id and bad.number in neighbours):
-                fault = Fault(f"{rule}: {bad.place}: {bad.reason}", bad.hint)
-        if fault is None and (reason := batch.parses_fault(rows[0])) is not None:
-            fault = Fault(reason)
-        if fault is not None:
-            faults.update({row: fault for row in rows if row not in faults})
-
-
-# --- what would put the flat columns out of step: absent fields, nulls, lists of unlike length --------------
-
-
-class _ShapeFaults(dict[int, Fault]):
-    """The first fault of each bad row."""
-
-    def add(self, row: int, reason: str) -> None:
-        self.setdefault(row, Fault(reason))
-
-    def add_missing(self, name: str, column: pa.Array) -> None:
-        """Add the rows without the field `name`."""
-        if column.null_count:
-            for row in np.flatnonzero(column.is_null()).tolist():
-                self.setdefault(row, missing_field(name))
-
-    def add_unlike(
-        self, name: str, lists: pa.ListArray, reference: str, model: pa.ListArray, applies: pa.BooleanArray = None
-    ) -> None:
-        """Add the rows whose list is not as long as the list of `model`, by default among all rows."""
-        expected, lengths = _lengths(model), _lengths(lists)
-        unlike = expected != lengths
-        if applies is not None:
-            unlike &= applies.to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(unlike).tolist():
-            self.add(row, f"{name} must be as long as {reference} ({expected[row]}), got {lengths[row]}")
-
-    def add_nulls(self, name: str, lists: pa.ListArray) -> None:
-        """Add the rows with a null in their list, or in a list of their list."""
-        levels: list[Ints] = []  # bounds of the lists of each level, the innermost first
-        values: pa.Array = lists
-        while pa.types.is_list(values.type):
-            list_bounds, values = flat_lists(values)
-            levels.insert(0, list_bounds)
-            for index in np.flatnonzero(values.is_null()).tolist() if values.null_count else ():
-                row, position = index, ""
-                for bounds in levels:
-                    inner, row = row, _row_of(bounds, row)
-                    position = f"[{inner - int(bounds[row])}]{position}"
-                self.add(row, f"{name}{position} must not be null, got null")
-
-
-def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> _ShapeFaults:
-    table, faults = batch.table, _ShapeFaults()
-    for row, doc_id in enumerate(batch.doc_ids):
-        if not doc_id:
-            faults.add(row, f"doc_id must be a non-empty string, got {doc_id!r}")
-    for row, date in enumerate(table.column("date").to_pylist()):
-        if date is not None and iso_date(date) is None:
-            faults.add(row, f"date must be an ISO date (YYYY-MM-DD), got {shown(date)}")
-    shares = zip(table.column("parse").to_pylist(), table.column("samples").to_pylist(), strict=True)
-    for row, (parse, samples) in enumerate(shares):
-        if (parse, samples) != (None, None) and (fault := share_fault(parse, samples)) is not None:
-            faults.add(row, fault)
-    for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
-        faults.add_missing(name, table.column(name))
-    spans = dict(zip(SPAN_COLUMNS, table.column("mentions").flatten(), strict=True))
-    tokens, gold = batch.token_lists, table.column("gold")
-    for name in SPAN_COLUMNS[1:]:
-        faults.add_unlike(f"mentions.{name}", spans[name], "mentions.start", spans["start"])
-    for name in ("antecedents", "scores"):
-        faults.add_unlike(name, table.column(name), "mentions", spans["start"])
-    for name in TOKEN_COLUMNS[1:]:
-        faults.add_unlike(f"tokens.{name}", tokens[name], "tokens.text", tokens["text"])
-    faults.add_unlike("gold", gold, "mentions", spans["start"], applies=gold.is_valid())
-    for name, lists in spans.items():
-        faults.add_nulls(f"mentions.{name}", lists)
-    for name, lists in tokens.items():
-        faults.add_nulls(f"tokens.{name}", lists)
-    for name in ("antecedents", "scores"):
-        faults.add_nulls(name, table.column(name))
-    _add_unlike_scores(faults, table)
-    _add_bad_json(faults, batch)
+    for first in batch.firsts[has_parses[batch.firsts]].tolist():
+        parses = batch.parses(first)
+        neighbours = batch.places[first] - 1, batch.places[parses[-1]] + 1
+        broken = [(f"parse {batch.parse(row)}", faults[row]) for row in parses if row in faults] + [
+            (bad.place, Fault(bad.reason, bad.hint))
+            for bad in unread
+            if bad.doc_id == batch.doc_ids[first] or (not bad.doc_id and bad.number in neighbours)
+        ]
+        reason = batch.parses_fault(first) if not broken else f"{rule}: {broken[0][0]}: {broken[0][1].reason}"
+        if reason is not None:
+            fault = Fault(reason, broken[0][1].hint if broken else None)
+            faults = {**dict.fromkeys(parses, fault), **faults}
     return faults
 
 
-def _lengths(lists: pa.ListArray) -> Ints:
-    return np.diff(flat_lists(lists)[0])
+def _shape_faults(batch: DocumentBatch, needs: tuple[str, ...]) -> dict[int, Fault]:
+    """Rows whose fields are absent, null or of unlike length, which would put the flat columns out of step."""
+    if _is_well_shaped(batch, needs):
+        return {}
+    faults = ((row, _shape_fault(batch.table.slice(row, 1).to_pylist()[0], needs)) for row in range(len(batch)))
+    return {row: Fault(fault) if isinstance(fault, str) else fault for row, fault in faults if fault is not None}
 
 
-def _row_of(bounds: Ints, index: int) -> int:
-    return int(np.searchsorted(bounds, index, side="right")) - 1
-
-
-def _add_unlike_scores(faults: _ShapeFaults, table: pa.RecordBatch) -> None:
-    """Add documents with a mention whose scores are not as many as its antecedents."""
-    rows = [row for row in range(table.num_rows) if row not in faults]
-    valid_rows = table if len(rows) == table.num_rows else table.take(pa.array(rows, pa.int64()))
-    bounds, antecedents = flat_lists(valid_rows.column("antecedents"))
-    expected, lengths = _lengths(antecedents), _lengths(flat_lists(valid_rows.column("scores"))[1])
-    for mention in np.flatnonzero(expected != lengths).tolist():
-        row = _row_of(bounds, mention)
-        i = mention - int(bounds[row])
-        reason = f"scores[{i}] must be as long as antecedents[{i}] ({expected[mention]}), got {lengths[mention]}"
-        faults.add(rows[row], reason)
-
-
-def _add_bad_json(faults: _ShapeFaults, batch: DocumentBatch) -> None:
-    """Add documents with a JSON column that does not decode to the right type; only Parquet can contain such."""
-    bounds, texts = flat_lists(batch.table.column("gold"))
-    bad_texts = [text for text in texts.unique().to_pylist() if text is not None and not _decodes(_GOLD_ID, text)]
-    if bad_texts:
-        for index in np.flatnonzero(pc.is_in(texts, pa.array(bad_texts, texts.type))).tolist():
-            row = _row_of(bounds, index)
-            rule = f"gold[{index - int(bounds[row])}] must be JSON of a number or a string"
-            faults.add(row, f"{rule}, got {texts[index].as_py()!r}")
-    _add_bad_objects(faults, batch, "metadata", FIELDS)
-    _add_bad_objects(faults, batch, "tokens_extra", TOKEN_COLUMNS)
-    for row, text in enumerate(batch.table.column("tokens_extra").to_pylist()):
-        if text is not None and row not in faults:
-            n_tokens = int(batch.token_bounds[row + 1] - batch.token_bounds[row])
-            for name, column in _OBJECT.decode(text).items():
-                if not isinstance(column, list):
-                    faults.add(row, f"tokens.{name} must be a list, got {shown(column)}")
-                elif len(column) != n_tokens:
-                    faults.add(row, f"tokens.{name} must be as long as tokens.text ({n_tokens}), got {len(column)}")
-
-
-def _decodes(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
-    try:
-        decoder.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+def _is_well_shaped(batch: DocumentBatch, needs: tuple[str, ...]) -> bool:
+    """True if `_shape_fault` would return None for every row of a batch, by columns."""
+    table, tokens = batch.table, batch.token_lists
+    dates = table.column("date").to_pylist()
+    if not all(batch.doc_ids) or any(date is not None and iso_date(date) is None for date in dates):
         return False
-    return True
+    if any(table.column(name).null_count for name in ("mentions", "antecedents", "scores", *needs)):
+        return False
+    shares = zip(table.column("parse").to_pylist(), table.column("samples").to_pylist(), strict=True)
+    if any(share != (None, None) and share_fault(*share) is not None for share in shares):
+        return False
+    lists = {name: flat_lists(column) for name, column in tokens.items()}
+    text_bounds = lists["text"][0]
+    spans = [flat_lists(column) for column in table.column("mentions").flatten()]
+    antecedents, scores, gold = (flat_lists(table.column(name)) for name in ("antecedents", "scores", "gold"))
+    inner_antecedents, inner_scores = flat_lists(antecedents[1]), flat_lists(scores[1])
+    has_gold = table.column("gold").is_valid().to_numpy(zero_copy_only=False)
+    expected = np.diff(spans[0][0])
+    return (
+        all(np.array_equal(bounds, text_bounds) for bounds, _ in lists.values())
+        and all(np.array_equal(bounds, spans[0][0]) for bounds, _ in (*spans, antecedents, scores))
+        and bool((np.diff(gold[0]) == expected * has_gold).all())
+        and np.array_equal(inner_antecedents[0], inner_scores[0])
+        and not any(values.null_count for _, values in (*lists.values(), *spans, antecedents, scores))
+        and not inner_antecedents[1].null_count + inner_scores[1].null_count
+    )
 
 
-def _add_bad_objects(faults: _ShapeFaults, batch: DocumentBatch, field: str, reserved: Collection[str]) -> None:
-    """Add documents whose text is no JSON object, or has a member with a separate column."""
-    texts = batch.table.column(field).to_pylist()
-    reasons = {text: _object_fault(field, text, reserved) for text in set(texts) - {None}}  # many are the same
-    if any(reasons.values()):
-        for row, text in enumerate(texts):
-            reason = reasons.get(text)
-            if reason is not None:
-                faults.add(row, reason)
-
-
-def _object_fault(field: str, text: str, reserved: Collection[str]) -> str | None:
-    try:
-        members = _OBJECT.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return f"{field} must be a JSON object, got {shown(text)}"
-    name = next((name for name in members if name in reserved), None)
-    return None if name is None else f"{field} must contain no field of the document, got {name!r}"
-
-
-# --- what the kernels find in one pass over the flat columns ------------------------------------------------
-
-
-def _content_faults(batch: DocumentBatch) -> dict[int, str]:
-    bounds, starts, ends, heads = batch.mentions
-    indptr, antecedents, scores = batch.candidates
-    n_tokens = np.where(batch.has_tokens, np.diff(batch.token_bounds), -1)
-    reasons = mention_faults(bounds, starts, ends, heads, n_tokens)
-    for d, reason in candidate_faults(bounds, indptr, antecedents, scores).items():
-        reasons.setdefault(d, reason)
-    parses = parse_faults(batch.token_bounds, batch.token_integers["head"], batch.token_integers["sent"])
-    return {**parses, **reasons}
+def _shape_fault(row: Mapping[str, Any], needs: tuple[str, ...]) -> Fault | str | None:
+    """Describe the first field of a row that is absent, null or of unlike length, or return None."""
+    if not row["doc_id"]:
+        return f"doc_id must be a non-empty string, got {row['doc_id']!r}"
+    if row["date"] is not None and iso_date(row["date"]) is None:
+        return f"date must be an ISO date (YYYY-MM-DD), got {shown(row['date'])}"
+    if (row["parse"], row["samples"]) != (None, None) and (fault := share_fault(row["parse"], row["samples"])):
+        return fault
+    for name in (*(name for name in needs if name == "date"), "mentions", "antecedents", "scores", *needs):
+        if row[name] is None:
+            return missing_field(name)
+    spans = {f"mentions.{name}": row["mentions"][name] or [] for name in SPAN_COLUMNS}
+    tokens = {f"tokens.{name}": (row["tokens"] or {}).get(name) or [] for name in TOKEN_COLUMNS}
+    links = {name: row[name] for name in ("antecedents", "scores")}
+    gold = {} if row["gold"] is None else {"gold": row["gold"]}
+    starts, texts = spans["mentions.start"], tokens["tokens.text"]
+    of_mentions = [(name, values, "mentions", starts) for name, values in {**links, **gold}.items()]
+    lengths = [(name, values, "mentions.start", starts) for name, values in spans.items()] + of_mentions
+    lengths += [(name, values, "tokens.text", texts) for name, values in tokens.items()]
+    for name, values, reference, model in lengths:
+        if len(values) != len(model):
+            return f"{name} must be as long as {reference} ({len(model)}), got {len(values)}"
+    for name, values in {**spans, **tokens, **links}.items():
+        for i, value in enumerate(values):
+            inner = value if isinstance(value, list) else ()
+            if value is None or None in inner:
+                position = f"[{i}]" if value is None else f"[{i}][{inner.index(None)}]"
+                return f"{name}{position} must not be null, got null"
+    for i, (antecedents, scores) in enumerate(zip(row["antecedents"], row["scores"], strict=True)):
+        if len(scores) != len(antecedents):
+            return f"scores[{i}] must be as long as antecedents[{i}] ({len(antecedents)}), got {len(scores)}"
+    return None

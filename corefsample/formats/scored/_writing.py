@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from corefsample._checks import choice, require_json, whole
+from corefsample._checks import choice, require_json
 from corefsample._checks import path as checked_path
 from corefsample.documents._batch import DocumentBatch
 from corefsample.documents._faults import ON_ERROR, Rejected
 from corefsample.documents._scored import ScoredDocument, is_another_parse
-from corefsample.errors import InputError, ParameterError, shown
+from corefsample.errors import ParameterError, shown
 from corefsample.files._atomic import new_file, remove_file, require_writable
 from corefsample.files._paths import SCORED, PathLike, require_suffix
 from corefsample.formats.scored._jsonl import json_lines_writer
@@ -36,9 +36,7 @@ def _new_documents(path: PathLike, *, overwrite: bool) -> Iterator[Callable[[Doc
                 yield write
 
 
-def write_documents(
-    documents: Iterable[ScoredDocument], path: PathLike, *, overwrite: bool = False, batch_size: int = _BATCH
-) -> int:
+def write_documents(documents: Iterable[ScoredDocument], path: PathLike, *, overwrite: bool = False) -> int:
     """Write documents to a new file, in the format of its ending; return how many.
 
     Parameters
@@ -49,18 +47,15 @@ def write_documents(
         Path of the new file, which ends in .jsonl, .jsonl.gz or .parquet. The file appears when it is complete.
     overwrite
         True if an existing file may be replaced; by default it may not.
-    batch_size
-        Number of documents in memory at a time, at least 1.
 
     Raises
     ------
     ParameterError
-        If the name has none of these endings, the file exists and `overwrite` is false, `batch_size` is below 1, or
-        an element of `documents` is no document or has metadata that JSON cannot represent, such as NaN.
+        If the name has none of these endings, the file exists and `overwrite` is false, or an
+        element of `documents` is no document or has metadata that JSON cannot represent, such as NaN.
     OutputError
         If the file cannot be written.
     """
-    batch_size = whole("batch_size", batch_size, 1)
     if not isinstance(documents, Iterable) or isinstance(documents, (str, os.PathLike)):
         hint = "put it into a list" if isinstance(documents, ScoredDocument) else None
         raise ParameterError(f"must be ScoredDocuments, got {shown(documents)}", parameter="documents", hint=hint)
@@ -68,24 +63,19 @@ def write_documents(
     chunk: list[ScoredDocument] = []
     with _new_documents(path, overwrite=overwrite) as write:
         for count, document in enumerate(documents, start=1):
-            _require_writable_document(document, count)
-            if len(chunk) >= batch_size and not is_another_parse(document, chunk[-1]):
+            if not isinstance(document, ScoredDocument):
+                actual = f"{shown(document)} (document {count})"
+                raise ParameterError(f"must be ScoredDocuments, got {actual}", parameter="documents")
+            location = f"document {count}: doc_id {document.doc_id!r}"
+            require_json("metadata", document.metadata, location)
+            if document.tokens is not None:
+                require_json("tokens.extra", document.tokens.extra, location)
+            if len(chunk) >= _BATCH and not is_another_parse(document, chunk[-1]):
                 write(DocumentBatch.of(chunk))
                 chunk = []
             chunk.append(document)
         write(DocumentBatch.of(chunk))
     return count
-
-
-def _require_writable_document(document: ScoredDocument, number: int) -> None:
-    """Raise if `document` is not a document that JSON can represent."""
-    if not isinstance(document, ScoredDocument):
-        actual = f"{shown(document)} (document {number})"
-        raise ParameterError(f"must be ScoredDocuments, got {actual}", parameter="documents")
-    location = f"document {number}: doc_id {document.doc_id!r}"
-    require_json("metadata", document.metadata, location)
-    if document.tokens is not None:
-        require_json("tokens.extra", document.tokens.extra, location)
 
 
 class QuarantineFile:
@@ -154,7 +144,7 @@ def convert(
     *,
     overwrite: bool = False,
     on_rejected: Callable[[Rejected], None] | None = None,
-    on_progress: Callable[[DocumentStream, int], None] | None = None,
+    on_progress: Callable[[int, int, int], None] | None = None,
 ) -> int:
     """Copy documents to another file or format; return how many. They are checked, and their content is unchanged.
 
@@ -165,8 +155,8 @@ def convert(
     path, overwrite
         Path of the new file, and whether it may replace an existing one: see `write_documents`.
     on_progress
-        Function that is called after each batch with the stream and the number of documents written. By default
-        progress is not reported.
+        Function that is called after each batch with the bytes read, the bytes of all files, and the number of
+        documents written. By default progress is not reported.
 
     Raises
     ------
@@ -176,11 +166,7 @@ def convert(
     stream = DocumentStream(inputs, on_rejected=on_rejected, parses=True)
     count = 0
     with _new_documents(path, overwrite=overwrite) as write:
-        for batch in stream:
+        for batch, _ in stream.batches(on_progress=on_progress, may_be_empty=lambda: False):
             write(batch)
             count += len(batch.firsts)
-            if on_progress is not None:
-                on_progress(stream, count)
-        if count == 0:
-            raise InputError("a corpus must have at least one document, got none", place=", ".join(stream.paths))
     return count

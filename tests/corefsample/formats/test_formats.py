@@ -97,10 +97,10 @@ def test_a_caller_may_set_documents_aside(tmp_path: Path) -> None:
 
     path = write_lines(tmp_path / "five.jsonl", some(5))
     stream = DocumentStream(path, on_rejected=rejected.append)
-    (read,) = stream.checked()
-    batch, rows = stream.accepted(*read, dict.fromkeys((1, 3), "number must be even"))
+    faults = dict.fromkeys((1, 3), "number must be even")
+    ((batch, results),) = stream.batches(lambda batch: (dict(enumerate("abcde")), faults))
     assert batch.doc_ids == ["d0", "d2", "d4"]
-    assert rows == [0, 2, 4]
+    assert results == {0: "a", 1: "c", 2: "e"}
     assert [bad.message() for bad in rejected] == [
         f"{path}: line 2: doc_id 'd1': number must be even",
         f"{path}: line 4: doc_id 'd3': number must be even",
@@ -111,8 +111,6 @@ def test_a_batch_size_below_one_is_rejected(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "one.jsonl", some(1))
     with error(ParameterError, "batch_size"):
         DocumentStream(path, batch_size=0)
-    with error(ParameterError, "batch_size"):
-        write_documents([], tmp_path / "two.jsonl", batch_size=0)
 
 
 @every_format
@@ -166,7 +164,7 @@ def test_interrupted_work_leaves_none(
 ) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(type(error)):
-        write_documents(interrupted(ten, error), tmp_path / "out" / f"ten{ending}", batch_size=2)
+        write_documents(interrupted(ten, error), tmp_path / "out" / f"ten{ending}")
     assert os.listdir(tmp_path / "out") == []
 
 

@@ -115,17 +115,19 @@ def test_a_file_without_a_version_is_read_as_version_1(table: pa.Table) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "fragments"),
     [
-        ("antecedents", [[[], [0], [0, 2**31]]] * 3, ("row 1: doc_id ", "antecedents[2][1] must fit into 32 bits")),
-        ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents[2][1] must be a whole number, got 0.5",)),
+        (
+            "antecedents",
+            [[[], [0], [0, 2**31]]] * 3,
+            ("row 1: ", "antecedents: Integer value 2147483648 not"),
+        ),
+        ("antecedents", [[[], [0.0], [0.0, 0.5]]] * 3, ("antecedents: Float value 0.5",)),
         ("antecedents", ["[[], [0], [0, 1]]"] * 3, ("column antecedents must be", "got string")),
-        ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("column antecedents must be", "string")),
+        ("antecedents", [[[], ["a"], ["b", "c"]]] * 3, ("antecedents: Failed to parse string",)),
         ("scores", [[0.5, 1.0, 2.0]] * 3, ("column scores must be", "got list<element: double>")),
         ("mentions", [[[0, 1, 0]]] * 3, ("column mentions must be struct", "got list")),
         ("tokens", ["a b c"] * 3, ("column tokens must be struct", "got string")),
         ("gold", [1] * 3, ("column gold must be list", "got int64")),
         ("doc_id", [["d"], ["e"], ["f"]], ("column doc_id must be string", "got list")),
-        ("scores", [[[], ["0.5"], ["1", "2"]]] * 3, ("column scores must be", "string")),
-        ("doc_id", [1, 2, 3], ("column doc_id must be string", "got int64")),
     ],
 )
 def test_types_with_loss_are_rejected(
@@ -140,24 +142,21 @@ def test_types_with_loss_are_rejected(
 
 SPANS = {"start": [0, 0, 2], "end": [3, 1, 3], "head": [1, 0, 2]}
 NUMBERS = [
-    ("mentions", SPANS | {"end": [3, 1, 2**31]}, "mentions.end[2]", "2147483648"),
-    ("mentions", SPANS | {"start": [-(2**31) - 1, 0, 2]}, "mentions.start[0]", "-21474836"),
-    ("antecedents", [[], [0], [0, 2**40]], "antecedents[2][1]", "1099511627776"),
+    ("mentions", SPANS | {"end": [3, 1, 2**31]}, "2147483648"),
+    ("antecedents", [[], [0], [0, 2**40]], str(2**40)),
 ]
 
 
-@pytest.mark.parametrize(("name", "bad", "place", "value"), NUMBERS, ids=["end", "start", "antecedent"])
+@pytest.mark.parametrize(("name", "bad", "value"), NUMBERS, ids=["mentions", "antecedents"])
 @pytest.mark.parametrize("row", [0, 1, 2])
-def test_a_wide_number_affects_its_row_alone(
-    table: pa.Table, name: str, bad: Any, place: str, value: str, row: int
-) -> None:
+def test_a_wide_number_affects_its_row_alone(table: pa.Table, name: str, bad: Any, value: str, row: int) -> None:
     good = table.column(name).to_pylist()[0]
     wide = pa.list_(pa.int64())
     kind = pa.list_(wide) if name == "antecedents" else pa.struct([(part, wide) for part in good])
     mixed = with_column(table, name, [bad if i == row else good for i in range(3)], kind)
     with pytest.raises(InputError) as error:
         read_table(mixed)
-    expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {place} must fit into 32 bits, got {value}"
+    expected = f"corpus.parquet: row {row + 1}: doc_id '{'def'[row]}': {name}: Integer value {value} not in range"
     assert expected in str(error.value)
     rejected: list[Rejected] = []
     remaining = read_table(mixed, on_rejected=rejected.append)

@@ -78,7 +78,7 @@ def test_parses_survive_every_format(several: list[Document], others: list[Docum
         for path in paths:
             assert contents(path) == expected
         assert paths[4].read_bytes() == gzip.decompress(paths[2].read_bytes())
-        write_documents(read_documents(paths[0]), Path(folder) / "f.parquet", batch_size=1)
+        write_documents(read_documents(paths[0]), Path(folder) / "f.parquet")
         assert contents(Path(folder) / "f.parquet") == expected
 
 
@@ -90,7 +90,7 @@ def test_a_batch_and_a_row_group_have_all_parses_of_their_documents(tmp_path: Pa
         tmp_path / "lines.jsonl", [row for doc_id, each in counts.items() for row in rows_of(doc_id, each)]
     )
     path = tmp_path / name
-    assert write_documents(read_documents(lines), path, batch_size=size) == 10
+    assert write_documents(read_documents(lines), path) == 10
     batches = [*DocumentStream(path, batch_size=size, parses=True)]
     assert [doc_id for batch in batches for doc_id in batch.doc_ids] == [*"aabbbcdddd"]
     assert [len(batch.parses(row)) for batch in batches for row in batch.firsts.tolist()] == [2, 3, 1, 4]
