@@ -22,7 +22,7 @@ from corefsample import write_documents
 from events.commands import EventsOptions, run_events
 from events.commands.demo import DemoOptions, run_demo
 from events.lexicon._lexicon import load_lexicon
-from events.pages._charts import chart_library
+from events.pages._rendering import chart_library
 from events.pages._report import write_report
 from events.simulation._documents import simulate_documents
 from events.simulation._story import SimulatedCountry, default_countries
@@ -85,10 +85,10 @@ def measure(run: Path, page: Path, n_documents: int) -> None:
     begun = time.perf_counter()
     summary = write_report(run, page, n_documents=n_documents, overwrite=True)
     seconds = time.perf_counter() - begun
-    print(f"{summary.n_actors} countries, {summary.n_periods} periods, {summary.n_with_events:,} documents")
+    print(f"{summary['n_actors']} countries, {summary['n_periods']} periods, {summary['n_with_events']:,} documents")
     print(f"{'page made in':<28}{seconds:10.1f} s")
-    print(f"{'page':<28}{summary.n_bytes / 1e6:10.2f} MB, with {summary.n_texts:,} texts")
-    without = write_report(run, page.with_name("without.html"), n_documents=0).n_bytes
+    print(f"{'page':<28}{summary['n_bytes'] / 1e6:10.2f} MB, with {summary['n_texts']:,} texts")
+    without = write_report(run, page.with_name("without.html"), n_documents=0)["n_bytes"]
     print(f"{'page without texts':<28}{without / 1e6:10.2f} MB")
     print(f"{'chart library, vl-convert':<28}{len(chart_library().encode()) / 1e6:10.2f} MB")
     if find_spec("plotly"):
@@ -106,7 +106,7 @@ def screenshot(picture: Path, folder: Path) -> None:
     """Draw the embedded example's page with one quarter's documents and one of them open."""
     run_demo(DemoOptions(out=f"{folder}/demo"))
     title = "Simulated news: who attacks? 1990 to 1999"
-    page = Path(write_report(folder / "demo" / "run", folder / "demo.html", title=title).out)
+    page = Path(write_report(folder / "demo" / "run", folder / "demo.html", title=title)["out"])
     with chromium() as browser:
         resize(browser, 1200, 1500)
         browser.get(page.resolve().as_uri())

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
 from events._options import Options, declared, fields_of, option
-from events._summary import Summary, counted, json_values
+from events._summary import Summary, counted
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
@@ -113,15 +113,14 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Summar
 
     page = write_report(folder, **options.subset(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
     shown = [
-        f"{counted(page.n_actors, 'count')} by actor, {counted(page.n_periods, 'period')}, "
-        f"{counted(page.n_with_events, 'document')} with evidence, {page.n_texts:,} of them with their text; "
-        f"{counted(page.n_others, 'document')} without evidence."
+        f"{counted(page['n_actors'], 'count')} by actor, {counted(page['n_periods'], 'period')}, "
+        f"{counted(page['n_with_events'], 'document')} with evidence, {page['n_texts']:,} of them with their text; "
+        f"{counted(page['n_others'], 'document')} without evidence."
     ]
-    if page.n_with_events > page.n_texts:
-        left_out = counted(page.n_with_events - page.n_texts, "text")
-        shown.append(f"{left_out} left out; --documents {page.n_with_events} includes them all.")
-    files = {"Report": f"{page.out} ({page.n_bytes / 1e6:.1f} MB)"}
-    return Summary(values=json_values(page), shown=shown, files=files, result=page)
+    n_left_out = page["n_with_events"] - page["n_texts"]
+    if n_left_out:
+        shown.append(f"{counted(n_left_out, 'text')} left out; --documents {page['n_with_events']} includes them all.")
+    return Summary(values=page, shown=shown, files={"Report": f"{page['out']} ({page['n_bytes'] / 1e6:.1f} MB)"})
 
 
 def _drawn(folder: PathLike, options: ReportOptions, path: str) -> Summary:

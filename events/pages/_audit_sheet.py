@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +18,11 @@ from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.audit._plan_files import PLAN, write_plan, write_tables
 from events.evidence._columns import shown_name
 from events.pages._document_texts import PLAIN, MarkedText, run_definitions, run_texts
-from events.pages._questions import Question, default_question, rule_question
+from events.pages._questions import default_question, rule_question
 from events.pages._rendering import PER_PART, packed_parts, rendered
 
 RESOLVE = "sheet-resolve.csv"
+Question = tuple[str, Sequence[str]]  # what a label answers, and its codebook: paragraphs on what counts
 _SCRIPTS = "elements files sheet progress answers article export import label"
 
 
@@ -58,7 +58,7 @@ def corpus_texts(frame: AuditFrame, wanted: Collection[str] | None = None) -> It
 def plan_question(folder: PathLike, plan: AuditPlan) -> Question:
     """The question of an earlier plan, which has been read."""
     record = read_json(Path(folder) / PLAN)
-    return Question(record.get("question") or default_question(plan.frame), tuple(record.get("codebook", ())))
+    return record.get("question") or default_question(plan.frame), record.get("codebook", ())
 
 
 def write_round(
@@ -96,23 +96,22 @@ def write_round(
     marked = dict(corpus_texts(frame, doc_ids)) if with_texts else {}
     texts = {doc_id: each.text for doc_id, each in marked.items()}
     sheet = plan.sheet(number, texts)
+    asked: Question = default_question(frame), ()
+    definitions = run_definitions(_run_record(frame).get("arguments", {}))
     if number > 1:
         asked = plan_question(folder, plan)
-    else:
-        definitions = run_definitions(_run_record(frame).get("arguments", {}))
-        asked = Question(default_question(frame)) if definitions is None else rule_question(frame, definitions)
-    asked = dataclasses.replace(asked, text=question or asked.text)
-    if codebook is not None:
-        asked = dataclasses.replace(asked, codebook=(codebook,) if codebook else ())
+    elif definitions is not None:
+        asked = rule_question(frame, definitions)
+    given = asked[1] if codebook is None else (codebook,) if codebook else ()
+    asked = question or asked[0], given
     path = folder / ("sheet.csv" if number == 1 else f"sheet-{number}.csv")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if number == 1:
-            for earlier in folder.glob("sheet*"):
-                earlier.unlink()
+        for earlier in folder.glob("sheet*") if number == 1 else ():
+            earlier.unlink()
         page = _write_sheet(path, plan, sheet, marked, asked)
-        write_plan(folder, plan, question=asked.text, codebook=list(asked.codebook))
-        codebook_text = "\n\n".join([asked.text, *asked.codebook, ""])
+        write_plan(folder, plan, question=asked[0], codebook=list(asked[1]))
+        codebook_text = "\n\n".join([asked[0], *asked[1], ""])
         write_bytes(folder / "codebook.txt", codebook_text.encode(), overwrite=True)
     except OSError as error:
         raise unwritable(folder, error) from None
@@ -120,8 +119,8 @@ def write_round(
         "sheet": str(path),
         "page": str(page),
         "n_new": len(sheet),
-        "question": asked.text,
-        "codebook": asked.codebook,
+        "question": asked[0],
+        "codebook": asked[1],
         "n_without_text": len(doc_ids) - len(texts) if with_texts else 0,
         "n_empty": sum(not text.strip() for text in texts.values()),
     }
@@ -191,44 +190,38 @@ def rendered_sheet(
     ParameterError
         If the package Jinja2 is not installed.
     """
-    doc_ids = sheet["doc_id"].astype(str).tolist()
-    values = {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")}
-    key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
-    kind = plan.frame.label_kind
-    sheet_values = {
-        "plan": plan.identity,
-        "key": key,
-        "file": file_name,
-        "kind": kind,
-        "actors": [] if kind == "yes-no" else [[code, shown_name(code, names or {})] for code in plan.frame.targets],
-        "columns": list(SHEET_COLUMNS),
-        "documents": values,
-        "same": {},
-        "perPart": PER_PART,
-    }
-    packed_texts = packed_parts(_contents(plan, doc_ids, sheet["text"].tolist(), texts or {}))
-    asked = question or Question(default_question(plan.frame))
-    title = f"{asked.text} {len(doc_ids):,} documents"
-    about = {"title": title, "asked": asked, "plan": plan.identity, "noun": kind.removesuffix("s")}
-    return rendered("label", "base answers label", _SCRIPTS, {**about, "sheet": sheet_values, "parts": packed_texts})
-
-
-def _contents(
-    plan: AuditPlan, doc_ids: list[str], plain: list[str], texts: Mapping[str, MarkedText]
-) -> list[dict[str, Any]]:
-    """Pieces of the text, and P of each document: of the event, or of the actors with P > 0 by number."""
-    frame = plan.frame
+    frame, doc_ids = plan.frame, sheet["doc_id"].astype(str).tolist()
     row_of = {str(frame.doc_ids[row]): row for row in plan.sample.tolist()}
-    wanted = {row_of[doc_id] for doc_id in doc_ids}
-    probabilities: dict[int, list[list[float]]] = {row: [] for row in wanted}
-    is_drawn = np.isin(frame.rows, list(wanted))
+    probabilities: dict[int, list[list[float]]] = {row_of[doc_id]: [] for doc_id in doc_ids}  # by row: target and P
+    is_drawn = np.isin(frame.rows, list(probabilities))
     columns = (each[is_drawn].tolist() for each in (frame.rows, frame.columns, frame.values))
     for row, target, p in zip(*columns, strict=True):
         probabilities[row].append([target, p])
     contents = []
-    for doc_id, text in zip(doc_ids, plain, strict=True):
-        marked = texts.get(doc_id, MarkedText(((PLAIN, text),)))
-        contents.append(
-            {"text": marked.pieces, "left_out": marked.left_out, "p": sorted(probabilities[row_of[doc_id]])}
-        )
-    return contents
+    for doc_id, text in zip(doc_ids, sheet["text"].tolist(), strict=True):
+        marked = (texts or {}).get(doc_id, MarkedText(((PLAIN, text),)))
+        p_of_targets = sorted(probabilities[row_of[doc_id]])
+        contents.append({"text": marked.pieces, "left_out": marked.left_out, "p": p_of_targets})
+    key = hashlib.sha256("\n".join([file_name, *doc_ids]).encode("utf-8", "replace")).hexdigest()[:8]
+    targets = () if frame.label_kind == "yes-no" else frame.targets
+    asked, codebook = question or (default_question(frame), ())
+    values = {
+        "title": f"{asked} {len(doc_ids):,} documents",
+        "question": asked,
+        "codebook": codebook,
+        "plan": plan.identity,
+        "noun": frame.label_kind.removesuffix("s"),
+        "sheet": {
+            "plan": plan.identity,
+            "key": key,
+            "file": file_name,
+            "kind": frame.label_kind,
+            "actors": [[code, shown_name(code, names or {})] for code in targets],
+            "columns": list(SHEET_COLUMNS),
+            "documents": {name: sheet[name].tolist() for name in SHEET_COLUMNS if name not in ("plan", "text")},
+            "same": {},
+            "perPart": PER_PART,
+        },
+        "parts": packed_parts(contents),
+    }
+    return rendered("label", "base answers label", _SCRIPTS, values)

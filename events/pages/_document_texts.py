@@ -21,18 +21,17 @@ from __future__ import annotations
 import datetime
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corefsample.coreference._antecedents import AntecedentDistribution
 from corefsample.coreference._clusterings import map_clustering
 from corefsample.documents._batch import DocumentBatch
-from corefsample.documents._faults import Rejected
 from corefsample.documents._scored import RECALIBRATION_FIELD, ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import CorefsampleError, InputError
@@ -83,7 +82,7 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
             for row, doc_id in enumerate(batch.doc_ids):
                 if doc_id in wanted:
                     numbers[doc_id] = len(numbers)
-                    yield _content(batch.document(row), wanted[doc_id], f"{path}: doc_id {doc_id!r}")
+                    yield _content(batch.document(row), wanted[doc_id])
 
     packed = packed_parts(contents())
     missing = [doc_id for doc_id in wanted if doc_id not in numbers]
@@ -92,27 +91,44 @@ def document_texts(path: Path, wanted: Mapping[str, Places]) -> tuple[list[str],
     return packed, numbers
 
 
-def _content(document: ScoredDocument, places: Places, location: str) -> dict[str, Any]:
+def _content(document: ScoredDocument, places: Places) -> dict[str, Any]:
     tokens, antecedents = document.tokens, document.antecedents
-    if tokens is None:
-        raise InputError("tokens are missing", place=location)
-    spans = document.mentions[:, :2].tolist()
+    assert tokens is not None  # the stream needs them
     entities = _entities(map_clustering(antecedents).tolist())
-    estimate = point_estimate(antecedents, loss="binder")  # from exact link marginals
+    links, best = [], []
+    for mention, new_prob in enumerate(antecedents.new_probs.tolist()):
+        candidates, probabilities = antecedents.row(mention)
+        # Among equal ones the nearer first, as in the one best clustering.
+        order = np.lexsort((-candidates, -probabilities))[:_MAX_ANTECEDENTS].tolist()
+        likely = [k for k in order if probabilities[k] >= _MIN_PROBABILITY]
+        links.append([{"antecedent": int(candidates[k]), "p": round(1000 * probabilities[k])} for k in likely])
+        best.append(int(candidates[order[0]]) if order and probabilities[order[0]] > new_prob else -1)
+    about = []
+    for name, value in document.metadata.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if name not in _HIDDEN:
+            about.append([name, text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}..."])
     return {
         "tokens": spaced(tokens),
         "sentences": [start for start, _ in tokens.sentences().values()],
         "mentions": [
-            {"start": start, "end": end, "entity": entity} for (start, end), entity in zip(spans, entities, strict=True)
+            {"start": start, "end": end, "entity": entity}
+            for (start, end, _), entity in zip(document.mentions.tolist(), entities, strict=True)
         ],
-        "estimate": _entities(estimate.labels.tolist()),
-        "links": [_likeliest(antecedents, i) for i in range(document.n_mentions)],
+        "estimate": _entities(point_estimate(antecedents, loss="binder").labels.tolist()),  # exact link marginals
+        "links": links,
         "new": np.rint(1000.0 * antecedents.new_probs).astype(int).tolist(),
-        "best": [_best(antecedents, i) for i in range(document.n_mentions)],
-        "about": [[name, _short(value)] for name, value in document.metadata.items() if name not in _HIDDEN],
+        "best": best,
+        "about": about,
         "left_out": left_out(document.metadata),
         "events": {actor: named_places(text) for actor, text in places},
     }
+
+
+def _entities(labels: Sequence[int]) -> list[int]:
+    """Number the entities with several mentions from 1, in the order of the text; other mentions get 0."""
+    sizes, numbers = Counter(labels), dict[int, int]()
+    return [numbers.setdefault(label, len(numbers) + 1) if sizes[label] > 1 else 0 for label in labels]
 
 
 def left_out(metadata: Mapping[str, Any]) -> list[list[str]]:
@@ -130,51 +146,18 @@ def named_places(text: str) -> dict[str, Any]:
     places = json.loads(text)
     return {
         "instances": [
-            {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": _thousandths(p)}
+            {"trigger": trigger, "mentions": [m for m in mentions if m != -1], "p": round(1000 * p)}
             for trigger, mentions, p in places["instances"]
         ],
         "descriptions": [
-            {"mention": mention, "words": words, "p": _thousandths(p)}
+            {"mention": mention, "words": words, "p": round(1000 * p)}
             for mention, _, words, p in places["descriptions"]
         ],
         "reasons": [
-            {"text": name, "p": _thousandths(p), "mentions": [m for m, _ in others if m != -1]}
+            {"text": name, "p": round(1000 * p), "mentions": [m for m, _ in others if m != -1]}
             for name, p, others in places["reasons"]
         ],
     }
-
-
-def _entities(labels: Sequence[int]) -> list[int]:
-    """Number the entities with several mentions from 1, in the order of the text; other mentions get 0."""
-    sizes: dict[int, int] = {}
-    for label in labels:
-        sizes[label] = sizes.get(label, 0) + 1
-    numbers: dict[int, int] = {}
-    return [numbers.setdefault(label, len(numbers) + 1) if sizes[label] > 1 else 0 for label in labels]
-
-
-def _likeliest(antecedents: AntecedentDistribution, mention: int) -> list[dict[str, int]]:
-    candidates, probabilities = antecedents.row(mention)
-    # Among equal ones the nearer first, as in the one best clustering.
-    order = np.lexsort((-candidates, -probabilities))[:_MAX_ANTECEDENTS]
-    likely = [k for k in order.tolist() if probabilities[k] >= _MIN_PROBABILITY]
-    return [{"antecedent": int(candidates[k]), "p": _thousandths(probabilities[k])} for k in likely]
-
-
-def _best(antecedents: AntecedentDistribution, mention: int) -> int:
-    candidates, probabilities = antecedents.row(mention)
-    if not probabilities.size or antecedents.new_probs[mention] >= probabilities.max():
-        return -1
-    return int(candidates[np.flatnonzero(probabilities == probabilities.max())[-1]])
-
-
-def _thousandths(probability: float) -> int:
-    return round(1000.0 * probability)
-
-
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}..."
 
 
 PLAIN, TRIGGER, NAME = 0, 1, 2
@@ -235,31 +218,27 @@ def marked_text(
         matches = lexicon.match(tokens.text, tokens.head.tolist(), date, tokens.lemma)
         for number, (start, end) in enumerate(matches.spans.values()):
             marks[start:end] = [(NAME, number)] * (end - start)
+    sentences = list(tokens.sentences().values())
     lemmas = [lemma.lower() for lemma in tokens.lemma]
     for frame in [frame for rule in rules for frame in rule.frames]:
-        single = (t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos)
-        for t in [*single, *_phrase_words(tokens, lemmas, [phrase.words for phrase in frame.phrases])]:
+        triggers = {t for t, lemma in enumerate(lemmas) if lemma in frame.lemmas and tokens.upos[t] in frame.upos}
+        for phrase, (start, end) in product(frame.phrases, sentences):
+            if {*phrase.words} <= {*lemmas[start:end]}:  # the sentence has all words of the phrase
+                triggers |= {t for t in range(start, end) if lemmas[t] in phrase.words}
+        for t in triggers:
             marks[t] = (TRIGGER, t)
     pieces: list[tuple[tuple[int, int], str]] = []  # kind and number of the mark, and a piece
     words = spaced(tokens)
-    for number, (start, end) in enumerate(tokens.sentences().values()):
+    for number, (start, end) in enumerate(sentences):
         if number:
             pieces.append((unmarked, "\n"))
         for t in range(start, end):
-            word = words[t].lstrip(" ") if t == start else words[t]
-            blank = word[: len(word) - len(word.lstrip(" "))]
+            word = words[t].lstrip(" ")
+            blank = words[t][: len(words[t]) - len(word)] if t > start else ""
             inside = t > start and marks[t] == marks[t - 1]  # a blank within a name belongs to it
-            pieces += [(marks[t] if inside else unmarked, blank), (marks[t], word[len(blank) :])]
+            pieces += [(marks[t] if inside else unmarked, blank), (marks[t], word)]
     groups = groupby((piece for piece in pieces if piece[1]), key=lambda piece: piece[0])
     return MarkedText(tuple((mark[0], "".join(text for _, text in group)) for mark, group in groups))
-
-
-def _phrase_words(tokens: Tokens, lemmas: Sequence[str], phrases: Sequence[Sequence[str]]) -> Iterator[int]:
-    """Words of phrases, in sentences that have all words of the phrase."""
-    for start, end in tokens.sentences().values() if phrases else ():
-        for words in phrases:
-            if set(words) <= set(lemmas[start:end]):
-                yield from (t for t in range(start, end) if lemmas[t] in words)
 
 
 _CLITICS = frozenset(f"{mark}{end}" for mark in "'’" for end in ("s", "re", "ve", "ll", "d", "m"))
@@ -300,10 +279,9 @@ def run_texts(record: Mapping[str, Any], doc_ids: Collection[str] | None = None)
     definitions = run_definitions(record["arguments"])
     marks = ((), None) if definitions is None else (definitions.rules, definitions.lexicon)
     left = None if doc_ids is None else set(doc_ids)
-    for path in [os.fspath(each["path"]) for each in record["inputs"] if Path(os.fspath(each["path"])).is_file()]:
-        for batch in (read.usual_parses() for read in DocumentStream(path, on_rejected=_ignored, parses=True)):
-            if left is not None and left.isdisjoint(batch.doc_ids):
-                continue
+    for path in [path for path in (os.fspath(each["path"]) for each in record["inputs"]) if Path(path).is_file()]:
+        for read in DocumentStream(path, on_rejected=lambda rejected: None, parses=True):  # the run set these aside
+            batch = read.usual_parses()
             for row, doc_id in enumerate(batch.doc_ids):
                 if left is not None and doc_id not in left:
                     continue
@@ -327,7 +305,3 @@ def run_definitions(arguments: Mapping[str, Any]) -> RuleSet | None:
         return RuleSet.of(rules, lexicon, [*outcomes, *arguments.get("outcome", ())])
     except (CorefsampleError, KeyError, TypeError):
         return None
-
-
-def _ignored(rejected: Rejected) -> None:
-    """Leave out a document that the run set aside."""

@@ -1,7 +1,7 @@
 """What labels add to a report: audited counts beside those of the model, and what can be learned from labels.
 
 Labels stand beside P. An audit has counts that rest on them; what was learned has the probability that a reader says
-yes, and counts that rest on it.
+yes, and counts that rest on it. A target is an event with an actor, or with any actor; labels are about targets.
 """
 
 from __future__ import annotations
@@ -29,11 +29,41 @@ _OF_DOCUMENTS = ("doc_id", "event", "actor", "learned", "label", "sampled")
 CHOSEN = "chosen"  # how a label came whose document a person chose
 
 Key = tuple[str, str]  # the event, and the actor or ""
+Names = Mapping[Key, str]  # name of each target in labels
+
+
+def target_names(keys: Iterable[Key], record: Mapping[str, Any]) -> dict[Key, str]:
+    """Name of each target in labels: the actor, with its event where a run has several, or the event."""
+    full = RULES in run_event(record)
+    return {(event, actor): (f"{event}: {actor}" if full else actor) if actor else event for event, actor in keys}
+
+
+def label_kind(names: Names) -> str:
+    """What a label is, as in `events.audit.AuditFrame.label_kind`."""
+    if len(names) < 2:
+        return "yes-no"
+    return "actors" if all(actor for _, actor in names) else "events"
+
+
+def answers_of(label: str, names: Names) -> dict[str, str]:
+    """What the label of a document says about each target: yes, no or unsure."""
+    if label_kind(names) == "yes-no" or label == "unsure":
+        return dict.fromkeys(names.values(), label)
+    marked = label.split(";")
+    return {name: "yes" if name in marked else "unsure" if f"{name}?" in marked else "no" for name in names.values()}
+
+
+def whole_label(answers: Mapping[str, str], names: Names) -> str:
+    """The label of a document as in a sheet, from what it says about each target."""
+    if label_kind(names) == "yes-no":
+        return next(iter(answers.values()))
+    ends = {"yes": "", "unsure": "?"}
+    return ";".join(f"{name}{ends[answer]}" for name, answer in answers.items() if answer in ends) or "none"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTargets:
-    """What the labels of a plan are about.
+class Labels:
+    """Labels, and counts that rest on them: of an audit, or learned.
 
     Attributes
     ----------
@@ -41,107 +71,35 @@ class LabelTargets:
         Identity of the plan.
     names
         Name of each target in labels, by its event and its actor; the actor is "" if the target is any actor.
-    """
-
-    plan: str
-    names: Mapping[Key, str] = field(default_factory=dict)
-
-    @classmethod
-    def of_run(cls, plan: str, keys: Iterable[Key], record: Mapping[str, Any]) -> LabelTargets:
-        """Targets of a run, whose actors are named with their event where it has several events."""
-        has_several_rules = RULES in run_event(record)
-        names = {key: (f"{key[0]}: {key[1]}" if has_several_rules else key[1]) if key[1] else key[0] for key in keys}
-        return cls(plan, names)
-
-    @property
-    def kind(self) -> str:
-        """What a label is, as in `events.audit.AuditFrame.label_kind`."""
-        if len(self.names) < 2:
-            return "yes-no"
-        return "actors" if all(actor for _, actor in self.names) else "events"
-
-    @property
-    def choices(self) -> list[str]:
-        """The names that a label may have; none where it says yes or no."""
-        return [] if self.kind == "yes-no" else list(self.names.values())
-
-    def of_row(self, event: str, actor: str) -> str | None:
-        """Name of the target of a row of the evidence: its actor, else any actor; None if labels are about neither."""
-        return self.names.get((event, actor), self.names.get((event, "")))
-
-    def parts(self, label: str) -> dict[str, str]:
-        """What the label of a document says about each target: yes, no or unsure."""
-        if self.kind == "yes-no" or label == "unsure":
-            return dict.fromkeys(self.names.values(), label)
-        marked = label.split(";")
-        return {
-            name: "yes" if name in marked else "unsure" if f"{name}?" in marked else "no"
-            for name in self.names.values()
-        }
-
-    def joined(self, answers: Mapping[str, str]) -> str:
-        """The label of a document as in a sheet, from what it says about each target."""
-        if self.kind == "yes-no":
-            return next(iter(answers.values()))
-        ends = {"yes": "", "unsure": "?"}
-        return ";".join(f"{name}{ends[value]}" for name, value in answers.items() if value in ends) or "none"
-
-
-@dataclass(frozen=True, slots=True)
-class LabelContent:
-    """Labels, and counts that rest on them: of an audit, or learned.
-
-    Attributes
-    ----------
-    about
-        What the labels are about.
-    labels
-        Label of each target, yes, no or unsure, by doc_id and by name of the target.
+    answers
+        Answer about each target, yes, no or unsure, by doc_id and by name of the target.
     targets
         Mapping for each target: key; name; total; and rows by period, as JSON values.
     level
         Confidence level of the intervals, in (0, 1).
     n_documents
         Number of all documents, labelled or not.
-    probabilities
+    learned
         Learned P that a reader says yes, by name of the target and doc_id; empty for an audit.
     chosen
         Documents with a label that a person picked on a page, outside the sample of the plan.
     """
 
-    about: LabelTargets
-    labels: Mapping[str, Mapping[str, str]]
+    plan: str
+    names: Names
+    answers: Mapping[str, Mapping[str, str]]
     targets: list[dict[str, Any]]
     level: float
     n_documents: int
-    probabilities: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    chosen: frozenset[str] = frozenset()
+    learned: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    chosen: Collection[str] = ()
 
-    @property
-    def n_labels(self) -> int:
-        """Number of documents with a label."""
-        return len(self.labels)
-
-    def row_label(self, doc_id: str, event: str, actor: str) -> str:
-        """What the label of a document says about a row of its evidence, or "" without a label."""
-        return self.labels.get(doc_id, {}).get(self.about.of_row(event, actor) or "", "")
-
-    def row_probability(self, doc_id: str, event: str, actor: str) -> float | None:
-        """P that a reader says yes of a row of the evidence; None if labels are not about its actor."""
-        target = self.about.of_row(event, actor)
-        return None if target is None else round(self.probabilities[target][doc_id], 4)
-
-    def highest(self, doc_id: str) -> float:
-        """The highest learned P of any target in a document."""
-        return round(max(each[doc_id] for each in self.probabilities.values()), 4)
-
-    @property
-    def whole_labels(self) -> dict[str, str]:
-        """Label of each document as in a sheet."""
-        return {doc_id: self.about.joined(parts) for doc_id, parts in self.labels.items()}
+    def target_of(self, event: str, actor: str) -> str:
+        """Name of the target of a row of the evidence: its actor, else any actor; "" if labels are about neither."""
+        return self.names.get((event, actor), self.names.get((event, ""), ""))
 
 
-def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:
+def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> Labels:
     """Read the folder that `corefsample audit estimate` wrote.
 
     Parameters
@@ -170,13 +128,13 @@ def read_audit(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, 
     targets = sorted(_targets(counts, record, _OF_AUDIT), key=lambda target: -target["total"]["estimate"])
     if not targets:
         raise InputError("audit must have a total, got none", place=str(root / "audited.csv"))
-    about = LabelTargets.of_run(plan, [target["key"] for target in targets], record)
-    labels = {doc_id: about.parts(label) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
+    names = target_names([target["key"] for target in targets], record)
+    answers = {doc_id: answers_of(label, names) for doc_id, label in zip(table["doc_id"], table["label"], strict=True)}
     first = targets[0]["total"]
-    return LabelContent(about, labels, targets, first["level"], int(first["n_docs"]))
+    return Labels(plan, names, answers, targets, first["level"], int(first["n_docs"]))
 
 
-def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> LabelContent:
+def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str, Any]) -> Labels:
     """Read the folder that `corefsample audit learn` wrote; parameters and errors as in `read_audit`."""
     root = _folder_with(folder, "learned", ("learned.csv", "learned_counts.csv", "learned.json"), "audit learn")
     with as_written("learned", str(folder)):
@@ -186,22 +144,20 @@ def read_learned(folder: PathLike, doc_ids: Collection[str], record: Mapping[str
             raise ValueError("a number that is not possible")
         targets = _targets(counts, record, _OF_LEARNED)
         plan = str(read_json(root / "learned.json")["plan"])
-        about = LabelTargets.of_run(plan, [each["key"] for each in targets], record)
-        probabilities: dict[str, dict[str, float]] = {name: {} for name in about.names.values()}
-        labels: dict[str, dict[str, str]] = {}
-        rows = (documents[name].tolist() for name in ("doc_id", "event", "actor", "learned", "label"))
-        for doc_id, event, actor, p, label in zip(*rows, strict=True):
-            name = about.names[event, actor]
-            probabilities[name][doc_id] = p
+        names = target_names([target["key"] for target in targets], record)
+        learned: dict[str, dict[str, float]] = {name: {} for name in names.values()}
+        answers: dict[str, dict[str, str]] = {}
+        rows = documents[["doc_id", "event", "actor", "learned", "label"]].itertuples(index=False, name=None)
+        for doc_id, event, actor, p, label in rows:
+            learned[names[event, actor]][doc_id] = p
             if label:
-                labels.setdefault(doc_id, {})[name] = label
+                answers.setdefault(doc_id, {})[names[event, actor]] = label
         if not targets or len(documents) != len(targets) * len(doc_ids):
             raise ValueError("documents and counts of different targets")
-        if any(each.keys() != set(doc_ids) for each in probabilities.values()):
+        if any(each.keys() != set(doc_ids) for each in learned.values()):
             raise ValueError("documents of another run")
-    chosen_ids = frozenset(documents["doc_id"][documents["sampled"] == CHOSEN])
-    level = targets[0]["total"]["level"]
-    return LabelContent(about, labels, targets, level, len(doc_ids), probabilities=probabilities, chosen=chosen_ids)
+    chosen, level = {*documents["doc_id"][documents["sampled"] == CHOSEN]}, targets[0]["total"]["level"]
+    return Labels(plan, names, answers, targets, level, len(doc_ids), learned, chosen)
 
 
 def _numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
@@ -224,14 +180,14 @@ def _folder_with(folder: PathLike, kind: str, names: Sequence[str], command: str
 
 def _targets(counts: pd.DataFrame, record: Mapping[str, Any], numbers: Sequence[str]) -> list[dict[str, Any]]:
     """Key, name, total, and rows by period of everything that has a total, as JSON values."""
-    has_several_rules = RULES in run_event(record)
+    full = RULES in run_event(record)
     targets = []
     for (event, actor), table in counts.groupby(["event", "actor"], sort=False):
         rows: list[Any] = table[["period", *numbers]].to_dict("records")
-        name = f"{event}, any actor"
-        if actor:
-            name = shown_name(f"{event}: {actor}" if has_several_rules else str(actor), record["names"])
+        name = (
+            shown_name(f"{event}: {actor}" if full else str(actor), record["names"]) if actor else f"{event}, any actor"
+        )
         by_period = [row for row in rows if row["period"] != TOTAL]
-        totals = [{"key": (event, actor), "name": name, "total": row, "rows": by_period} for row in rows]
-        targets += [each for each in totals if each["total"]["period"] == TOTAL]
+        for total in [row for row in rows if row["period"] == TOTAL]:
+            targets.append({"key": (event, actor), "name": name, "total": total, "rows": by_period})
     return targets

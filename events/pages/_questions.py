@@ -7,8 +7,7 @@ the lexicon, and the conditions that the preset excludes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from events.audit import AuditFrame
 from events.evidence._columns import shown_name
@@ -16,7 +15,7 @@ from events.evidence._examples import example_tokens
 from events.evidence._rule_set import RuleSet
 from events.lexicon._file import lexicon_content
 from events.pages._document_texts import spaced
-from events.rules._format import ANYBODY, CLASS, Example, Outcome
+from events.rules._format import ANYBODY, CLASS, Outcome
 from events.rules._rules import Rule
 
 _NOBODY = "-"  # in the name of a target: no actor of the lexicon fills the role
@@ -37,22 +36,6 @@ _ONLY_SAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a label answers.
-
-    Attributes
-    ----------
-    text
-        Question that a label answers.
-    codebook
-        Paragraphs: what counts and what does not, and examples.
-    """
-
-    text: str
-    codebook: tuple[str, ...] = ()
-
-
 def default_question(frame: AuditFrame) -> str:
     """The question about documents of which no rule is known; it names the event."""
     event = frame.event.replace("_", " ")
@@ -64,8 +47,8 @@ def default_question(frame: AuditFrame) -> str:
     return f"Is the event “{event}”{by_actor} in this document?"
 
 
-def rule_question(frame: AuditFrame, definitions: RuleSet) -> Question:
-    """The question about documents of a run, and its codebook.
+def rule_question(frame: AuditFrame, definitions: RuleSet) -> tuple[str, tuple[str, ...]]:
+    """The question about documents of a run, and its codebook: paragraphs on what counts and what does not.
 
     Parameters
     ----------
@@ -74,72 +57,43 @@ def rule_question(frame: AuditFrame, definitions: RuleSet) -> Question:
     definitions
         Rules and lexicon of the run.
     """
-    asked = [(rule, codes) for rule in definitions.rules if (codes := _codes(frame, rule)) is not None]
-    unions = [
-        outcome
-        for outcome in definitions.outcomes
-        if {outcome.name, f"{outcome.name}: {outcome.actors}"} & {*frame.targets}
-    ]
-    wording = _Wording(definitions)
+    wording, targets = _Wording(definitions), {*frame.targets}
+    rules = {rule.name: rule for rule in definitions.rules}
+    asked: dict[str, tuple[str, ...]] = {}  # actors of each rule that is asked about; () for any actor
+    for name in rules:
+        codes = tuple(target.removeprefix(f"{name}: ") for target in frame.targets if target.startswith(f"{name}: "))
+        if name in targets or frame.event == name or codes:
+            asked[name] = () if name in targets else frame.targets if frame.event == name else codes
+    unions = [union for union in definitions.outcomes if {union.name, f"{union.name}: {union.actors}"} & targets]
+    if not asked and not unions:
+        return default_question(frame), ()
+    named = [rules[name] for name in dict.fromkeys([*asked, *(name for union in unions for name in union.events)])]
+    as_fact = ", as a fact" if all(_ONLY_SAYS.keys() & {*rule.unless} for rule in named) else ""
+    which = f"Which of these does the article say{as_fact}?"
+    clauses = {name: wording.asked(rules[name], codes) for name, codes in asked.items()}
+    paragraphs: list[str] = []
     if unions:
-        return _of_unions(wording, asked, unions, definitions.rules)
-    if not asked:
-        return Question(default_question(frame))
-    as_fact = _as_fact(rule for rule, _ in asked)
-    (rule, codes), *further = asked
-    has_several_targets = len(frame.targets) > 1
-    if further or (has_several_targets and not codes):
-        text = f"Which of these does the article say{as_fact}?"
-    elif has_several_targets:
-        who = "actors" if len(rule.event) == 1 else "pairs"
-        they = ("they",) if len(rule.event) == 1 else ("the first", "the second")
-        text = f"Of which of these {who} does the article say that {wording.clause(rule, they)}{as_fact}?"
+        for union in unions:
+            clause = union.question or _either(wording.alternatives(union, rules))
+            name = union.title or union.name
+            clauses[name] = f"{clauses[name]} or {clause}" if name in clauses and clause != clauses[name] else clause
+        if len(clauses) > 1:
+            paragraphs += [f"{name}: {clause}." for name, clause in clauses.items()]
+        for rule in named:
+            paragraphs += wording.about(rule, ())
+    for name, codes in {} if unions else asked.items():
+        if len(asked) > 1:
+            paragraphs.append(f"{name}: {wording.asked(rules[name], ())}.")
+        paragraphs += wording.about(rules[name], codes)
+    first, actors = named[0], asked.get(named[0].name, ())
+    if len(clauses) > 1 or (not unions and len(targets) > 1 and not actors):
+        text = which
+    elif not unions and len(targets) > 1:
+        who, they = ("actors", ("they",)) if len(first.event) == 1 else ("pairs", ("the first", "the second"))
+        text = f"Of which of these {who} does the article say that {wording.clause(first, they)}{as_fact}?"
     else:
-        text = f"Does the article say that {wording.asked(rule, codes)}{as_fact}?"
-    paragraphs = [
-        paragraph
-        for rule, codes in asked
-        for paragraph in ([f"{rule.name}: {wording.asked(rule, ())}."] * bool(further) + [*wording.about(rule, codes)])
-    ]
-    return Question(text, tuple(dict.fromkeys(paragraphs)))
-
-
-def _as_fact(rules: Iterable[Rule]) -> str:
-    return ", as a fact" if all(_ONLY_SAYS.keys() & {*rule.unless} for rule in rules) else ""
-
-
-def _of_unions(
-    wording: _Wording,
-    asked: Sequence[tuple[Rule, tuple[str, ...]]],
-    unions: Sequence[Outcome],
-    rules: Sequence[Rule],
-) -> Question:
-    """The question about outcomes, and perhaps events of rules beside them; what each of these is, in the codebook."""
-    by_name = {rule.name: rule for rule in rules}
-    clauses = {rule.name: wording.asked(rule, codes) for rule, codes in asked}
-    for union in unions:
-        clause = union.question or _either(wording.alternatives(union, by_name))
-        name = union.title or union.name
-        clauses[name] = f"{clauses[name]} or {clause}" if name in clauses and clause != clauses[name] else clause
-    names = dict.fromkeys([*(rule.name for rule, _ in asked), *(name for union in unions for name in union.events)])
-    rules_of_unions = [by_name[name] for name in names]
-    as_fact = _as_fact(rules_of_unions)
-    paragraphs = [paragraph for rule in rules_of_unions for paragraph in wording.about(rule, ())]
-    if len(clauses) == 1:
-        (clause,) = clauses.values()
-        return Question(f"Does the article say that {clause}{as_fact}?", tuple(dict.fromkeys(paragraphs)))
-    described = [f"{name}: {clause}." for name, clause in clauses.items()]
-    return Question(f"Which of these does the article say{as_fact}?", tuple(dict.fromkeys([*described, *paragraphs])))
-
-
-def _codes(frame: AuditFrame, rule: Rule) -> tuple[str, ...] | None:
-    """Targets that are events of a rule, without its name; () for a target of any actor, None if no target is."""
-    if rule.name in frame.targets:
-        return ()
-    if frame.event == rule.name:
-        return frame.targets
-    codes = [target.removeprefix(f"{rule.name}: ") for target in frame.targets if target.startswith(f"{rule.name}: ")]
-    return tuple(codes) or None
+        text = f"Does the article say that {next(iter(clauses.values()))}{as_fact}?"
+    return text, tuple(dict.fromkeys(paragraphs))
 
 
 class _Wording:
@@ -212,28 +166,18 @@ class _Wording:
                 if words:
                     shown = ", ".join(words[:_MOST_WORDS]) + (" ..." if len(words) > _MOST_WORDS else "")
                     yield f"Words for {self.name(code)}: {shown}."
-        yield from self._examples(rule, codes)
-
-    def _examples(self, rule: Rule, codes: Sequence[str]) -> Iterator[str]:
-        """A sentence that counts, and one that does not, of the examples of the rule file."""
         examples = [(each, each.expect[rule.preset]) for each in rule.examples if rule.preset in each.expect]
         wanted = set(codes)
         counted = [item for item in examples if item[1] and (not wanted or (_NOBODY in item[1]) == (_NOBODY in wanted))]
         for example, actors in sorted(counted, key=lambda item: wanted.isdisjoint(item[1]))[:1]:
-            shown = () if _NOBODY in wanted else actors  # a default actor has the event of nobody named, too
-            named = [self._shown(code) for code in shown if code not in (_NOBODY, "event")]
-            yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{_sentence(example)}”"
+            # A default actor has the event of nobody named, too.
+            codes_shown = [] if _NOBODY in wanted else [code for code in actors if code not in (_NOBODY, "event")]
+            named = [shown_name(code, {part: self.name(part) for part in code.split(">")}) for code in codes_shown]
+            yield f"Counts{' for ' * bool(named)}{' and '.join(named)}: “{''.join(spaced(example_tokens(example)))}”"
         left_out = [example for example, actors in examples if not actors]
         # One that other presets count shows best what this one leaves out.
         for example in sorted(left_out, key=lambda candidate: -sum(map(bool, candidate.expect.values())))[:1]:
-            yield f"Does not count: “{_sentence(example)}”"
-
-    def _shown(self, code: str) -> str:
-        return shown_name(code, {part: self.name(part) for part in code.split(">")})
-
-
-def _sentence(example: Example) -> str:
-    return "".join(spaced(example_tokens(example)))
+            yield f"Does not count: “{''.join(spaced(example_tokens(example)))}”"
 
 
 def _either(clauses: Sequence[str]) -> str:

@@ -9,54 +9,24 @@ import os
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from corefsample._lazy import can_report, install_hint
 from corefsample.errors import OutputError, ParameterError
-from corefsample.files._atomic import require_free, unwritable, write_bytes
+from corefsample.files._atomic import require_free, write_bytes
 from corefsample.files._paths import PathLike, joined
-from corefsample.files._remote import is_url
 from events.audit._plan import SHEET_COLUMNS
 from events.evidence._columns import shown_name
-from events.pages._labels import CHOSEN, LabelTargets
-from events.pages._other_documents import KINDS
+from events.pages._labels import CHOSEN, label_kind
 from events.pages._rendering import rendered
-from events.pages._report_content import Report, read_report
+from events.pages._report_content import KINDS, Report, read_report
 
 DEFAULT_NAME = "report.html"
 _SCRIPTS = (
     "elements files page address texts differences sheet progress answers export sentences charts bands panels audited "
     "others desk listing reader choices main"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReportResult:
-    """Size and content of a page.
-
-    Attributes
-    ----------
-    out
-        Path of the page.
-    n_actors, n_periods
-        Number of actors, over all events, and of periods in the counts.
-    n_with_events, n_texts
-        Number of documents with evidence, and of those whose text is in the page.
-    n_others
-        Number of documents without evidence in the page.
-    n_bytes
-        Size of the file in bytes.
-    """
-
-    out: str
-    n_actors: int
-    n_periods: int
-    n_with_events: int
-    n_texts: int
-    n_others: int
-    n_bytes: int
 
 
 class ChartError(OutputError):
@@ -75,7 +45,7 @@ def page_of_run(folder: PathLike, *, overwrite: bool) -> str | None:
     if not can_report():
         return None
     try:
-        return write_report(folder, overwrite=overwrite).out
+        return str(write_report(folder, overwrite=overwrite)["out"])
     except ChartError as error:
         command = f"corefsample report {shlex.quote(os.fspath(folder))}"
         logging.getLogger("corefsample.jobs").warning(
@@ -94,7 +64,7 @@ def write_report(
     audit: PathLike | None = None,
     learned: PathLike | None = None,
     overwrite: bool = False,
-) -> ReportResult:
+) -> dict[str, Any]:
     """Write the page of a finished events run.
 
     Parameters
@@ -116,6 +86,13 @@ def write_report(
     overwrite
         True if an existing file may be replaced.
 
+    Returns
+    -------
+    dict
+        Path of the page, ``out``; ``n_actors``, over all events, and ``n_periods`` of the counts; ``n_with_events`` and
+        ``n_texts``, numbers of documents with evidence, and of those whose text is in the page; ``n_others``, number of
+        documents without evidence in the page; and ``n_bytes``, the size of the file.
+
     Raises
     ------
     ParameterError
@@ -127,28 +104,21 @@ def write_report(
         If the file cannot be written, or if memory does not suffice for the charts.
     """
     path = joined(folder, DEFAULT_NAME) if out is None else os.fspath(out)
-    if not path:
-        raise ParameterError("must name a file, got ''", parameter="out")
     if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"must end in .html or .htm, got {path}", parameter="out")
+        raise ParameterError(f"must end in .html or .htm, got {path!r}", parameter="out")
     require_free(path, overwrite=overwrite)
     report = read_report(folder, n_documents=n_documents, n_others=n_others, audit=audit, learned=learned)
     page = rendered_page(report, title=title).encode("utf-8")
-    if not is_url(path):
-        try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(path, error) from None
     write_bytes(path, page, overwrite=overwrite)
-    return ReportResult(
-        path,
-        len(report.counts["actors"]),
-        len(report.counts["periods"]),
-        report.n_documents,
-        report.n_texts,
-        report.others.n_shown if report.others else 0,
-        len(page),
-    )
+    return {
+        "out": path,
+        "n_actors": len(report.counts["actors"]),
+        "n_periods": len(report.counts["periods"]),
+        "n_with_events": report.n_documents,
+        "n_texts": report.n_texts,
+        "n_others": len(report.others["content"]["id"]),
+        "n_bytes": len(page),
+    }
 
 
 def rendered_page(report: Report, *, title: str | None = None) -> str:
@@ -174,10 +144,14 @@ def rendered_page(report: Report, *, title: str | None = None) -> str:
     """
     if not can_report():
         raise ParameterError("vl-convert must be installed", hint=install_hint("report"))
-    drawn = _drawn_charts()
-    record = report.record
+    drawn, record = _drawn_charts(), report.record
+    first, last = record["summary"]["periods"]
+    event, kind = (
+        str(record["rule"]["name"]).replace("_", " "),
+        " in simulated news" * (record.get("simulated") is True),
+    )
     values = {
-        "title": title or _title(report),
+        "title": title or f"Events{kind}: {event}, {first} to {last}",
         "report": report,
         "record": record,
         "charts": drawn["charts"],
@@ -194,20 +168,21 @@ def _chosen_sheet(report: Report) -> dict[str, Any]:
 
     Such documents have no inclusion probability: their round is "chosen".
     """
-    documents, other_documents = report.counts["documents"], report.counts.get("others", {})
-    about = report.about or LabelTargets("")
-    rows = [d for d, place in enumerate(documents["text"]) if place >= 0 and report.about]
-    without_evidence = other_documents if report.about else {}
-    doc_ids, dates = ([documents[name][d] for d in rows] + without_evidence.get(name, []) for name in ("id", "date"))
-    names = report.record["names"]
+    about, names = report.about, {} if report.about is None else report.about.names
+    documents, others = report.counts["documents"], report.counts["others"]
+    with_text = [d for d, number in enumerate(documents["text"]) if number >= 0]
+    columns = {name: [*(documents[name][d] for d in with_text), *others[name]] for name in ("id", "date")}
+    if about is None:
+        columns = {"id": [], "date": []}
+    choices = [] if label_kind(names) == "yes-no" else names.values()
     return {
-        "plan": about.plan,
+        "plan": "" if about is None else about.plan,
         "key": CHOSEN,
         "file": f"{CHOSEN}.csv",
-        "kind": about.kind,
-        "actors": [[code, shown_name(code, names)] for code in about.choices],
+        "kind": label_kind(names),
+        "actors": [[code, shown_name(code, report.record["names"])] for code in choices],
         "columns": list(SHEET_COLUMNS),
-        "documents": {"doc_id": doc_ids, "date": dates, "labeller": [], "note": []},
+        "documents": {"doc_id": columns["id"], "date": columns["date"], "labeller": [], "note": []},
         "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},
     }
 
@@ -219,30 +194,20 @@ def _drawn_charts() -> dict[str, Any]:
     vl-convert runs JavaScript in V8, which reserves many gigabytes of addresses, and ends its process where memory is
     limited.
     """
-    command = [sys.executable, "-m", "events.pages._charts"]
+    command = [sys.executable, "-m", "events.pages._rendering"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False)
+        status, output, text = process.returncode, process.stdout, process.stderr.decode(errors="replace")
     except OSError as error:
-        raise _chart_error(str(error)) from None
-    if process.returncode == 0:
-        charts: dict[str, Any] = json.loads(process.stdout)
+        status, output, text = 1, b"", str(error)
+    if status == 0:
+        charts: dict[str, Any] = json.loads(output)
         return charts
-    lines = [line.strip("# ") for line in process.stderr.decode(errors="replace").splitlines() if line.strip("# ")]
-    reason = lines[-1] if lines else f"status {process.returncode}"
-    raise _chart_error(next((line for line in lines if "Fatal" in line), reason))
-
-
-def _chart_error(reason: str) -> ChartError:
+    lines = [line.strip("# ") for line in text.splitlines() if line.strip("# ")] or [f"status {status}"]
+    reason = next((line for line in lines if "Fatal" in line), lines[-1])
     hint = "vl-convert reserves many gigabytes of addresses: run it without a limit such as `ulimit -v`"
-    return ChartError(f"charts could not be made: {reason}", hint=hint)
-
-
-def _title(report: Report) -> str:
-    first, last = report.record["summary"]["periods"]
-    name = str(report.record["rule"]["name"]).replace("_", " ")
-    kind = "Events in simulated news" if report.record.get("simulated") is True else "Events"
-    return f"{kind}: {name}, {first} to {last}"
+    raise ChartError(f"charts could not be made: {reason}", hint=hint)
 
 
 def _flat(value: Any, path: str = "") -> list[tuple[str, str]]:

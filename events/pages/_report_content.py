@@ -6,18 +6,17 @@ content has P(a > b) of two actors in each period, from their counts sample by s
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from corefsample import _checks
 from corefsample._arrays import pd
+from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
@@ -26,17 +25,18 @@ from events.counts._run_tables import SAMPLES, run_table, verified_record, verif
 from events.evidence._columns import RULE_ENDS, role_columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run
-from events.pages._document_texts import Places, document_texts
-from events.pages._labels import LabelContent, LabelTargets, read_audit, read_learned
-from events.pages._other_documents import OtherDocuments, date_text, other_documents
-from events.pages._rendering import PER_PART
+from events.pages._document_texts import Places, document_texts, run_texts
+from events.pages._labels import Labels, read_audit, read_learned, whole_label
+from events.pages._rendering import PER_PART, packed_parts
 from events.rule_error._counts import READER
 
-_FILES = ("run.json", "counts.parquet", "evidence.parquet", "documents.parquet", "all_documents.parquet")
+# A document without evidence has a trigger and an actor, one of them, or none.
+KINDS = ("trigger and actor found, no event", "trigger found, no actor", "actor found, no trigger", "neither found")
 _EVIDENCE = ("doc_id", "date", "period", "probability", "mc_se", "one_best", "places")
 _ALL_COLUMNS = ("doc_id", "date", "trigger", "actor", "probability")
 _DAY = 86_400_000  # milliseconds
 _SAME = ("level", "interval", "n_samples", "uncertainty")  # columns of counts whose values are those of the run
+_MOST_PAIRS = 40_000  # about a megabyte of the page
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +53,12 @@ class Report:
         Documents with their mentions, in packed parts: see `events.pages._document_texts`.
     n_documents, n_texts
         Number of documents with evidence, and of those whose text is in the page.
-    merging
-        How often coreference by itself merges distinct actors; "" if the run does not keep them apart.
-    exclusions
-        How many triggers the conditions of the presets leave out, by rule; empty if none.
+    notices
+        Sentences on documents that were set aside, on what was changed in texts, and on dates far from others.
+    notes
+        What the record says about counts: triggers that were left out, merged actors, and the error of rules.
     others
-        Documents without evidence; None if the run has no table of all documents.
+        Documents without evidence: see `other_documents`.
     audit, learned
         Labels with audited counts, and results learned from labels; None without them.
     """
@@ -68,42 +68,16 @@ class Report:
     texts: list[str]
     n_documents: int
     n_texts: int
-    merging: str
-    exclusions: list[str]
-    others: OtherDocuments | None = None
-    audit: LabelContent | None = None
-    learned: LabelContent | None = None
+    notices: list[str]
+    notes: CountNotes
+    others: dict[str, Any]
+    audit: Labels | None
+    learned: Labels | None
 
     @property
-    def about(self) -> LabelTargets | None:
-        """What the labels are about; None of a report without labels."""
-        labelled = self.audit or self.learned
-        return None if labelled is None else labelled.about
-
-    @property
-    def notices(self) -> list[str]:
-        """Sentences on documents that were set aside, on what was changed in texts, and on dates far from others."""
-        periods, n_quarantined = self.counts["periods"], self.record["summary"].get("n_quarantined", 0)
-        outliers = outlying_notice(*_documents_by_day(periods), [period["label"] for period in periods])
-        bad = (
-            f"{n_quarantined:,} bad documents set aside, and counted nowhere: quarantine.jsonl."
-            if n_quarantined
-            else ""
-        )
-        n_undated = self.record["summary"].get("n_undated", 0)
-        undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
-        scored = (*set_aside_before(self.record), *tally_of_run(self.record).notices())
-        return [notice for notice in (bad, undated if n_undated else "", *scored, outliers) if notice]
-
-    @property
-    def reference(self) -> str:
-        """What the reference class of rules says; "" if the run leaves the error of rules out."""
-        return CountNotes(None, rule_error=self.record["summary"].get("rule_error")).reference()
-
-    @property
-    def is_recalibration_covered(self) -> bool:
-        """Whether the intervals cover the uncertainty of a recalibration."""
-        return self.record["summary"].get("uncertainty") in ("fit", "domain")
+    def about(self) -> Labels | None:
+        """Labels of the plan, for what they are about; None of a report without labels."""
+        return self.audit or self.learned
 
 
 def read_report(
@@ -143,168 +117,109 @@ def read_report(
     n_documents = _checks.whole("n_documents", n_documents, 0)
     n_others = _checks.whole("n_others", n_others, 0)
     try:
-        path = _run_folder(folder)
-        record = verified_record(path)
-        counts, evidence, samples = _read_tables(path, record)
-        report = _content(path, record, counts, evidence, samples, n_documents)
-        return _with_all_documents(path, report, evidence, n_others, audit, learned)
+        return _report(_run_folder(folder), n_documents, n_others, audit, learned)
     except CorefsampleError as error:
         raise error if isinstance(error, InputError) else error.as_input_error(str(folder)) from None
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"the files of a run must fit together, got: {reason}", place=str(folder)) from None
 
 
 def _run_folder(folder: PathLike) -> Path:
-    """The folder of a finished run; raise InputError unless it has the files that a page needs."""
+    """The folder of a finished run; raise InputError if there is none."""
     path = Path(folder)
     inner = path / "run"  # a demo's run is a folder in the demo's
-    hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
-    if not path.is_dir():
-        kind = "a file" if path.exists() else "a folder that does not exist"
+    if not (path / "run.json").is_file():
+        hint = f"did you mean {inner}?" if (inner / "run.json").is_file() else "`corefsample events` makes one"
+        kind = (
+            "one without run.json" if path.is_dir() else "a file" if path.exists() else "a folder that does not exist"
+        )
         rule = f"input must be the folder of a finished events run, got {kind}"
         raise InputError(rule, place=str(folder), hint=hint)
-    for name in _FILES:
-        if not (path / name).is_file():
-            rule = f"a finished events run must have {', '.join(_FILES)}, got no {name}"
-            raise InputError(rule, place=str(folder), hint=hint)
     return path
 
 
-def _read_tables(folder: Path, record: Mapping[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
-    """Tables of counts, of evidence, and of counts by sample, with the name of the event and actors of each row.
-
-    Counts by sample are None unless documents share the uncertainty of a recalibration.
-    """
+def _report(folder: Path, n_documents: int, n_others: int, audit: PathLike | None, learned: PathLike | None) -> Report:
+    record = verified_record(folder)
+    summary = record["summary"]
     verify_table(folder / "documents.parquet")
-    counts = run_table(folder, "counts")
-    named = ("event", *role_columns(counts.columns))
-    readers = () if record["summary"].get("rule_error") is None else READER
+    counts, table = run_table(folder, "counts"), run_table(folder, "all_documents", _ALL_COLUMNS)
+    named, full = ("event", *role_columns(counts.columns)), counts["event"].nunique() > 1
+    readers = () if summary.get("rule_error") is None else READER
     evidence = run_table(folder, "evidence", (*named, *_EVIDENCE, *readers))
-    has_several_events = len(counts["event"].unique()) > 1
-
-    def with_names(table: pd.DataFrame) -> pd.DataFrame:
-        return table.assign(name=row_names(table[[*named, "period"]], full=has_several_events, like=counts))
-
-    is_shared = "uncertainty" in counts and bool(counts["uncertainty"].ne("none").any())
-    has_samples = is_shared and (folder / f"{SAMPLES}.parquet").is_file()
-    samples = with_names(run_table(folder, SAMPLES)) if has_samples else None
-    return counts.assign(name=row_names(counts, full=has_several_events)), with_names(evidence), samples
-
-
-def _content(
-    folder: Path,
-    record: dict[str, Any],
-    count_rows: pd.DataFrame,
-    evidence: pd.DataFrame,
-    samples: pd.DataFrame | None,
-    n_documents: int,
-) -> Report:
-    outcomes = {text.partition("=")[0] for text in record["rule"].get("outcomes", ())}
-    actors = _ordered_actors(count_rows, outcomes)
-    actor_codes = {name: a for a, name in enumerate(actors)}
-    period_codes = {label: i for i, label in enumerate(_dated(count_rows)["period"].unique())}
+    evidence["name"] = row_names(evidence[[*named, "period"]], full=full, like=counts)
+    names = row_names(counts, full=full)
+    actors = _actors(counts.assign(name=names), record, named)
+    actor_codes = {actor["code"]: a for a, actor in enumerate(actors)}
+    period_codes = {label: i for i, label in enumerate(_dated(counts)["period"].unique())}
     doc_ids = list(dict.fromkeys(evidence["doc_id"]))
     document_codes = {doc_id: d for d, doc_id in enumerate(doc_ids)}
-    with_text = _documents_with_text(evidence, n_documents)
-    places: dict[str, Places] = {doc_id: [] for doc_id in with_text}
+    places: dict[str, Places] = {doc_id: [] for doc_id in _documents_with_text(evidence, n_documents)}
     for doc_id, actor, text in zip(evidence["doc_id"], evidence["name"], evidence["places"], strict=True):
         if doc_id in places:
             places[doc_id].append((actor_codes[actor], text))
     texts, numbers = document_texts(folder / "documents.parquet", places)
     dates = dict(zip(evidence["doc_id"], evidence["date"], strict=True))
-    counts = {
-        "level": record["arguments"]["level"],
-        "columns": list(count_rows.drop(columns="name").columns),
-        "actors": [_actor(count_rows, record["names"], name, outcomes) for name in actors],
-        "documents": {
-            "id": doc_ids,
-            "date": [date_text(dates[doc_id]) for doc_id in doc_ids],
-            "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
-            "perPart": PER_PART,
-        },
-        "evidence": {
-            "document": [document_codes[doc_id] for doc_id in evidence["doc_id"]],
-            "actor": [actor_codes[name] for name in evidence["name"]],
-            "period": [period_codes.get(label, -1) for label in evidence["period"]],
-            "probability": _rounded(evidence["probability"]),
-            "error": _rounded(evidence["mc_se"]),
-            "oneBest": [int(value) for value in evidence["one_best"]],
-            **{name: _rounded(evidence[name]) for name in READER if name in evidence},
-        },
+    rows: dict[str, Any] = {
+        "document": [document_codes[doc_id] for doc_id in evidence["doc_id"]],
+        "actor": [actor_codes[name] for name in evidence["name"]],
+        "period": [period_codes.get(label, -1) for label in evidence["period"]],
+        "probability": _rounded(evidence["probability"]),
+        "error": _rounded(evidence["mc_se"]),
+        "oneBest": [int(value) for value in evidence["one_best"]],
+        **{name: _rounded(evidence[name]) for name in READER if name in evidence},
     }
-    summary = record["summary"]
-    notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}))
-    merging = f"{notes.merging()} {notes.unsettled()}" if notes.merging() else ""
-    report = Report(record, counts, texts, len(doc_ids), len(numbers), merging, notes.exclusions())
-    counts["shared"] = report.is_recalibration_covered
-    counts["pairs"] = None
-    if samples is not None:
-        of_periods = samples[samples["period"].isin(list(period_codes))]
-        counts["pairs"] = sampled_pairs(of_periods, actor_codes, period_codes)
-    return report
-
-
-def _with_all_documents(
-    folder: Path,
-    report: Report,
-    evidence_rows: pd.DataFrame,
-    n_others: int,
-    audit: PathLike | None,
-    learned: PathLike | None,
-) -> Report:
-    """Add the documents without evidence, the labels, and what was learned from them."""
-    table = run_table(folder, "all_documents", _ALL_COLUMNS)
-    report.counts["periods"] = _periods(Calendar(str(report.record["arguments"]["period"])), table["date"])
-    report.counts["shown"] = _shown(report.counts["periods"])
-    doc_ids = set(table["doc_id"])
-    audited = None if audit is None else read_audit(audit, doc_ids, report.record)
-    taught = None if learned is None else read_learned(learned, doc_ids, report.record)
-    if audited and taught and audited.about.plan != taught.about.plan:
+    documents = {
+        "id": doc_ids,
+        "date": [_date_text(dates[doc_id]) for doc_id in doc_ids],
+        "text": [numbers.get(doc_id, -1) for doc_id in doc_ids],
+        "perPart": PER_PART,
+    }
+    samples = None
+    if "uncertainty" in counts and counts["uncertainty"].ne("none").any() and (folder / f"{SAMPLES}.parquet").is_file():
+        drawn = run_table(folder, SAMPLES)
+        drawn["name"] = row_names(drawn[[*named, "period"]], full=full, like=counts)
+        samples = sampled_pairs(drawn[drawn["period"].isin(list(period_codes))], actor_codes, period_codes)
+    periods = _periods(Calendar(str(record["arguments"]["period"])), table["date"])
+    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
+    n_docs = np.array([period["n"] for period in periods])
+    shown = np.flatnonzero(~outlying_dates(days, n_docs)).tolist()
+    content: dict[str, Any] = {
+        "level": record["arguments"]["level"],
+        "columns": list(counts.columns),
+        "actors": actors,
+        "documents": documents,
+        "evidence": rows,
+        "shared": summary.get("uncertainty") in ("fit", "domain"),
+        "pairs": samples,
+        "periods": periods,
+        "shown": [shown[0], shown[-1]],  # charts leave out periods with few documents, far from the others
+    }
+    all_ids = set(table["doc_id"])
+    audited = None if audit is None else read_audit(audit, all_ids, record)
+    taught = None if learned is None else read_learned(learned, all_ids, record)
+    if audited and taught and audited.plan != taught.plan:
         rule = "learned must be of the plan of the audit"
-        raise InputError(f"{rule}, {audited.about.plan}, got {taught.about.plan}", place=str(learned))
-    contents = [labelled for labelled in (taught, audited) if labelled is not None]
-    evidence, columns = report.counts["evidence"], (evidence_rows[name] for name in ("doc_id", "event", "name"))
-    rows = [(doc_id, event, name.removeprefix(f"{event}: ")) for doc_id, event, name in zip(*columns, strict=True)]
-    labels: dict[str, str] = {}
-    for labelled in reversed(contents):
-        labels |= labelled.whole_labels
-    if contents:
-        evidence["label"] = [next(filter(None, (each.row_label(*row) for each in contents)), "") for row in rows]
-        report.counts["audit"] = _targets(audited, taught)
-    if audited is not None:
-        _put_audited_ends(report.counts, audited)
-    if taught is not None:
-        evidence["learned"] = [taught.row_probability(*row) for row in rows]
-        report.counts["chosen"] = sorted(taught.chosen)
-    highest = None if taught is None else taught.highest
-    without_evidence = other_documents(table, report.record, labels, n_others, highest)
-    report.counts["others"] = without_evidence.content
-    return dataclasses.replace(report, others=without_evidence, audit=audited, learned=taught)
+        raise InputError(f"{rule}, {audited.plan}, got {taught.plan}", place=str(learned))
+    _add_labels(content, evidence, audited, taught)
+    others = other_documents(table, record, n_others, audited, taught)
+    content["others"] = others["content"]
+    n_bad, n_undated = summary.get("n_quarantined", 0), summary.get("n_undated", 0)
+    bad = f"{n_bad:,} bad documents set aside, and counted nowhere: quarantine.jsonl." if n_bad else ""
+    undated = f"{counted(n_undated, 'document')} without a date in totals and lists, and in no period."
+    scored = (*set_aside_before(record), *tally_of_run(record).notices())
+    outliers = outlying_notice(days, n_docs, [period["label"] for period in periods])
+    notices = [notice for notice in (bad, undated if n_undated else "", *scored, outliers) if notice]
+    notes = CountNotes(summary.get("merged_actors"), summary.get("triggers", {}), summary.get("rule_error"))
+    return Report(record, content, texts, len(doc_ids), len(numbers), notices, notes, others, audited, taught)
 
 
-def _put_audited_ends(counts: dict[str, Any], audited: LabelContent) -> None:
-    """Replace the ends of the error of the rule by those of the audit, for audited actors."""
-    rows = {(*target["key"], row["period"]): row for target in audited.targets for row in target["rows"]}
-    for actor in counts["actors"]:
-        key = actor["same"]["event"], actor["same"].get("actor", "")
-        of_actor = [rows.get((*key, period["label"])) for period in counts["periods"]]
-        if RULE_ENDS[0] in actor and any(of_actor):
-            for name, end in zip(RULE_ENDS, ("lower", "upper"), strict=True):
-                actor[name] = [row[end] if row else 0 for row in of_actor]  # a period without documents has no row
+def _actors(counts: pd.DataFrame, record: Mapping[str, Any], named: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Counts of each actor by period.
 
-
-def _targets(audited: LabelContent | None, learned: LabelContent | None) -> list[dict[str, Any]]:
-    """Counts from labels by target: those of the sample's design, those of learned P, or both."""
-    targets: dict[tuple[str, str], dict[str, Any]] = {}
-    for kind, labelled in (("audited", audited), ("learned", learned)):
-        for target in () if labelled is None else labelled.targets:
-            targets.setdefault(target["key"], {"name": target["name"]})[kind] = target
-    return list(targets.values())
-
-
-def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> list[str]:
-    """Actors with most documents first, then outcomes (unions of other events), and events without an actor last."""
+    Actors with most documents come first, then outcomes (unions of other events), and events without an actor last.
+    """
+    outcomes = {text.partition("=")[0] for text in record["rule"].get("outcomes", ())}
     totals = counts.groupby(["name", "event"])["mean"].sum().sort_values(ascending=False, kind="stable")
     events = {str(name): event for name, event in totals.index}
 
@@ -312,13 +227,39 @@ def _ordered_actors(counts: pd.DataFrame, outcomes: Collection[str] = ()) -> lis
         is_nobody = name.rpartition(": ")[2].split(">")[0] == "-"
         return 2 if is_nobody else int(events[name] in outcomes)
 
-    return sorted(events, key=rank)
+    actors = []
+    for name in sorted(events, key=rank):
+        rows = _dated(counts[counts["name"] == name])
+        same = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0].to_dict()
+        actor = {
+            "code": name,
+            "name": shown_name(name, record["names"]),
+            "isUnion": events[name] in outcomes,  # of other events, which have its documents too
+            "same": same,  # what all its rows of counts.csv have
+            **{column: _rounded(rows[column]) for column in ("mean", "lower", "upper", *RULE_ENDS) if column in rows},
+            "sd": _rounded(rows["sd"]),
+            "error": _rounded(rows["mean_mc_se"]),
+            "oneBest": [int(value) for value in rows["one_best"]],
+        }
+        actors.append(actor)
+    return actors
 
 
 def _dated(counts: pd.DataFrame) -> pd.DataFrame:
     """The counts of periods; of documents without a date, if none has one."""
     dated = counts[counts["period_start"].notna()]
     return counts if dated.empty else dated
+
+
+def _date_text(date: object) -> str:
+    """Text of a date, which a document need not have."""
+    return UNDATED if pd.isna(date) else str(date)  # type: ignore[call-overload]
+
+
+def _rounded(values: pd.Series[Any]) -> list[float | int]:
+    """Round to four digits, the most that the page shows, and write whole numbers without a point."""
+    rounded = (float(f"{value:.4g}") for value in values)
+    return [int(value) if value.is_integer() else value for value in rounded]
 
 
 def _documents_with_text(evidence: pd.DataFrame, n_documents: int) -> list[str]:
@@ -335,58 +276,113 @@ def _periods(calendar: Calendar, dates: pd.Series[Any]) -> list[dict[str, Any]]:
     """Label, first millisecond, end, and number of documents of each period."""
     if dates.isna().all():  # a chart needs a period
         return [{"label": UNDATED, "start": 0, "end": _DAY, "n": len(dates)}]
-    dates = dates.dropna()
-    number_of = calendar.numbers(dates.to_numpy().astype("datetime64[D]"))
-    n_docs = np.bincount(number_of - number_of.min())
-    numbers = number_of.min() + np.arange(len(n_docs))
-    days = [
-        calendar.index(each).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
-        for each in (numbers, numbers + 1)
+    number_of = calendar.numbers(dates.dropna().to_numpy().astype("datetime64[D]"))
+    n_docs = np.bincount(number_of - number_of.min()).tolist()
+    numbers = number_of.min() + np.arange(len(n_docs) + 1)
+    days = calendar.index(numbers).start_time.to_numpy().astype("datetime64[D]").astype(np.int64)
+    starts = (days * _DAY).tolist()
+    rows = zip(calendar.periods(numbers[:-1]), starts[:-1], starts[1:], n_docs, strict=True)
+    return [{"label": period.label, "start": start, "end": end, "n": n} for period, start, end, n in rows]
+
+
+def _add_labels(
+    counts: dict[str, Any], evidence_rows: pd.DataFrame, audited: Labels | None, taught: Labels | None
+) -> None:
+    """Add labels to the evidence, and counts that rest on labels."""
+    sources = {"learned": taught, "audited": audited}
+    evidence = counts["evidence"]
+    rows = [
+        (doc_id, event, name.removeprefix(f"{event}: "))
+        for doc_id, event, name in evidence_rows[["doc_id", "event", "name"]].itertuples(index=False, name=None)
     ]
-    labels = [period.label for period in calendar.periods(numbers)]
-    columns = (labels, (days[0] * _DAY).tolist(), (days[1] * _DAY).tolist(), n_docs.tolist())
-    names = ("label", "start", "end", "n")
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    targets: dict[tuple[str, str], dict[str, Any]] = {}
+    for kind, labels in reversed(sources.items()):
+        for target in () if labels is None else labels.targets:
+            targets.setdefault(target["key"], {"name": target["name"]})[kind] = target
+        if labels is not None:
+            answers = [labels.answers.get(doc_id, {}).get(labels.target_of(*key), "") for doc_id, *key in rows]
+            earlier = evidence.get("label", [""] * len(rows))
+            evidence["label"] = [answer or label for answer, label in zip(answers, earlier, strict=True)]
+            counts["audit"] = list(targets.values())
+    if audited is not None:  # the error of the rule of audited actors is that of the audit
+        audited_rows = {(*target["key"], row["period"]): row for target in audited.targets for row in target["rows"]}
+        for actor in counts["actors"]:
+            key = actor["same"]["event"], actor["same"].get("actor", "")
+            of_actor = [audited_rows.get((*key, period["label"])) for period in counts["periods"]]
+            if RULE_ENDS[0] in actor and any(of_actor):
+                for name, end in zip(RULE_ENDS, ("lower", "upper"), strict=True):
+                    actor[name] = [row[end] if row else 0 for row in of_actor]  # a period without documents has no row
+    if taught is not None:
+        names = [taught.target_of(event, actor) for _, event, actor in rows]
+        evidence["learned"] = [
+            round(taught.learned[name][doc_id], 4) if name else None
+            for name, (doc_id, *_) in zip(names, rows, strict=True)
+        ]
+        counts["chosen"] = sorted(taught.chosen)
 
 
-def _shown(periods: list[dict[str, Any]]) -> list[int]:
-    """The first and the last period that charts show: all but those with few documents, far from the others."""
-    shown = np.flatnonzero(~outlying_dates(*_documents_by_day(periods)))
-    return [int(shown[0]), int(shown[-1])]
+def other_documents(
+    table: pd.DataFrame,
+    record: Mapping[str, Any],
+    n_documents: int,
+    audited: Labels | None = None,
+    taught: Labels | None = None,
+) -> dict[str, Any]:
+    """Choose documents without evidence, and read their texts from the inputs of the run that still exist.
 
+    Those with a label come first; of the others, as many of each kind as possible, at random; with learned P instead
+    those where it is highest.
 
-def _documents_by_day(periods: list[dict[str, Any]]) -> tuple[npt.NDArray[np.datetime64], npt.NDArray[np.integer]]:
-    """First day of each period, and number of its documents."""
-    days = np.array([period["start"] // _DAY for period in periods], "datetime64[D]")
-    return days, np.array([period["n"] for period in periods])
+    Parameters
+    ----------
+    table
+        Table of all documents of the run: doc_id, date, trigger, actor and probability.
+    record
+        Content of run.json of the run.
+    n_documents
+        Largest number of documents in the page.
+    audited, taught
+        Labels of an audit, and what was learned from labels.
 
-
-def _actor(counts: pd.DataFrame, names: Mapping[str, str], code: str, outcomes: Collection[str]) -> dict[str, Any]:
-    rows = _dated(counts[counts["name"] == code])
-    named = ("event", *role_columns(rows.columns))
-    first = rows[[*named, *rows.columns.intersection(list(_SAME))]].astype(object).iloc[0]
-    return {
-        "code": code,
-        "name": shown_name(code, names),
-        "isUnion": first["event"] in outcomes,  # of other events, which have its documents too
-        "same": first.to_dict(),  # what all its rows of counts.csv have
-        "mean": _rounded(rows["mean"]),
-        "lower": _rounded(rows["lower"]),
-        "upper": _rounded(rows["upper"]),
-        **({name: _rounded(rows[name]) for name in RULE_ENDS if name in rows}),
-        "sd": _rounded(rows["sd"]),
-        "error": _rounded(rows["mean_mc_se"]),
-        "oneBest": [int(value) for value in rows["one_best"]],
+    Returns
+    -------
+    dict
+        ``counts``: number of documents in the run of each of `KINDS`. ``content``: documents in the page, as columns:
+        id, date, kind (index in `KINDS`), label, and learned P if there is any; and "perPart", the number of texts of
+        a packed part. ``texts``: texts of these documents in pieces, packed.
+    """
+    labels = {
+        doc_id: whole_label(answers, source.names)
+        for source in (audited, taught)
+        if source is not None
+        for doc_id, answers in source.answers.items()
     }
-
-
-def _rounded(values: pd.Series[Any]) -> list[float | int]:
-    """Round to four digits, the most that the page shows, and write whole numbers without a point."""
-    rounded = (float(f"{value:.4g}") for value in values)
-    return [int(value) if value.is_integer() else value for value in rounded]
-
-
-_MOST_PAIRS = 40_000  # about a megabyte of the page
+    without = table[table["probability"] == 0.0]
+    doc_ids = [str(doc_id) for doc_id in without["doc_id"]]
+    kinds = np.where(without["trigger"], np.where(without["actor"], 0, 1), np.where(without["actor"], 2, 3))
+    unlabelled = np.array([doc_id not in labels for doc_id in doc_ids], np.bool_)
+    keys = np.array([document_key(0, doc_id) for doc_id in doc_ids], np.uint64)
+    order = np.lexsort((keys, unlabelled, kinds))
+    n_of_kind = np.bincount(kinds, minlength=len(KINDS)).tolist()
+    turns = np.concatenate([np.arange(n) for n in n_of_kind])  # one of each kind in turn
+    highest = None
+    if taught is not None:
+        highest = np.array([round(max(each[doc_id] for each in taught.learned.values()), 4) for doc_id in doc_ids])
+        turns = -highest[order]
+    by_turn = order[np.lexsort((kinds[order], turns, unlabelled[order]))][:n_documents]
+    chosen = sorted(by_turn.tolist(), key=lambda row: (kinds[row], row))
+    shown_ids = [doc_ids[row] for row in chosen]
+    texts = dict(run_texts(record, set(shown_ids))) if shown_ids else {}
+    content = {
+        "id": shown_ids,
+        "date": [_date_text(date) for date in without["date"].iloc[chosen]],
+        "kind": kinds[chosen].tolist(),
+        "label": [labels.get(doc_id, "") for doc_id in shown_ids],
+        "perPart": PER_PART,
+        **({} if highest is None else {"learned": highest[chosen].tolist()}),
+    }
+    packed = packed_parts(texts[doc_id].pieces if doc_id in texts else [] for doc_id in shown_ids)
+    return {"counts": n_of_kind, "content": content, "texts": packed}
 
 
 def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Mapping[str, int]) -> dict[str, Any]:
@@ -406,29 +402,19 @@ def sampled_pairs(samples: pd.DataFrame, actors: Mapping[str, int], periods: Map
         ``period``, ``first``, ``second`` (its number is greater than that of the first; -1 stands for a count of 0),
         and the share of samples in which the first is ``more`` or ``less`` than the second.
     """
-    counts = [np.asarray(drawn, np.int32) for drawn in samples["counts"]]
-    by_period: dict[int, dict[int, int]] = {number: {} for number in periods.values()}  # rows by actor
-    for row, (actor, period) in enumerate(zip(samples["name"], samples["period"], strict=True)):
-        by_period[periods[period]][actors[actor]] = row
-    compared = _compared(by_period, len(actors))
+    by_period: dict[int, dict[int, Any]] = {number: {} for number in periods.values()}  # counts by actor
+    for name, period, counts in zip(samples["name"], samples["period"], samples["counts"], strict=True):
+        by_period[periods[period]][actors[name]] = np.asarray(counts, np.int32)
+    n_pairs = np.zeros(len(actors), np.int64)  # that each actor adds, with those before it
+    for drawn in by_period.values():
+        n_pairs[sorted(drawn)] += np.arange(len(drawn))
+    compared = int(np.searchsorted(np.cumsum(n_pairs), _MOST_PAIRS, side="right"))
     columns: dict[str, list[Any]] = {name: [] for name in ("period", "first", "second", "more", "less")}
-    for period, rows in sorted(by_period.items()):
-        present = sorted(actor for actor in rows if actor < compared)
+    for period, drawn in sorted(by_period.items()):
+        present = sorted(actor for actor in drawn if actor < compared)
         for first, second in [*((actor, -1) for actor in present), *combinations(present, 2)]:
-            first_counts, second_counts = counts[rows[first]], 0 if second < 0 else counts[rows[second]]
-            shares = (
-                np.count_nonzero(first_counts > second_counts) / len(first_counts),
-                np.count_nonzero(first_counts < second_counts) / len(first_counts),
-            )
+            difference = drawn[first] - (0 if second < 0 else drawn[second])
+            shares = float(np.mean(difference > 0)), float(np.mean(difference < 0))
             for column, value in zip(columns.values(), (period, first, second, *shares), strict=True):
                 column.append(value)
     return {"compared": compared, **columns}
-
-
-def _compared(by_period: Mapping[int, Mapping[int, int]], n_actors: int) -> int:
-    """The number of actors, from the first, whose pairs are not too many."""
-    n_pairs = np.zeros(n_actors + 1, np.int64)  # that each actor adds, with those before it
-    for rows in by_period.values():
-        for before, actor in enumerate(sorted(rows)):
-            n_pairs[actor] += before
-    return int(np.searchsorted(np.cumsum(n_pairs[:n_actors]), _MOST_PAIRS, side="right"))

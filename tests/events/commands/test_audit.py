@@ -117,14 +117,10 @@ def test_several_rules_are_audited_from_plan_to_report(several: Path, tmp_path: 
     report = read_report(several, audit=tmp_path)
     assert [target["name"] for target in report.audit.targets] == ["attack, any actor", "conflict, any actor"]
     both, unsure = pd.read_csv(plan["sheet"])["doc_id"][2:4]
-    assert [
-        report.audit.row_label(both, *row) for row in (("attack", "USA"), ("conflict", "IRQ"), ("arrest", "USA"))
-    ] == [
-        "yes",
-        "yes",
-        "",
-    ]
-    assert report.audit.row_label(unsure, "conflict", "IRQ") == "unsure"
+    rows = ("attack", "USA"), ("conflict", "IRQ"), ("arrest", "USA")
+    assert [report.audit.target_of(*row) for row in rows] == ["attack", "conflict", ""]
+    assert report.audit.answers[both] == {"attack": "yes", "conflict": "yes"}
+    assert report.audit.answers[unsure] == {"attack": "no", "conflict": "unsure"}
 
 
 def test_actors_of_several_rules_are_named_with_their_rule(several: Path, tmp_path: Path) -> None:

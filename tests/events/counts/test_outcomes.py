@@ -263,13 +263,13 @@ def test_titles_and_questions_of_outcomes_are_those_of_the_file(titled: Path) ->
     assert definitions is not None
 
     def asked(*targets: str) -> str:
-        return rule_question(read_run_documents(titled / "run", targets or None), definitions).text
+        return rule_question(read_run_documents(titled / "run", targets or None), definitions)[0]
 
     assert asked("states: {country}|-") == "Does the article say that a state attacked or arrested someone?"
     assert asked() == "Which of these does the article say?"
     run_lexicon = RuleSet.of(load_rules("arrest"), load_lexicon("police"), ["a=arrest:ARMY|-"])
     frame = dataclasses.replace(read_run_documents(titled / "run"), targets=("a: ARMY|-",))
-    assert rule_question(frame, run_lexicon).text == (
+    assert rule_question(frame, run_lexicon)[0] == (
         "Does the article say that army arrested someone or someone was arrested, and not that an actor of the lexicon "
         "police did it, as a fact?"
     )

@@ -44,7 +44,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("page") / "page with #, 'é'.html"
-    return Path(write_report(run, out, title=HOSTILE_TITLE).out)
+    return Path(write_report(run, out, title=HOSTILE_TITLE)["out"])
 
 
 @pytest.fixture(scope="module")

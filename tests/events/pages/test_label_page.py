@@ -22,14 +22,13 @@ from events.audit._plan import SHEET_COLUMNS, AuditPlan
 from events.audit._sheets import NO, RESOLVED, UNSURE, YES, disagreement_sheet
 from events.pages._audit_sheet import rendered_sheet
 from events.pages._document_texts import NAME, PLAIN, TRIGGER, MarkedText
-from events.pages._questions import Question
 
 REASON = missing()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 PLAN = plan_audit(frame(), 20)
 ACTORS = plan_audit(actor_frame(), 12, floor=2)
-QUESTION = Question("Does the article say so?", ("What counts, in some words.", "Counts: “They attacked.”"))
+QUESTION = ("Does the article say so?", ("What counts, in some words.", "Counts: “They attacked.”"))
 HEAD = ["dateline", "NAIROBI, Kenya (AP) —"]
 HOSTILE_TEXT = ' ,"quoted"\n' + " ".join(HOSTILE_WORDS) + "\r\nlast line, with a comma "
 
@@ -135,7 +134,7 @@ def test_a_hostile_document_is_text_and_comes_back_whole(labeller: Labeller) -> 
     days = np.full(2, np.datetime64("1999-01-01"))
     hostile = AuditFrame.from_arrays([HOSTILE_ID, "=1+1"], days, [0.5, 0.0], event=HOSTILE_NAME)
     plan = plan_audit(hostile, 2, floor=1)
-    labeller.open(write_page(labeller.folder, plan, question=Question(HOSTILE_NAME, (HOSTILE_NAME,))))
+    labeller.open(write_page(labeller.folder, plan, question=(HOSTILE_NAME, (HOSTILE_NAME,))))
     assert labeller.text("h1") == HOSTILE_NAME
     assert labeller.text("#doc-id") == doc_ids(plan)[0]
     assert labeller.text("#text") == HOSTILE_TEXT

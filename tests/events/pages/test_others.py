@@ -22,7 +22,7 @@ from events.audit._audit_frame import read_run_documents
 from events.audit._plan import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
 from events.pages._document_texts import run_texts
-from events.pages._labels import LabelTargets
+from events.pages._labels import answers_of, label_kind, target_names, whole_label
 from events.pages._report import write_report
 from events.pages._report_content import read_report
 
@@ -52,17 +52,17 @@ def test_every_document_without_evidence_is_counted_by_what_was_found(run: Path)
     table = table[table["probability"] == 0.0]
     expected = [(table["trigger"] & table["actor"]).sum(), (table["trigger"] & ~table["actor"]).sum()]
     expected += [(~table["trigger"] & table["actor"]).sum(), (~table["trigger"] & ~table["actor"]).sum()]
-    assert list(others.counts) == expected
-    assert others.n_shown == len(others.content["id"]) == min(10, len(table))
+    assert others["counts"] == expected
+    assert len(others["content"]["id"]) == min(10, len(table))
 
 
 def test_labels_stand_beside_p_and_labelled_documents_come_first(run: Path, audit: Path) -> None:
     report = read_report(run, n_others=3, audit=audit)
     labels = pd.read_csv(audit / "labels.csv").set_index("doc_id")["label"]
     assert report.counts["evidence"]["label"] == [labels.get(doc_id, "") for doc_id in evidence(run)["doc_id"]]
-    assert [labels[doc_id] for doc_id in report.others.content["id"]] == report.others.content["label"]
+    assert [labels[doc_id] for doc_id in report.others["content"]["id"]] == report.others["content"]["label"]
     frame = read_run_documents(run)
-    assert (report.audit.n_labels, report.audit.n_documents) == (60, len(frame))
+    assert (len(report.audit.answers), report.audit.n_documents) == (60, len(frame))
 
 
 def test_the_outer_band_of_an_audited_actor_is_that_of_the_audit(run: Path, audit: Path) -> None:
@@ -94,16 +94,19 @@ def test_an_audit_of_another_run_is_rejected(run: Path, audit: Path, tmp_path: P
 
 
 def test_labels_of_a_sheet_say_something_about_each_target() -> None:
-    """Of three actors; a row of another actor has no label, and labels about any actor are of every row."""
-    about = LabelTargets.of_run("p", [("a", "USA"), ("a", "IRQ"), ("a", "FRA")], {"rule": {"name": "a"}})
+    names = target_names([("a", "USA"), ("a", "IRQ"), ("a", "FRA")], {"rule": {"name": "a"}})
     values = {"USA;IRQ?": ["yes", "unsure", "no"], "none": ["no"] * 3, "unsure": ["unsure"] * 3, "other": ["no"] * 3}
-    assert {label: list(about.parts(label).values()) for label in values} == values
-    assert [about.joined(about.parts(label)) for label in ("USA;IRQ?", "none", "other")] == ["USA;IRQ?", "none", "none"]
-    assert (about.of_row("a", "IRQ"), about.of_row("a", "DEU"), about.kind) == ("IRQ", None, "actors")
-    several = LabelTargets.of_run("p", [("a", "USA"), ("b", "USA")], {"rule": {"name": "a, b"}})
-    assert several.parts("a: USA") == {"a: USA": "yes", "b: USA": "no"}
-    events = LabelTargets.of_run("p", [("a", ""), ("b", "")], {"rule": {"name": "a, b"}})
-    assert (events.of_row("b", "USA"), events.kind) == ("b", "events")
+    answers = {label: answers_of(label, names) for label in values}
+    assert {label: list(each.values()) for label, each in answers.items()} == values
+    assert [whole_label(answers[label], names) for label in ("USA;IRQ?", "none", "other")] == [
+        "USA;IRQ?",
+        "none",
+        "none",
+    ]
+    several = target_names([("a", "USA"), ("b", "USA")], {"rule": {"name": "a, b"}})
+    assert answers_of("a: USA", several) == {"a: USA": "yes", "b: USA": "no"}
+    events = target_names([("a", ""), ("b", "")], {"rule": {"name": "a, b"}})
+    assert [label_kind(each) for each in (names, events, {("a", ""): "a"})] == ["actors", "events", "yes-no"]
 
 
 # --- what labels teach ---------------------------------------------------------------------------------------

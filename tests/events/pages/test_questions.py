@@ -11,7 +11,7 @@ from expected_errors import error
 from corefsample import InputError
 from events.audit import AuditFrame
 from events.evidence._rule_set import RuleSet
-from events.pages._questions import Question, rule_question
+from events.pages._questions import rule_question
 from events.rules._rules import load_rules
 
 
@@ -20,7 +20,9 @@ def frame(event: str, *targets: str) -> AuditFrame:
     return dataclasses.replace(made, targets=targets or (event,))
 
 
-def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexicon: str | None = "police") -> Question:
+def asked(
+    targets: str, rules: str = "arrest", preset: str | None = None, lexicon: str | None = "police"
+) -> tuple[str, tuple[str, ...]]:
     """The question about targets, separated by blanks, of rules, separated by ", "."""
     return rule_question(frame(rules, *targets.split("|")), RuleSet.named(rules.split(", "), preset, lexicon))
 
@@ -48,7 +50,7 @@ def asked(targets: str, rules: str = "arrest", preset: str | None = None, lexico
     ],
 )
 def test_the_question_is_of_rule_preset_and_actors(targets: str, options: dict[str, str], text: str) -> None:
-    assert asked(targets, **options).text == text
+    assert asked(targets, **options)[0] == text
 
 
 RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [head], roles: {agent: [subject]}}}\n"
@@ -57,9 +59,9 @@ RULE = "name: strike\ntrigger: {lemma: [strike]}\npresets: {only: {described: [h
 def test_a_rule_without_clauses_is_asked_about_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "strike.yaml"
     path.write_text(f"{RULE}description: Somebody strikes.\n")
-    found = rule_question(frame("strike", "FRA"), RuleSet.named([str(path)], None))
-    assert found.text == "Does the article say that there is the event “strike” by France?"
-    assert found.codebook[0] == "Somebody strikes."
+    text, codebook = rule_question(frame("strike", "FRA"), RuleSet.named([str(path)], None))
+    assert text == "Does the article say that there is the event “strike” by France?"
+    assert codebook[0] == "Somebody strikes."
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_run_is_read_for_posteriors_and_a_page_is_written(system: Any, tmp_pat
     local = tmp_path / "run"
     system.get("/b/run", str(local), recursive=True)
     summary = write_report(local, out=f"{RUN}/report.html")
-    assert len(system.cat_file("/b/run/report.html")) == summary.n_bytes
+    assert len(system.cat_file("/b/run/report.html")) == summary["n_bytes"]
     ours, theirs = (read_count_posterior(place, "USA", "1999Q1") for place in (RUN, local))
     assert ours.pmf.tolist() == theirs.pmf.tolist()
     with error(InputError, place=RUN):  # copy it first
