@@ -171,9 +171,7 @@ def _chosen_sheet(report: Report) -> dict[str, Any]:
     about, names = report.about, {} if report.about is None else report.about.names
     documents, others = report.counts["documents"], report.counts["others"]
     with_text = [d for d, number in enumerate(documents["text"]) if number >= 0]
-    columns = {name: [*(documents[name][d] for d in with_text), *others[name]] for name in ("id", "date")}
-    if about is None:
-        columns = {"id": [], "date": []}
+    columns = {name: [*(documents[name][d] for d in with_text), *others[name]] for name in ("id", "date") if about}
     choices = [] if label_kind(names) == "yes-no" else names.values()
     return {
         "plan": "" if about is None else about.plan,
@@ -182,7 +180,7 @@ def _chosen_sheet(report: Report) -> dict[str, Any]:
         "kind": label_kind(names),
         "actors": [[code, shown_name(code, report.record["names"])] for code in choices],
         "columns": list(SHEET_COLUMNS),
-        "documents": {"doc_id": columns["id"], "date": columns["date"], "labeller": [], "note": []},
+        "documents": {"doc_id": columns.get("id", []), "date": columns.get("date", []), "labeller": [], "note": []},
         "same": {"round": CHOSEN, "stratum": "", "inclusion_probability": ""},
     }
 
