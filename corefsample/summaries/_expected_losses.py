@@ -419,15 +419,8 @@ def estimate_of(source: SummaryInput, loss: Loss, split_cost: float = 1.0) -> Po
         helpers = [swept(source, _best(source, candidates, helper, cost), helper, cost) for cost in _HELPER_COSTS]
         labels = merged(source, _best(source, candidates + helpers, loss, split_cost), loss, split_cost)
     final = loss_under(source, labels, loss, split_cost)
-    return PointEstimate(
-        labels=labels.copy(),
-        loss=loss,
-        split_cost=split_cost,
-        expected_loss=final.value,
-        mc_se=final.mc_se,
-        lower_bound=lower_bound(source, loss, split_cost),
-        n_samples=final.n_samples,
-    )
+    bound = lower_bound(source, loss, split_cost)
+    return PointEstimate(labels.copy(), loss, split_cost, final.value, final.mc_se, bound, final.n_samples)
 
 
 _CLEARLY = 3.0  # standard errors

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import tolerance
 from benchmark_scripts import script
@@ -57,21 +55,6 @@ def test_truth_is_the_answer_of_gold_entities(gold: list[Any], unannotated: str,
     types = ("plural noun",) if gold[0] is None else ("name", "plural noun")
     every = {(mention_type, verb): False for mention_type in types for verb in ("run", "say")}
     assert dict(zip(queries.names, queries.truth.tolist(), strict=True)) == every | expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "role", "verbs"),
-    [
-        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root", "subject", ()),
-        ("it/PRON>3:nsubj:pass was=be/AUX>3:aux:pass seen=see/VERB>0:root", "passive_subject", ("see",)),
-        ("Ann/PROPN>2:nsubj Saw=See/VERB>0:root it/PRON>2:obj", "object", ("see",)),
-        ("they/PRON>3:nsubj are=be/AUX>3:cop glad/ADJ>0:root", "subject", ()),  # glad is no verb
-        ("cats=cat/NOUN>2:nsubj ran=run/VERB>0:root", "subject", ()),  # cats is no pronoun
-    ],
-)
-def test_a_verb_makes_a_query_if_a_pronoun_has_the_role(sentence: str, role: str, verbs: tuple[str, ...]) -> None:
-    n_mentions = er.scored(er.json_document("d", "2000-01-01", [sentence], {})).n_mentions
-    assert study.match_queries(story([sentence], list(range(n_mentions))), role=role).verbs == verbs
 
 
 LISTS = Lists([[], [0], [0, 1], [1, 2], [0, 3]], [[], [0.5], [-1.0, 0.25], [1.0, -0.5], [0.0, 0.75]])
@@ -171,18 +154,3 @@ def test_scores_that_had_a_recalibration_get_its_uncertainty_only() -> None:
     assert changes == [Recalibration()] * len(queries.documents)
     sampled = record.sampled("domain", 3, seed=1)
     assert [row[0] for row in draws] == [each.relative_to(record.recalibration) for each in sampled]
-
-
-@pytest.mark.parametrize("form", ["global", "kinds"])
-def test_the_script_writes_the_coverage_of_all_variants(tmp_path: Path, form: str) -> None:
-    lines = [{**line, "genre": "abc"[n % 3]} for n, line in enumerate(rr.story_corpus(24, 12, seed=4, temperature=4.0))]
-    source = er.write_lines(tmp_path / "gold.jsonl", lines)
-    options = ["--form", form, "--objectives", "likelihood", "--folds", "3", "--samples", "50"]
-    study.main([str(source), "--out", str(tmp_path / "out"), *options])
-    found = pd.read_csv(tmp_path / "out" / "query_coverage.csv")
-    assert list(found) == (
-        "variant recalibration documents interval level n_queries coverage below above mean_width mean_error".split()  # noqa: SIM905
-    )
-    assert list(dict.fromkeys(zip(found["variant"], found["recalibration"], strict=True))) == [
-        ("as scored", "given"), ("likelihood", "given"),
-    ]  # fmt: skip
