@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,10 +49,6 @@ def corpus_file(path: Path, documents: Iterable[AnnotatedDocument]) -> Path:
     else:
         write_conll2012(documents, path)
     return path
-
-
-def renamed(document: AnnotatedDocument, doc_id: str) -> AnnotatedDocument:
-    return dataclasses.replace(document, doc_id=doc_id)
 
 
 def small_model(folder: Path, *, epochs: int = 1) -> Path:

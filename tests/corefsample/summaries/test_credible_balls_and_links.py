@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -124,35 +125,6 @@ def test_the_probability_of_a_cluster_is_that_of_the_enumeration(lists: Lists, b
     assert cluster_probability(distribution, reversed(members)) == pytest.approx(exactly, abs=1e-12)
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
-
-
-EVEN = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
-SAMPLES = sample_clusterings(EVEN, n_samples=5)
-DEPTHS = [0.5] * 18  # level .95 needs 19
-
-
-@pytest.mark.parametrize(
-    ("parameter", "call"),
-    [
-        ("centre", lambda: credible_ball(SAMPLES, [0, 0, 0])),
-        ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
-        ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
-        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
-        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
-    ],
-)
-def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
-    with error(ParameterError, parameter):
-        call()
-
-
-@pytest.mark.parametrize("mentions", [[], [0, 2], [-1], [1, 1]])
-def test_a_cluster_is_of_mentions_of_the_document(mentions: list[int]) -> None:
-    with error(ParameterError, "mentions"):
-        cluster_probability(EVEN, mentions)
-
-
 # --- a document's links by entity, and its number of entities --------------------------------------------------
 
 
@@ -208,19 +180,6 @@ def test_the_table_has_the_entity_of_each_mention() -> None:
     assert len(table) == 10
 
 
-@pytest.mark.parametrize(
-    ("parameter", "call"),
-    [
-        ("by", lambda: document_links(scored(EXAMPLE), by="truth")),  # type: ignore[arg-type]
-        ("smallest", lambda: document_links(scored(EXAMPLE), smallest=0)),
-        ("unannotated", lambda: entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="drop")),  # type: ignore[arg-type]
-    ],
-)
-def test_invalid_options_raise(parameter: str, call: Callable[[], object]) -> None:
-    with error(ParameterError, parameter):
-        call()
-
-
 def test_gold_that_is_missing_is_named() -> None:
     with pytest.raises(ParameterError, match="doc_id 'd': gold is missing"):
         document_links(scored(EXAMPLE), by="gold")
@@ -246,3 +205,30 @@ def test_entities_of_single_clusterings_are_counted() -> None:
     assert entity_count_posterior(scored(EXAMPLE, GOLD)).gold_count is None  # the entity of 2 is unknown
     assert entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="single").gold_count == 3
     assert entity_count_posterior(scored(EXAMPLE, [7, 8, 7, 8, 7])).gold_count == 2
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+EVEN = AntecedentDistribution.from_lists([[], [0]], [[], [0.0]])
+SAMPLES = sample_clusterings(EVEN, n_samples=5)
+DEPTHS = [0.5] * 18  # level .95 needs 19
+
+
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("centre", lambda: credible_ball(SAMPLES, [0, 0, 0])),
+        ("level", lambda: credible_ball(SAMPLES, [0, 0], level=1.0)),
+        ("centre", lambda: credible_ball(SAMPLES, [0, 0], calibrated=DEPTHS)),
+        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=DEPTHS)),
+        ("calibrated", lambda: credible_ball(SAMPLES, calibrated=[0.5] * 18 + [1.5])),
+        *(("mentions", partial(cluster_probability, EVEN, wrong)) for wrong in ([], [0, 2], [-1], [1, 1])),
+        ("by", lambda: document_links(scored(EXAMPLE), by="truth")),  # type: ignore[arg-type]
+        ("smallest", lambda: document_links(scored(EXAMPLE), smallest=0)),
+        ("unannotated", lambda: entity_count_posterior(scored(EXAMPLE, GOLD), unannotated="drop")),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_input_is_named(parameter: str, call: Callable[[], object]) -> None:
+    with error(ParameterError, parameter):
+        call()
