@@ -50,17 +50,7 @@ if TYPE_CHECKING:
     from corefsample.recalibration._uncertain import UncertainRecalibration
     from corefsample.scorers.protocol import MentionSource
 
-__all__ = [
-    "EXTENSION",
-    "CorefComponent",
-    "DocPosterior",
-    "JoinProbability",
-    "SpanAntecedents",
-    "corefsample_component",
-    "is_scored",
-    "posterior_of",
-    "set_posterior",
-]
+__all__ = ["CorefComponent", "DocPosterior", "JoinProbability", "SpanAntecedents", "posterior_of", "set_posterior"]
 
 EXTENSION = "coref"
 _FILE, _MODEL = "component.msgpack", "model.npz"
@@ -152,10 +142,11 @@ class CorefComponent(Pipe):
                 f"doc._.{EXTENSION} must be free, got an extension of another package",
                 hint=f'Doc.set_extension("{EXTENSION}", getter=posterior_of, force=True) takes it over',
             )
-        texts = {"model": model, "mentions": mentions, "recalibration": recalibration, "spans_key": spans_key}
-        for parameter, text in texts.items():
-            if text is not None:
-                require_text(parameter, text)
+        require_text("mentions", mentions)
+        require_text("spans_key", spans_key)
+        for parameter, path in {"model": model, "recalibration": recalibration}.items():
+            if path is not None:
+                require_text(parameter, path)
         if _component_groups(spans_key).fullmatch(mentions):
             raise ParameterError(
                 f"must not be a group that the component writes, got {mentions!r}", parameter="mentions"

@@ -654,7 +654,7 @@ SETTINGS = {
     "min_prob": [1.0],
     "scheme": ["ptb"],
     "mentions": ["", "coref_clusters_1"],
-    "spans_key": [""],
+    "spans_key": ["", None],
     "model": [""],
     "sample_groups": [1001, -1],
 }
