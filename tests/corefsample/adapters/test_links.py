@@ -87,7 +87,7 @@ def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
     ("scores", "antecedents", "message"),
     [
         ([[-INF], [0.0]], [[0], [1]], "antecedents[1][0] must be a mention before 1, got 1"),
-        ([[-INF], [0.0]], [[0], [-1]], "antecedents must be mentions, from 0 to 2147483647, got -1"),
+        ([[-INF], [0.0]], [[0], [-1]], "antecedents[1][0] must be a mention before 1, got -1"),
         ([[-INF, -INF], [1.0, 2.0]], [[0, 0], [0, 0]], "antecedents[1] must be distinct, got 0 twice"),
     ],
 )

@@ -59,12 +59,6 @@ def test_extreme_scores_give_exact_certainties(score: float, prob: float, new_pr
     assert (distribution.probs[0], distribution.new_probs[1]) == (prob, new_prob)
 
 
-def test_two_huge_equal_scores_share_the_probability() -> None:
-    distribution = AntecedentDistribution.from_lists([[], [], [0, 1]], [[], [], [1e308, 1e308]])
-    assert distribution.probs.tolist() == [0.5, 0.5]
-    assert distribution.new_probs[2] == 0.0
-
-
 @given(strategies.antecedent_lists(), st.randoms(use_true_random=False))
 def test_the_order_of_candidates_changes_no_array(lists: Lists, random: object) -> None:
     shuffled = Lists([], [])
@@ -130,11 +124,6 @@ def test_invalid_row_bounds_raise_in_one_line(indptr: list[int]) -> None:
         AntecedentDistribution.from_csr(indptr, [0], [0.0])
 
 
-def test_scores_and_candidates_of_different_length_raise() -> None:
-    with error(ParameterError, "scores"):
-        AntecedentDistribution.from_csr([0, 0, 1], [0], [0.0, 1.0])
-
-
 @given(strategies.antecedent_lists(1), st.data())
 def test_the_first_mentions_have_the_same_probabilities(lists: Lists, data: st.DataObject) -> None:
     distribution = AntecedentDistribution.from_lists(*lists)
@@ -176,26 +165,6 @@ def test_conditioning_equals_rejection(lists: Lists, data: st.DataObject) -> Non
         assert math.exp(clustering_log_prob(settled, clustering)) == pytest.approx(
             expected.get(clustering, 0.0), abs=1e-12
         )
-
-
-@given(strategies.antecedent_lists(1, scores=strategies.mild_scores), st.data())
-def test_conditioning_changes_no_bit_of_other_mentions(lists: Lists, data: st.DataObject) -> None:
-    mention = data.draw(st.integers(0, len(lists.antecedents) - 1))
-    k = data.draw(st.sampled_from([None, *lists.antecedents[mention]]))
-    before = AntecedentDistribution.from_lists(*lists)
-    after = before.with_antecedent(mention, k)
-    assert before == AntecedentDistribution.from_lists(*lists)
-    expected = rows_of(before)
-    expected[mention] = {mention: 1.0} if k is None else {k: 1.0, mention: 0.0}
-    assert rows_of(after) == expected
-    for name in NAMES:
-        assert getattr(after, name).dtype == getattr(before, name).dtype
-        assert not getattr(after, name).flags.writeable
-    others = np.delete(np.arange(after.n_mentions), mention)
-    for i in others.tolist():
-        rows = slice(after.indptr[i], after.indptr[i + 1])
-        old = slice(before.indptr[i], before.indptr[i + 1])
-        np.testing.assert_array_equal(after.scores[rows], before.scores[old])
 
 
 def test_a_known_antecedent_stays_certain_in_a_file_and_by_recalibration(tmp_path: Path) -> None:
@@ -334,15 +303,10 @@ def test_values_are_equal_if_their_fields_are() -> None:
         return ScoredDocument(doc_id, mentions, distribution, gold=gold, metadata={"list": [1, 2]})
 
     first = made()
-    assert (first, hash(first)) == (made(), hash(made()))
+    assert (first, hash(first), first.antecedents) == (made(), hash(made()), made().antecedents)
     assert first == made(gold=["x", None])
-    assert hash(first) == hash(made(gold=["x", None]))
-    assert first.antecedents == made().antecedents
     assert first.antecedents != made(2.0).antecedents
-    assert first != made(2.0)
-    assert first != made(doc_id="b")
-    assert first != made(gold=None)
-    assert first != "a"
+    assert all(first != other for other in (made(2.0), made(doc_id="b"), made(gold=None), "a"))
     draws = [sample_clusterings(first.antecedents, n_samples=5, seed=seed) for seed in (0, 0, 1)]
     assert draws[0] == draws[1]
     assert draws[0] != draws[2]

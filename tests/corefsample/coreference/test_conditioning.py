@@ -81,14 +81,6 @@ def test_samples_have_the_distribution_of_the_enumeration() -> None:
     assert not ways["chain"] + ways["unsettled chain"]
 
 
-@pytest.mark.parametrize("score", [6.0, 7.0, 8.0, 10.0, 12.0])
-def test_two_names_that_claim_one_pronoun_get_it_equally_often(score: float) -> None:
-    # By symmetry: either has it with e^s / (2 e^s + 1), which is .4988 to .5.
-    labels = Conflict([[], [0], [0]], [[], [score], [score]], [(1, 2)]).samples(20_000).labels
-    share = np.exp(score) / (2 * np.exp(score) + 1)
-    assert plausible_counts((labels[:, 1:] == 0).sum(0), 20_000, share).all()
-
-
 def test_eight_names_that_claim_one_mention_get_it_equally_often() -> None:
     # One of eight or none: e^2 / (8 e^2 + 1) = .1229 each.
     pairs = list(itertools.combinations(range(1, 9), 2))

@@ -177,14 +177,6 @@ def test_sampling_needs_memory_for_the_labels_and_the_candidates(n_mentions: int
         assert ((labels[i] == i) | (labels[i] == possible).any(axis=0)).all()
 
 
-def test_a_chain_of_twenty_thousand_mentions_is_one_entity() -> None:
-    n = 20_000
-    indptr = np.concatenate(([0], np.arange(n)))
-    chain = AntecedentDistribution.from_csr(indptr, np.arange(n - 1), np.full(n - 1, 60.0))
-    assert (sample_clusterings(chain, n_samples=3).labels == 0).all()
-    assert (map_clustering(chain) == 0).all()
-
-
 @pytest.mark.parametrize("function", [link_marginals, root_posterior])
 def test_what_does_not_fit_into_memory_is_not_allocated(function: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_machine, "available_memory", lambda: 3 * 2**30 // 2)
@@ -195,8 +187,3 @@ def test_what_does_not_fit_into_memory_is_not_allocated(function: object, monkey
     )
     with pytest.raises(ParameterError, match=rule):
         function(document)  # type: ignore[operator]
-
-
-def test_available_memory_is_that_of_the_machine_or_its_group() -> None:
-    available = _machine.available_memory()
-    assert available is None or 0 < available < 2**50

@@ -40,10 +40,6 @@ def test_splitmix64_gives_the_published_values() -> None:
     assert splitmix64(PUBLISHED_SEED, 0, 5) == PUBLISHED
 
 
-def test_the_plain_splitmix64_gives_the_published_values() -> None:
-    assert references.splitmix64(PUBLISHED_SEED, 5) == PUBLISHED
-
-
 @given(st.integers(0, 2**64 - 1), st.integers(0, 30), st.integers(0, 30))
 def test_splitmix64_can_start_anywhere(key: int, start: int, n: int) -> None:
     assert splitmix64(key, start, n) == references.splitmix64(key, start + n)[start:]

@@ -69,11 +69,6 @@ def test_what_a_phrase_is_made_of(scheme: str, parse: str, expected: list[str]) 
     assert phrases(reference.parsed(parse), scheme) == expected
 
 
-def test_the_object_of_a_preposition_that_is_none_hangs_where_the_parse_hangs_it() -> None:
-    text = "saw see VERB 0 ROOT\nthe the DET 3 det\ndogs dog NOUN 1 pobj\nbark bark NOUN 3 pobj"
-    assert phrases(reference.parsed(text), "clearnlp") == ["the dogs bark", "bark"]
-
-
 def test_a_text_without_a_parse_is_rejected() -> None:
     with pytest.raises(ParameterError, match="tokens must be parsed to find mentions in them"):
         mentions_from_parse(reference.parsed("a a NOUN 0 _"))
@@ -163,13 +158,6 @@ def separated(text: str) -> set[frozenset[str]]:
 )
 def test_pairs(text: str, expected: set[tuple[str, str]]) -> None:
     assert separated(text) == {frozenset(pair) for pair in expected}
-
-
-def test_mentions_with_one_head_are_apart_and_equal_spans_are_not() -> None:
-    tokens = parsed("The DET 3 det\nold ADJ 3 amod\nking NOUN 4 nsubj\nslept VERB 0 root")
-    mentions = np.array([[0, 3, 2], [0, 3, 2], [1, 3, 2]], np.int32)
-    assert cannot_link_pairs(tokens, mentions, scheme="ud2").tolist() == [[2, 0], [2, 1]]
-    assert cannot_link_pairs(tokens, mentions[:0], scheme="ud2").shape == (0, 2)
 
 
 @pytest.mark.parametrize(

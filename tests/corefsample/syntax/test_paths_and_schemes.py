@@ -9,7 +9,7 @@ from typing import Any
 import neutral_sentences
 import numpy as np
 import pytest
-from encoded_texts import pairs_of, vocabulary_hashes
+from encoded_texts import vocabulary_hashes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import events as er
@@ -21,14 +21,12 @@ from corefsample.errors import ParameterError
 from corefsample.languages._language import load_language
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, encoded
 from corefsample.scorers.log_linear._model import AntecedentModel
-from corefsample.syntax._codes import Role
-from corefsample.syntax._mentions import NeutralParse, mentions_from_parse
+from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
     FailedStep,
     connecting_path,
     failed_step,
     follow,
-    follow_each,
     leading_to,
     nearest_failure,
     path_labels,
@@ -105,16 +103,6 @@ def reached(path: str, start: int, text: str = TEXT, scheme: str = "ud2") -> lis
 )
 def test_a_path_leads_where_its_notation_says(path: str, start: int, expected: list[int]) -> None:
     assert reached(path, start) == expected
-
-
-def test_a_token_reached_in_two_ways_comes_once() -> None:
-    text = "a/NOUN>4:nsubj b/NOUN>1:conj c/NOUN>2:conj came=come/VERB>0:root"
-    assert reached(">nsubj>conj+", 3, text) == [1, 2]
-
-
-def test_a_repetition_ends_where_nothing_new_is_reached() -> None:
-    chain = " ".join(f"w{i}/NOUN>{i}:conj" for i in range(1, 60))
-    assert reached(">conj+", 0, f"w0/NOUN>0:root {chain}") == list(range(1, 60))
 
 
 CONDITIONS = [
@@ -244,31 +232,6 @@ def test_passives_are_recognised_by_their_features(text: str, token: int, tag: s
     assert list(follow("[passive]", with_extra(text, xpos=tags), token)) == [token] * passive
 
 
-def test_a_long_chain_of_conjoined_verbs_can_be_read() -> None:
-    chain = " ".join(f"hit/VERB>{i}:conj" for i in range(1, 2000))
-    assert reached("[passive]", 1999, f"hit/VERB>0:root {chain}") == []
-
-
-@pytest.mark.parametrize(("scheme", "label"), [("ud2", "nsubj:pass"), ("ud1", "nsubjpass"), ("clearnlp", "nsubjpass")])
-def test_a_passive_subject_is_not_a_subject(scheme: str, label: str) -> None:
-    text = f"it/PRON>2:{label} hit/VERB>0:root"
-    assert reached(">nsubj", 1, text, scheme) == []
-    assert reached(f">{label}", 1, text, scheme) == [0]
-    for path in SCHEMES[scheme].paths["subject"]:
-        assert reached(path, 1, text, scheme) == []
-    assert [t for path in SCHEMES[scheme].paths["passive_subject"] for t in reached(path, 1, text, scheme)] == [0]
-
-
-@given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=4))
-def test_several_paths_end_where_any_of_them_does(tokens: Tokens, paths: list[str]) -> None:
-    parse = ParseView(tokens, SCHEMES["ud2"])
-    for start in range(len(parse.text)):
-        each = [follow(path, parse, start) for path in paths]
-        ends = follow_each(paths, parse, start)
-        assert ends.keys() == set().union(*each)
-        assert all(path == next(p for p, e in zip(paths, each, strict=True) if end in e) for end, path in ends.items())
-
-
 @settings(max_examples=30)
 @given(path_parses(), st.lists(st.sampled_from(UD2_PATHS), max_size=30))
 def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: Tokens, several: list[str]) -> None:
@@ -314,17 +277,6 @@ def test_paths_lead_to_a_token_from_those_where_one_of_them_ends_there(tokens: T
 )
 def test_labels_determine_the_schemes_that_have_them_all(labels: str, expected: str) -> None:
     assert fitting_schemes(labels.split()) == tuple(expected.split())
-
-
-def test_an_empty_label_fits_no_scheme() -> None:
-    assert fitting_schemes(["root", ""]) == ()
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_scheme_reads_its_own_labels_as_they_are(scheme: str) -> None:
-    for label in SCHEMES[scheme].bases | SCHEMES[scheme].subtypes:
-        assert SCHEMES[scheme].reads(label) == label
-        assert scheme in fitting_schemes([label])
 
 
 @pytest.mark.parametrize(
@@ -426,23 +378,6 @@ def model() -> AntecedentModel:
     return AntecedentModel(weights, VOCABULARY, DEFAULT_TEMPLATES)
 
 
-def content(parse: NeutralParse, tokens: Tokens) -> list[tuple[int, ...]]:
-    """What the parse says of words that are no function words."""
-    columns = (parse.head, parse.link, parse.role, parse.governor, parse.marker)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    closed = {"ADP", "CCONJ", "SCONJ", "PUNCT", "PART", "AUX"}
-    return [row for row, link, upos in zip(rows, parse.link, tokens.upos, strict=True)
-            if link != Role.FUNCTION and upos not in closed]  # fmt: skip
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", OTHERS)
-@pytest.mark.parametrize("name", SENTENCES)
-def test_a_sentence_has_one_neutral_parse(name: str, scheme: str) -> None:
-    one, other = (reference.parsed(SENTENCES[name][each]) for each in ("ud2", scheme))
-    assert content(NeutralParse.of(one, "ud2"), one) == content(NeutralParse.of(other, scheme), other)
-
-
 @pytest.mark.kernels
 @pytest.mark.parametrize("scheme", OTHERS)
 @pytest.mark.parametrize("name", SENTENCES)
@@ -456,28 +391,6 @@ def test_a_sentence_has_the_same_mentions_atoms_and_probabilities(name: str, sch
         model().score([tokens], [spans], scheme=of)[0].distribution for tokens, of in ((one, "ud2"), (other, scheme))
     ]
     np.testing.assert_array_equal(scored[0].scores, scored[1].scores)
-
-
-@pytest.mark.kernels
-@pytest.mark.parametrize("scheme", OTHERS)
-def test_a_text_has_the_same_atoms_flat_names_included(scheme: str) -> None:
-    one, other = (reference.parsed(reference.PARSES[each]) for each in ("ud2", scheme))
-    spans, others = mentions_from_parse(one), mentions_from_parse(other)
-    np.testing.assert_array_equal(spans[:, :2], others[:, :2])
-    if scheme == "clearnlp":
-        assert (spans[:, 2] != others[:, 2]).any()  # a flat name hangs on its first word there, on its last here
-    first, second = encode(one, spans), encode(other, others)
-    np.testing.assert_array_equal(first.atoms, second.atoms)
-    assert pairs_of(first) == pairs_of(second)
-
-
-@pytest.mark.kernels
-def test_sentences_count_by_those_that_have_words() -> None:
-    tokens = reference.parsed(reference.PARSES["ud2"])
-    sparse = Tokens(tokens.text, tokens.lemma, tokens.upos, tokens.dep, tokens.head, tokens.sent * 300_000_000)
-    spans = mentions_from_parse(tokens)
-    own, other = model().score([tokens, sparse], [spans, spans])
-    np.testing.assert_array_equal(own.distribution.scores, other.distribution.scores)
 
 
 @pytest.mark.parametrize(

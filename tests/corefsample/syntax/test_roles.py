@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import neutral_sentences
-import numpy as np
 import pytest
 from expected_errors import error
 from hypothesis import given, settings
@@ -12,7 +10,7 @@ from references import mention_ranking as reference
 from strategies import parses as strategies
 
 from corefsample import ParameterError
-from corefsample.syntax._codes import UPOS, Role
+from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import NeutralParse
 
 pytestmark = pytest.mark.kernels
@@ -63,71 +61,11 @@ def test_a_word_has_one_role_everywhere(
     assert (None if parse.marker[token] < 0 else tokens.text[parse.marker[token]]) == marker
 
 
-@pytest.mark.parametrize("scheme", reference.PARSES)
-def test_conjuncts_hang_on_the_first_and_stay_conjuncts(scheme: str) -> None:
-    parse = neutral(scheme)
-    assert parse.link[word(scheme, "criminals")] == Role.CONJUNCT
-    assert parse.head[word(scheme, "criminals")] == word(scheme, "rebels")
-
-
-def test_a_chain_of_conjuncts_is_brought_to_the_first() -> None:
-    chained = (
-        "cats cat NOUN 5 nsubj\ndogs dog NOUN 1 conj\nand and CCONJ 2 cc\nbirds bird NOUN 2 conj\nsing sing VERB 0 ROOT"
-    )
-    parse = NeutralParse.of(reference.parsed(chained), "clearnlp")
-    assert parse.head.tolist() == [4, 0, 1, 0, -1]
-    assert parse.role.tolist()[:2] == [Role.SUBJECT, Role.SUBJECT]
-    assert parse.governor[3] == 4
-
-
 def test_a_preposition_within_another_hangs_its_noun_on_the_outer_one() -> None:
     chained = "came come VERB 0 ROOT\nfrom from ADP 1 prep\nbehind behind ADP 2 prep\ndoors door NOUN 3 pobj"
     parse = NeutralParse.of(reference.parsed(chained))
     assert (parse.head[3], parse.marker[3], parse.role[3]) == (0, 1, Role.OBLIQUE)
     assert parse.head.tolist() == [-1, 3, 3, 0]  # both prepositions hang on the noun
-
-
-@pytest.mark.parametrize("scheme", ["ud2", "clearnlp"])
-def test_conjuncts_share_the_adposition_and_the_role_of_the_first_but_keep_their_own(scheme: str) -> None:
-    table = """
-She she PRON 4 nsubj | 2 nsubj
-is be AUX 4 cop | 0 ROOT
-a a DET 4 det | 4 det
-doctor doctor NOUN 0 root | 2 attr
-and and CCONJ 6 cc | 4 cc
-poet poet NOUN 4 conj | 4 conj
-in in ADP 8 case | 4 prep
-Paris Paris PROPN 4 nmod | 7 pobj
-, , PUNCT 10 punct | 8 punct
-Rome Rome PROPN 8 conj | 8 conj
-and and CCONJ 13 cc | 8 cc
-near near ADP 13 case | 8 prep
-Athens Athens PROPN 8 conj | 12 pobj
-"""
-    parse = NeutralParse.of(reference.parsed(neutral_sentences.notations(table)[scheme]), scheme)
-    assert (parse.role[5], parse.governor[5]) == (Role.PREDICATE, -1)
-    assert (parse.marker[7], parse.marker[9], parse.marker[12]) == (6, 6, 11)
-
-
-def test_a_dative_with_a_preposition_is_oblique() -> None:
-    parse = NeutralParse.of(reference.parsed("gave give VERB 0 ROOT\nto to ADP 1 dative\nher she PRON 2 pobj"))
-    assert (parse.head[2], parse.marker[2], parse.role[2]) == (0, 1, Role.OBLIQUE)
-
-
-def test_subtypes_unknown_to_a_scheme_count_as_their_base() -> None:
-    parse = NeutralParse.of(reference.parsed("went go VERB 0 root\nhome home NOUN 1 obl:goal"))
-    assert parse.role[1] == Role.OBLIQUE
-
-
-def test_parts_of_speech_are_coded_by_place() -> None:
-    tokens = reference.parsed("a a DET 0 root\nb b NOUN 1 dep\nc c FOO 1 dep")
-    assert NeutralParse.of(tokens, "clearnlp").upos.tolist() == [UPOS.index("DET") + 1, UPOS.index("NOUN") + 1, 0]
-
-
-def test_a_text_without_a_parse_has_other_roles() -> None:
-    parse = NeutralParse.of(reference.parsed("a a DET 0 _\nb b NOUN 0 _"))
-    assert parse.role.tolist() == [Role.OTHER, Role.OTHER]
-    np.testing.assert_array_equal(parse.governor, [-1, -1])
 
 
 def test_labels_of_no_scheme_are_rejected() -> None:
@@ -222,18 +160,6 @@ def test_a_word_of_clearnlp_hangs_as_in_universal_dependencies(
 def test_labels_have_roles(scheme: str, label: str, role: int) -> None:
     parse = NeutralParse.of(reference.parsed(f"a a NOUN 0 root\nb b NOUN 1 {label}"), scheme)
     assert parse.link[1] == role
-
-
-def test_modifiers_of_verbs_are_oblique_in_version_1() -> None:
-    for upos, role in (("VERB", Role.OBLIQUE), ("ADJ", Role.OBLIQUE), ("NOUN", Role.NOUN_MODIFIER)):
-        assert NeutralParse.of(reference.parsed(f"a a {upos} 0 root\nb b NOUN 1 nmod"), "ud1").link[1] == role
-
-
-def test_a_possessors_particle_is_no_adposition() -> None:
-    text = "John John PROPN 4 nmod:poss\n's 's PART 1 case\nin in ADP 1 case\ndog dog NOUN 0 root"
-    assert NeutralParse.of(reference.parsed(text), "ud2").marker.tolist() == [2, -1, -1, -1]
-    first = "from from ADP 3 case\nto to ADP 3 case\nParis Paris PROPN 0 root"
-    assert NeutralParse.of(reference.parsed(first), "ud2").marker[2] == 0
 
 
 def test_long_chains_of_conjuncts_and_prepositions_are_followed_for_a_while() -> None:

@@ -81,13 +81,6 @@ def test_number_and_gender_of_nouns_are_guessed(form: str, lemma: str, upos: str
     assert grammar(form, lemma, upos)[2:] == [number, gender]
 
 
-def test_penn_tags_and_features_add_to_form_and_lemma() -> None:
-    assert grammar("sheep", "sheep", "NOUN")[2] == Number.SINGULAR
-    assert grammar("sheep", "sheep", "NOUN", xpos="NNS")[2] == Number.PLURAL
-    assert grammar("sheep", "sheep", "NOUN", feats="Number=Plur")[2] == Number.PLURAL
-    assert grammar("news", "new", "NOUN", xpos="NN")[2] == Number.SINGULAR
-
-
 def test_pronouns_of_other_languages_are_recognised_by_features() -> None:
     assert grammar("sie", "sie", "PRON", feats="Gender=Fem|Number=Sing|Person=3|PronType=Prs") == [
         Kind.PERSONAL, 3, Number.SINGULAR, Gender.FEMALE,
@@ -130,13 +123,6 @@ def test_hashes_are_of_lower_case_words() -> None:
     assert table[Column.UPOS] == UPOS.index("VERB") + 1
 
 
-def test_acronyms_hash_like_initials() -> None:
-    expected = ((5381 * 33 + ord("E")) * 33 + ord("U")) & 0xFFFFFFFF
-    table = word_rows(tokens_of(("EU", "EU", "PROPN"), ("E.U.", "E.U.", "PROPN"), ("Eu", "Eu", "PROPN")))
-    assert table[:, Column.ACRONYM].tolist() == [expected, expected, 0]
-    assert table[:, Column.INITIAL].tolist() == [ord("E")] * 3
-
-
 def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected() -> None:
     row = ("sheep", "sheep", "NOUN")
     plain = word_rows(tokens_of(row))
@@ -144,12 +130,6 @@ def test_features_and_tags_that_are_null_count_as_none_and_others_are_rejected()
     for name, value in (("xpos", 3), ("feats", {"Number": "Plur"})):
         with pytest.raises(ParameterError, match=rf"^tokens.{name}\[1\] must be a string, got "):
             word_rows(tokens_of(row, row, **{name: [None, value]}))
-
-
-def test_words_of_any_letters_have_a_row() -> None:
-    for text in ("", "\ud800", "İ", "ß", "\U0010ffff", "３", "ǅ"):
-        assert word_rows(tokens_of((text, text, "NOUN"))).shape == (1, len(Column))
-    assert word_hash("") == 1
 
 
 @pytest.mark.parametrize(

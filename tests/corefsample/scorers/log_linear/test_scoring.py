@@ -29,7 +29,7 @@ from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.scorers import load_scorer, score_documents
 from corefsample.scorers._loading import scorer_file
-from corefsample.scorers._scoring import ScoringTally, score_mentions, score_parses
+from corefsample.scorers._scoring import ScoringTally, score_mentions
 from corefsample.scorers.log_linear import _feature_codes as codes
 from corefsample.scorers.log_linear import _kernels
 from corefsample.scorers.log_linear._encoding import DEFAULT_TEMPLATES, TemplateSet
@@ -194,15 +194,6 @@ def test_a_document_without_mentions_or_tokens_has_an_empty_distribution() -> No
         assert (scored.distribution.n_mentions, scored.n_dropped, scored.dropped_mass.shape) == (0, 0, (0,))
 
 
-def test_a_model_without_vocabulary_knows_words_by_their_endings() -> None:
-    bare = AntecedentModel(model().weights, np.zeros(0, np.uint32), TemplateSet(["i.any"], ["k.head"], ["i.any"]))
-    tokens = reference.parsed(
-        "Running running NOUN 4 nsubj\nJumping jumping NOUN 4 obj\ncats cat NOUN 4 obj\nx x VERB 0 root"
-    )
-    dist = pruned(bare, tokens, [[0, 1, 0], [1, 2, 1], [2, 3, 2]], min_prob=0.0).distribution
-    assert dist.row(2)[1][0] == dist.row(2)[1][1]  # -ing both
-
-
 def test_mentions_nested_deeper_than_any_are_scored() -> None:
     n = 90
     tokens = Tokens(["a"] * n, ["a"] * n, ["NOUN"] * n, ["dep"] * n, np.full(n, -1), np.zeros(n, int))
@@ -210,11 +201,6 @@ def test_mentions_nested_deeper_than_any_are_scored() -> None:
     doc = encoded(tokens, spans)
     assert doc.atoms[:, codes.Atom.NESTING].tolist() == [min(i, 3) for i in range(n)]
     assert pruned(model(), tokens, array(spans)).distribution.n_mentions == n
-
-
-def test_mentions_that_break_the_rules_of_documents_are_rejected() -> None:
-    with pytest.raises(ParameterError, match=r"mentions\[0\]: end must be at most the number of tokens \(1\)"):
-        pruned(model(), reference.parsed("a a DET 0 root"), [[0, 9, 1]])
 
 
 @pytest.mark.parametrize(
@@ -339,20 +325,6 @@ def test_documents_without_scores_are_named(document: ScoredDocument, options: d
 
 WORD = Tokens(["run"], ["run"], ["VERB"], ["root"], np.array([-1]), np.array([0]))
 NOUN = dataclasses.replace(WORD, upos=["NOUN"])
-
-
-def test_each_parse_has_its_mentions_and_their_scores() -> None:
-    whole = model(DEFAULT_TEMPLATES, bits=12)
-    tokens = strategies.long_text(0).tokens
-    verbs = dataclasses.replace(tokens, upos=["VERB" if upos == "NOUN" else upos for upos in tokens.upos])
-    for parses in ([tokens, verbs], [WORD, NOUN], [NOUN]):
-        found = score_parses(whole, parses, min_prob=0.01, scheme="ud2")
-        assert len(found) == len(parses)
-        for parse, (mentions, scored) in zip(parses, found, strict=True):
-            np.testing.assert_array_equal(mentions, mentions_from_parse(parse, scheme="ud2"))
-            alone = pruned(whole, parse, mentions, min_prob=0.01, scheme="ud2")
-            np.testing.assert_array_equal(scored.distribution.scores, alone.distribution.scores)
-            np.testing.assert_array_equal(scored.dropped_mass, alone.dropped_mass)
 
 
 # --- the English model -----------------------------------------------------------------------------------------
@@ -496,16 +468,3 @@ def test_he_and_she_do_not_take_plural_nouns(pronoun: str, scheme: str) -> None:
     assert found["The doctor"] > 0.5
     # The only persons in the text: the model without features for clashes gave 0.91 and 0.75.
     assert antecedents(text_of(THING, pronoun, scheme))["The soldiers"] < 0.05
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_they_takes_the_plural_noun_and_not_the_singular_one(scheme: str) -> None:
-    found = antecedents(text_of(PLURAL, "They", scheme))
-    assert found["the reporters"] > 0.5 > found["The doctor"]
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_she_takes_the_name_that_fits_and_not_the_conjoined_ones(scheme: str) -> None:
-    found = antecedents(text_of(CONJOINED, "She", scheme))
-    assert found["Mary"] > 0.5
-    assert max(found["Mary and Peter"], found["Peter"]) < 0.02

@@ -27,7 +27,7 @@ from corefsample.scorers.log_linear._examples import Example, examples_of
 from corefsample.scorers.log_linear._feature_codes import Atom
 from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.scorers.log_linear._training import held_out_figures, train
-from corefsample.scorers.protocol import EpochReport, HeldOutFigures
+from corefsample.scorers.protocol import EpochReport
 from corefsample.syntax._words import word_hash
 
 SMALL = TemplateSet(
@@ -191,40 +191,7 @@ def test_training_from_a_model_begins_with_its_weights_and_squares_of_one(
     assert chosen == ["english", "none"]
 
 
-def test_of_equally_good_passes_the_first_is_kept() -> None:
-    # Without features that distinguish candidates nothing is learnt once the rate is next to nothing.
-    model = train(tales(4), held_out=tales(2, first=80), **{**QUICK, "epochs": 4}, learning_rate=1e-300)
-    assert model.provenance["epoch"] == 1
-
-
 # --- figures -----------------------------------------------------------------------------------------------
-
-
-def expected_figures(model: AntecedentModel, documents: Sequence[AnnotatedDocument]) -> HeldOutFigures:
-    losses, link_losses, n_mentions = [], [], 0
-    for document in documents:
-        dist = model.score([document.tokens], [document.mentions], min_prob=0.0)[0].distribution
-        scores, n = dist.scores.tolist(), document.n_mentions
-        entities = document.labels.tolist()
-        losses += reference.antecedent_losses(scores, [0.0] * n, entities)
-        marginals = cs.link_marginals(dist)
-        terms = []
-        for i in range(n):
-            for j in range(i):
-                q = module.LINK_SLACK + (1 - 2 * module.LINK_SLACK) * marginals[i, j]
-                terms.append(-math.log(q if entities[i] == entities[j] else 1 - q))
-        link_losses.append(math.fsum(terms) / n)
-        n_mentions += n
-    return HeldOutFigures(n_mentions, math.fsum(losses) / n_mentions, math.fsum(link_losses) / len(documents))
-
-
-def test_held_out_figures_are_means_over_mentions_and_over_documents() -> None:
-    model, documents = train(tales(6), **QUICK), [tale(70, 3), tale(71, 9)]
-    found, wanted = held_out_figures(model, documents), expected_figures(model, documents)
-    assert found.n_mentions == wanted.n_mentions
-    assert found.loss == pytest.approx(wanted.loss, rel=1e-12)
-    # Candidates under the floor have no part in the marginals.
-    assert found.link_loss == pytest.approx(wanted.link_loss, rel=1e-3)
 
 
 # --- choice on held-out documents --------------------------------------------------------------------------
@@ -253,20 +220,10 @@ def test_training_depends_on_the_seed_and_on_nothing_else() -> None:
     assert content(train(tales(7), seed=1, **QUICK)) != content(train(tales(7), seed=2, **QUICK))
 
 
-def test_documents_may_come_once() -> None:
-    model = train(iter(tales(5)), held_out=iter(tales(2, first=40)), l2=[0.1, 1.0], **QUICK)
-    assert content(model) == content(train(tales(5), held_out=tales(2, first=40), l2=[0.1, 1.0], **QUICK))
-
-
 def with_gold(document: AnnotatedDocument, gold: list[int | str | None]) -> ScoredDocument:
     n = document.n_mentions
     dist = cs.AntecedentDistribution.from_lists([[]] * n, [[]] * n)
     return ScoredDocument(document.doc_id, document.mentions, dist, tokens=document.tokens, gold=gold)
-
-
-def test_scored_documents_train_as_annotated_ones_do() -> None:
-    scored = [with_gold(document, document.labels.tolist()) for document in tales(5)]
-    assert content(train(scored, **QUICK)) == content(train(tales(5), **QUICK))
 
 
 def test_documents_without_annotation_only_add_words() -> None:
@@ -327,12 +284,6 @@ def test_english_and_models_of_other_features_begin_with_zeros() -> None:
         train(tales(2), language="es", start="english", **QUICK)
 
 
-def test_weights_of_a_trained_model_are_of_the_last_pass_and_lie_on_the_grid_of_its_file() -> None:
-    model = train(tales(4), **QUICK)
-    np.testing.assert_array_equal(module.rounded(model.weights), model.weights)
-    assert (model.provenance["epoch"], model.provenance["held_out"]) == (2, None)  # the last pass
-
-
 # --- invalid input -----------------------------------------------------------------------------------------
 
 
@@ -353,11 +304,6 @@ def test_options_outside_their_range_are_rejected(option: str, values: list[Any]
     for value in values:
         with error(ParameterError, parameter):
             train(tales(1), **{**QUICK, option: value})
-
-
-def test_a_document_that_cannot_be_encoded_is_named() -> None:
-    with error(ParameterError, "scheme", "doc_id 'tale-0'"):
-        train(tales(1), **{**QUICK, "scheme": "ptb"})
 
 
 def test_a_corpus_without_gold_cannot_train() -> None:
