@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -117,7 +118,7 @@ def train_scorer(
     provenance: Mapping[str, Any],
     on_epoch: Callable[[EpochReport], None] | None,
     **settings: Any,
-) -> tuple[AntecedentScorer, tuple[EpochReport, ...]]:
+) -> tuple[AntecedentScorer, dict[str, Any]]:
     """Train a scorer with the penalty and the number of passes that have the lowest loss on held-out documents.
 
     Parameters
@@ -139,8 +140,9 @@ def train_scorer(
     -------
     AntecedentScorer
         The scorer, whose provenance has the best penalty and number of passes.
-    tuple of EpochReport
-        Reports of all passes.
+    dict
+        Figures as JSON values: best penalty l2 and number of passes epoch, numbers of documents and of mentions, losses
+        on held-out documents (None without any), and the losses of all passes.
     """
     reports: list[EpochReport] = []
 
@@ -158,7 +160,10 @@ def train_scorer(
         figures = {"n_documents": len(held_out), "l2_tried": list(penalties), **choice["held_out"]}
         best = {"l2": choice["l2"], "epochs": choice["epoch"], "provenance": {**provenance, "chosen_on": figures}}
         scorer = _training.train([*documents, *held_out], **best, **fixed)
-    return scorer, tuple(reports)
+    chosen = {name: scorer.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
+    best = next(each.held_out for each in reports if (each.l2, each.epoch) == (chosen["l2"], chosen["epoch"]))
+    passes = [each.to_json() for each in reports]
+    return scorer, {**chosen, "held_out": None if best is None else asdict(best), "passes": passes}
 
 
 def retrain(

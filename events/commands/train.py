@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
 from events._options import Progress, declared, option
-from events._summary import Summary, Table, counted, counts_above_zero, json_values, mentions_by_reason, set_aside
+from events._summary import Summary, Table, counted, counts_above_zero, mentions_by_reason, set_aside
 from events.commands._parser import Command
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def run_train(
         corpus = read_training_corpora(
             corpora, **options.subset(*_READING), on_rejected=on_rejected, on_progress=on_progress
         )
-        model, reports = train_scorer(
+        model, figures = train_scorer(
             corpus.documents,
             corpus.held_out,
             language=chosen_language(options.language, corpus.corpora),
@@ -160,29 +160,15 @@ def run_train(
             **options.subset(*_TRAINING, *_TEXTS),
         )
         model.save(path, overwrite=options.overwrite)
-        chosen = {name: model.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
-        best = next(report for report in reports if (report.l2, report.epoch) == (chosen["l2"], chosen["epoch"]))
-        values = {
-            "out": path,
-            "record": record,
-            **chosen,
-            **corpus.numbers(),
-            "n_quarantined": 0 if on_rejected is None else on_rejected.count,
-            "seconds": round(time.time() - started, 3),
-            "held_out": json_values(best.held_out),
-            "passes": [report.to_json() for report in reports],
-        }
+        values = {"out": path, "record": record, **figures, **corpus.numbers()}
+        values["n_quarantined"] = 0 if on_rejected is None else on_rejected.count
+        values["seconds"] = round(time.time() - started, 3)
         doc_ids = {name: [each.doc_id for each in getattr(corpus, name)] for name in ("documents", "held_out")}
         entries = {"summary": values, **doc_ids}
         write_json(record, run_record(options.recorded(), corpus.inputs, started, **entries))
     files = {"Model": f"{path} ({os.path.getsize(path) / 1000:,.0f} kB)", "Record": record}
-    return Summary(
-        values=values,
-        shown=[*_shown(values, model)],
-        notices=set_aside(values["n_quarantined"]),
-        files=files,
-        result=model,
-    )
+    shown, notices = [*_shown(values, model)], set_aside(values["n_quarantined"])
+    return Summary(values=values, shown=shown, notices=notices, files=files, result=model)
 
 
 def _shown(values: dict[str, Any], model: AntecedentScorer) -> Iterator[str | Table]:
@@ -203,9 +189,7 @@ def _shown(values: dict[str, Any], model: AntecedentScorer) -> Iterator[str | Ta
         texts = ["-" if loss is None else f"{loss:.4f}" for loss in losses]
         rows.append((f"{l2:g}", f"{epoch}", *texts, "chosen" if is_best else ""))
     yield Table(("penalty", "pass", "training", "held out", "links", ""), rows)
-    yield (
-        "training, held out: -log P of gold antecedents; links: log loss of link marginals; both in nats per mention."
-    )
+    yield "training, held out: -log P of gold antecedents; links: log loss of link marginals; in nats per mention."
 
 
 command = Command(
