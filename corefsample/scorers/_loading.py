@@ -161,9 +161,9 @@ def train_scorer(
         best = {"l2": choice["l2"], "epochs": choice["epoch"], "provenance": {**provenance, "chosen_on": figures}}
         scorer = _training.train([*documents, *held_out], **best, **fixed)
     chosen = {name: scorer.provenance[name] for name in ("l2", "epoch", "n_documents", "n_mentions")}
-    best = next(each.held_out for each in reports if (each.l2, each.epoch) == (chosen["l2"], chosen["epoch"]))
+    losses = next(each.held_out for each in reports if (each.l2, each.epoch) == (chosen["l2"], chosen["epoch"]))
     passes = [each.to_json() for each in reports]
-    return scorer, {**chosen, "held_out": None if best is None else asdict(best), "passes": passes}
+    return scorer, {**chosen, "held_out": None if losses is None else asdict(losses), "passes": passes}
 
 
 def retrain(

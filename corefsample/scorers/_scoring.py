@@ -152,14 +152,11 @@ def score_documents(
         if tally is not None:
             tally.add(scored, gold, known_words(scorer, tokens), seen=seen)
         metadata = scored_metadata(scorer, {**document.metadata, **scheme_metadata(own_scheme, tokens.dep)}, seen=seen)
+        fields: Any = {"mentions": spans, "antecedents": scored.distribution, "gold": gold, "metadata": metadata}
         if isinstance(document, ScoredDocument):
-            yield dataclasses.replace(
-                document, mentions=spans, antecedents=scored.distribution, gold=gold, metadata=metadata
-            )
+            yield dataclasses.replace(document, **fields)
         else:
-            yield ScoredDocument(
-                document.doc_id, spans, scored.distribution, document.date, document.tokens, gold, metadata
-            )
+            yield ScoredDocument(doc_id=document.doc_id, date=document.date, tokens=document.tokens, **fields)
 
 
 def document_scheme(document: MentionDocument) -> str | None:

@@ -282,26 +282,14 @@ def _npy_bytes(array: npt.NDArray[Any]) -> bytes:
 
 
 def _npy_array(data: bytes, dtype: npt.DTypeLike, field: str) -> npt.NDArray[Any]:
-    """Read an .npy file of one dimension; memory is allocated for the actual content, not by the header.
-
-    Raises
-    ------
-    InputError
-        If it is no such file, of another type or number of dimensions, or of another length than it says.
-    """
-    wanted, stream = np.dtype(dtype), io.BytesIO(data)
+    """Read an .npy file of one dimension; raise InputError if it is none, or of another type."""
     try:
-        if np.lib.format.read_magic(stream) != (1, 0):
-            raise ValueError("another version of the .npy format")
-        shape, _, stored_dtype = np.lib.format.read_array_header_1_0(stream)
+        array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
     except _HEADER_ERRORS as error:
         raise InputError(f"{field} must be an .npy file, got: {one_line(error)}") from None
-    if stored_dtype != wanted or len(shape) != 1:
-        raise InputError(f"{field} must be {wanted} in one dimension, got {len(shape)} of {stored_dtype}")
-    values = data[stream.tell() :]
-    if len(values) != shape[0] * wanted.itemsize:
-        raise InputError(f"{field} must be {shape[0]} numbers, as its file says, got {len(values)} bytes")
-    return np.frombuffer(values, wanted)
+    if array.dtype != dtype or array.ndim != 1:
+        raise InputError(f"{field} must be {np.dtype(dtype)} in one dimension, got {array.ndim} of {array.dtype}")
+    return array
 
 
 def _model(text: bytes, weights: Ints8, vocabulary: Words32) -> AntecedentModel:

@@ -147,7 +147,7 @@ def test_a_pickle_is_never_run(path: Path, name: str) -> None:
     place = path.parent / "ran"
     objects = np.array([_Bomb(place)], dtype=object)
     rewrite(path, {**parts_of(path), name: npy(objects, allow_pickle=True)})
-    assert "in one dimension, got 1 of object" in failure(path)
+    assert f"{name[:-4]} must be an .npy file, got: " in failure(path)
     rewrite(path, {**parts_of(path), name: pickle.dumps(_Bomb(place))})
     assert f"{name[:-4]} must be an .npy file, got: " in failure(path)
     assert not place.exists()
@@ -223,15 +223,12 @@ def header_only(shape: str, descr: str = "'|i1'") -> bytes:
             "must be int8 in one dimension, got ",
         ),
         ("weights", [npy(np.zeros(7, np.int8))], "must be as many as a power of two, "),
-        ("weights", [npy(np.zeros(8, np.int8))[:-1], npy(np.zeros(8, np.int8)) + b"x"], "must be 8 numbers, as its "),
-        # Were it believed, a terabyte would be set aside.
-        ("weights", [header_only("(1099511627776,)")], "must be 1099511627776 numbers, as its file says, got 0 bytes"),
-        ("weights", [header_only("(-1,)")], "must be -1 numbers, as its file says, got 0 bytes"),
         (
             "weights",
             [
-                *(header_only("('a',)"), header_only("(0,)", "__import__('os').getcwd()"), b""),
-                *(header_only("(5,"), header_only("(5,)", "'''")),
+                *(npy(np.zeros(8, np.int8))[:-1], header_only("('a',)"), b"", header_only("(5,"), header_only("(-1,)")),
+                *(header_only("(0,)", "__import__('os').getcwd()"), header_only("(5,)", "'''")),
+                header_only("(1099511627776,)"),  # a terabyte that is not there
             ],
             "must be an .npy file, got: ",
         ),
