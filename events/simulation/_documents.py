@@ -21,8 +21,17 @@ from corefsample.coreference._clusterings import sample_clusterings
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from events.simulation._notation import NO_COUNTRY, ParsedPhrase, Traits
-from events.simulation._story import SimulatedCountry, Uniform, default_countries, news_texts, pick, written
+from events.simulation._story import (
+    NO_COUNTRY,
+    ParsedPhrase,
+    SimulatedCountry,
+    Traits,
+    Uniform,
+    default_countries,
+    news_texts,
+    pick,
+    written,
+)
 
 NEW = -1
 _SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
@@ -124,7 +133,12 @@ def simulate_documents(
     _checks.probability("event_share", event_share)
     all_countries = default_countries() if countries is None else tuple(countries)
     rates = _attack_rates(all_countries, start, end)
-    _require_three(all_countries, start, end)
+    # Their number falls on the day after a country's last one, and the first day may be low as well.
+    days = {start, *(country.until + datetime.timedelta(1) for country in all_countries if country.until is not None)}
+    for day in sorted(day for day in days if start <= day <= end):
+        n = sum(country.exists(day) for country in all_countries)
+        if n < 3:
+            raise ParameterError(f"must be at least three on every day, got {n} on {day}", parameter="countries")
     seed = _checks.seed(seed)
 
     def simulated(number: int) -> SimulatedDocument:
@@ -160,16 +174,6 @@ def simulate_documents(
     return map(simulated, range(n_documents))
 
 
-def _require_three(countries: Sequence[SimulatedCountry], start: datetime.date, end: datetime.date) -> None:
-    """Raise ParameterError unless an actor, an opponent and an ally exist on every day from start to end."""
-    # Their number falls on the day after a country's last one, and the first day may be low as well.
-    days = [start, *(country.until + datetime.timedelta(1) for country in countries if country.until is not None)]
-    for day in sorted(day for day in days if start <= day <= end):
-        n = sum(country.exists(day) for country in countries)
-        if n < 3:
-            raise ParameterError(f"must be at least three on every day, got {n} on {day}", parameter="countries")
-
-
 def _article(
     countries: tuple[SimulatedCountry, ...],
     rates: Floats,
@@ -188,7 +192,12 @@ def _article(
     date = start + datetime.timedelta(days=day)
     existing = [country for country in countries if country.exists(date)]
     if has_attack:
-        topic, attacks = "conflict", _attacks(uniform)
+        # The paper preset of the rule matches the first sentence.
+        topic, by_main = "conflict", news_texts().attacks.splitlines()
+        attacks = [pick(uniform, by_main)]
+        while len(attacks) < _MOST_ATTACKS and uniform() < _MORE_ATTACKS:
+            by_others = uniform() < _BY_OTHERS
+            attacks.append(pick(uniform, news_texts().other_attacks.splitlines() if by_others else by_main))
     else:
         main = pick(uniform, existing)
         topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
@@ -223,15 +232,6 @@ def _quantile_index(weights: Floats, share: float) -> int:
 def _uniforms(rng: np.random.Generator) -> Iterator[float]:
     while True:
         yield from rng.random(512).tolist()
-
-
-def _attacks(uniform: Uniform) -> list[str]:
-    """Draw sentences with "attack" for one article; the paper preset of the rule matches the first of them."""
-    attacks, attacks_of_others = news_texts().attacks.splitlines(), news_texts().other_attacks.splitlines()
-    sentences = [pick(uniform, attacks)]
-    while len(sentences) < _MOST_ATTACKS and uniform() < _MORE_ATTACKS:
-        sentences.append(pick(uniform, attacks_of_others if uniform() < _BY_OTHERS else attacks))
-    return sentences
 
 
 def _drawn_apart(

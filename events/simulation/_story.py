@@ -1,24 +1,33 @@
 """Articles of simulated news: their countries and other entities, and sentences about them.
 
-The words are in events/data/simulated_news.yaml and events/data/simulated_countries.yaml.
+The words are in events/data/simulated_news.yaml and events/data/simulated_countries.yaml. Phrases are written in a
+small notation, whose items are separated by blanks:
+
+==========================  ==========================================================================
+``attacked=attack/V``       word=lemma/part of speech; without a label it is the root
+``held=hold/V/ccomp``       with a label: attached to the root
+``heavy/J/amod/fighting``   attached to the item of that word or slot, which must be unique
+``the``, ``of``, ``had``    function words have a known label and a head to the right
+``{A}/nsubj``               a slot; ``{A's}`` is possessive, ``{A!}`` never a pronoun, ``{A?}`` if possible
+``[a bridge/N/obj]``        a mention without a slot
+==========================  ==========================================================================
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from events.simulation._notation import NO_COUNTRY, Item, ParsedPhrase, Template, Traits, Word, joined, parsed
-
 Uniform = Callable[[], float]  # draws from [0, 1)
 Choice = TypeVar("Choice")
+NO_COUNTRY = ""
 
 # agreement: (subject, object, possessive)
 _PRONOUNS = {
@@ -30,14 +39,192 @@ _PRONOUNS = {
 _CAN_BE_PRONOUNS = frozenset({"nsubj", "nsubj:pass", "obj", "obl", "obl:agent", "nmod"})
 _RECENT = 2  # largest number of sentences from the last mention of an entity to a pronoun
 _PRONOUN_OF_SUBJECT, _PRONOUN_OF_OTHERS, _PRONOUN_IF_POSSIBLE = 0.6, 0.25, 0.75
-_FIRST_COUNTRY = re.compile(r"\{(name|adj|people|abbr)[}']")
 _SCENE = 10  # number of sentences after which some roles pass to other entities
-_CHANGE = 0.5  # share of the roles that pass to other entities
+
+_UPOS = {"V": "VERB", "N": "NOUN", "J": "ADJ", "R": "ADV", "PN": "PROPN", "PR": "PRON", "S": "SCONJ", "#": "NUM"}
+# Words (=lemma if it differs), part of speech, label, and kind of the head to their right.
+_FUNCTION_WORDS_BY_KIND = """
+the,a,some,these=this DET det noun
+of,in,on,from,near,over,with,by,for,against,after,before,toward,until,to ADP case noun
+that,because,while SCONJ mark verb
+will,would,could,might,should,had=have,did=do AUX aux verb
+was=be,been=be AUX aux:pass verb
+not PART advmod verb
+and CCONJ cc conjunct
+. PUNCT punct root
+"""
+_INFINITIVE = ("to", "PART", "mark", "verb")
+_NOMINAL = frozenset({"NOUN", "PROPN", ""})  # a slot has no part of speech
+_BEFORE_NOUNS = frozenset({"amod", "compound", "nummod", "nmod:poss"})
 
 
 def pick(uniform: Uniform, choices: Sequence[Choice]) -> Choice:
     """Return one of the choices, each equally likely."""
     return choices[int(uniform() * len(choices))]
+
+
+# --- notation ----------------------------------------------------------------------------------------------
+
+
+class Traits(NamedTuple):
+    """Properties of a mention on which its antecedent scores depend.
+
+    `entity` is the true entity; `agreement` its pronoun; `definiteness` 1 for a definite noun phrase or name, -1 after
+    "a", else 0; `country` the code of the country in its words.
+    """
+
+    entity: str
+    agreement: str
+    lemma: str
+    text: str
+    definiteness: int
+    country: str = NO_COUNTRY
+    pronoun: bool = False
+
+
+Mark = tuple[int, int, int, Traits]  # start, end (exclusive) and head of a mention
+
+
+class Word(NamedTuple):
+    """A word of a phrase with its parse; `head` is the index of a word of the phrase, or -1 for the root."""
+
+    text: str
+    lemma: str
+    upos: str
+    dep: str
+    head: int
+
+
+class Item(NamedTuple):
+    """A word of a template, or a slot if `slot` is not empty; heads are indices of items."""
+
+    word: Word
+    slot: str
+    manner: str
+
+
+class Template(NamedTuple):
+    """Items of a phrase, and the first, last and head item of each mention without a slot."""
+
+    items: tuple[Item, ...]
+    mentions: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(slots=True)
+class ParsedPhrase:
+    """Words with their parse, mentions, and the index of the root."""
+
+    words: list[Word] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    root: int = 0
+
+    def append(self, phrase: ParsedPhrase) -> None:
+        """Append all words and mentions of another phrase, which stays unchanged."""
+        start = len(self.words)
+        self.words += [word if word.head < 0 else word._replace(head=start + word.head) for word in phrase.words]
+        self.marks += [(start + a, start + b, start + head, traits) for a, b, head, traits in phrase.marks]
+
+    def description(self, start: int, end: int) -> tuple[str, int]:
+        """Text of a noun phrase in lower case, and its definiteness: see `Traits`."""
+        first = self.words[start]
+        is_definite = first.upos in ("PROPN", "PRON") or first.text in ("the", "these")
+        text = " ".join(word.text for word in self.words[start:end]).lower()
+        return text, -1 if first.lemma == "a" else int(is_definite)
+
+
+@cache
+def parsed(notation: str) -> Template:
+    """Read a template, which has exactly one root."""
+    pieces, open_positions, brackets = [], [], []
+    for position, piece in enumerate(notation.split()):
+        left, body, right = re.fullmatch(r"(\[*)(.+?)(\]*)", piece).groups()  # type: ignore[union-attr]
+        pieces.append(body)
+        open_positions += [position] * len(left)
+        brackets += [(open_positions.pop(), position) for _ in right]
+    words, heads = [], []  # without their heads, and what says where the head is
+    for body, after in zip(pieces, [*pieces[1:], ""], strict=True):
+        text, *annotation = body.split("/")
+        lemma, upos = "", ""
+        if not annotation and not text.startswith("{"):
+            is_infinitive = text == "to" and "/V" in after
+            lemma, upos, *annotation = _INFINITIVE if is_infinitive else _function_words()[text]
+        elif not text.startswith("{"):
+            text, _, lemma = text.partition("=")
+            upos = _UPOS[annotation.pop(0)]
+        dep, towards = [*annotation, "root", "root"][:2]
+        words.append(Word(text, lemma or text, upos, dep, -1))
+        heads.append(towards)
+    (root,) = (position for position, word in enumerate(words) if word.dep == "root")
+    items = []
+    for position, (word, towards) in enumerate(zip(words, heads, strict=True)):
+        later = range(position + 1, len(words))
+        if word.dep == "root":
+            head = -1
+        elif towards == "root":
+            head = root
+        elif towards == "noun":
+            head = next(p for p in later if words[p].upos in _NOMINAL and words[p].dep not in _BEFORE_NOUNS)
+        elif towards == "verb":
+            head = next(p for p in later if words[p].upos == "VERB")
+        elif towards == "conjunct":
+            head = next(p for p in later if words[p].dep == "conj")
+        else:
+            head = next(p for p, other in enumerate(words) if re.sub(r"[{}!?]", "", other.text) == towards)
+        slot = re.fullmatch(r"\{(\w+)('s|!|\?)?\}", word.text)
+        items.append(Item(word._replace(head=head), *(slot.groups("") if slot else ("", ""))))
+    mentions = []
+    for first, last in brackets:
+        inside = [p for p in range(first, last + 1) if not first <= items[p].word.head <= last]
+        mentions.append((first, last, inside[0]))
+    return Template(tuple(items), tuple(mentions))
+
+
+@cache
+def _function_words() -> dict[str, tuple[str, str, str, str]]:
+    words = {}
+    for line in _FUNCTION_WORDS_BY_KIND.strip().splitlines():
+        words_of_line, upos, dep, towards = line.split()
+        for word, _, lemma in (entry.partition("=") for entry in words_of_line.split(",")):
+            words[word] = (lemma or word, upos, dep, towards)
+    return words
+
+
+def joined(template: Template, fillers: Mapping[int, ParsedPhrase], scene: str = "") -> ParsedPhrase:
+    """Fill the slots of a template.
+
+    Parameters
+    ----------
+    template
+        Template that `parsed` returns.
+    fillers
+        Phrase for each item that is a slot, by the index of the item.
+    scene
+        Name of the scene, because "the bridge" of one scene is not the bridge of another scene.
+    """
+    phrase = ParsedPhrase()
+    words, starts, positions = phrase.words, [], []
+    for i, item in enumerate(template.items):
+        starts.append(len(words))
+        positions.append(len(words) + (fillers[i].root if item.slot else 0))
+        if item.slot:
+            phrase.append(fillers[i])
+        else:
+            words.append(item.word)
+    starts.append(len(words))
+    for item, position in zip(template.items, positions, strict=True):
+        word, (text, _, _, dep, head) = words[position], item.word
+        if item.slot and dep == "amod" and word.upos == "PROPN":
+            dep = "compound"  # a name instead of an adjective
+        text = "an" if text == "a" and words[position + 1].text[0] in "AEIOaeio" else word.text
+        if head < 0:
+            phrase.root = position
+        words[position] = word._replace(text=text, dep=dep, head=positions[head] if head >= 0 else -1)
+    for first, last, head_item in template.mentions:
+        start, end, head = starts[first], starts[last + 1], positions[head_item]
+        (text, definiteness), lemma = phrase.description(start, end), words[head].lemma
+        agreement = "it" if words[head].text == lemma else "they"
+        phrase.marks.append((start, end, head, Traits(f"{lemma}#{scene}", agreement, lemma, text, definiteness)))
+    return phrase
 
 
 # --- texts -------------------------------------------------------------------------------------------------
@@ -146,9 +333,11 @@ def default_countries() -> tuple[SimulatedCountry, ...]:
 @lru_cache(maxsize=2**15)
 def _country_phrase(notation: str, countries: tuple[SimulatedCountry, ...]) -> ParsedPhrase:
     """Phrase of a template about an entity of these countries; it is cached, so callers must not change it."""
-    items = enumerate(parsed(notation).items)
-    fillers = {i: _country_words(item, countries[item.slot.endswith("2")]) for i, item in items if item.slot}
-    return joined(parsed(notation), fillers)
+    template, fillers = parsed(notation), {}
+    for i, item in enumerate(template.items):
+        if item.slot:
+            fillers[i] = _country_words(item, countries[item.slot.endswith("2")])
+    return joined(template, fillers)
 
 
 def _country_words(item: Item, country: SimulatedCountry) -> ParsedPhrase:
@@ -204,7 +393,7 @@ class _Cast:
         self.sentence = 0
         self.change(1.0)
 
-    def change(self, share: float = _CHANGE) -> None:
+    def change(self, share: float = 0.5) -> None:
         """Assign new entities to a share of the roles."""
         for role, choices in self._choices.items():
             if self._uniform() < share:
@@ -247,13 +436,20 @@ class _Cast:
         return joined(template, fillers, scene)
 
     def _mention(self, item: Item) -> ParsedPhrase:
-        entity = self._entities[item.slot]
+        entity, is_possessive = self._entities[item.slot], item.manner == "'s"
         age = None if entity.last_sentence is None else self.sentence - entity.last_sentence
         entity.last_sentence = self.sentence
         if age is not None and entity.agreement and self._is_pronoun(item, entity.agreement, age):
-            return _pronoun(entity, item)
+            subject, object_form, possessive = _PRONOUNS[entity.agreement]
+            text, lemma = object_form, subject
+            if is_possessive:
+                text = lemma = possessive
+            elif item.word.dep.startswith("nsubj"):
+                text = subject
+            traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
+            return ParsedPhrase([Word(text, lemma, "PRON", "root", -1)], [(0, 1, 0, traits)])
         notation = pick(self._uniform, entity.first if age is None else entity.later)
-        return _noun_phrase(entity, notation, possessive=item.manner == "'s")
+        return _noun_phrase(entity, notation, possessive=is_possessive)
 
     def _is_pronoun(self, item: Item, agreement: str, age: int) -> bool:
         dep, is_possessive = item.word.dep, item.manner == "'s"
@@ -285,20 +481,12 @@ def _noun_phrase(entity: _Entity, notation: str, *, possessive: bool) -> ParsedP
         return phrase
     text, definiteness = phrase.description(0, end)
     # Codes of the countries that describe the entity; the country of its location (name2) does not count.
-    country = countries[0].code if _FIRST_COUNTRY.search(notation) else NO_COUNTRY
+    country = countries[0].code if re.search(r"\{(name|adj|people|abbr)[}']", notation) else NO_COUNTRY
     country += f"+{countries[1].code}" if "{adj2}" in notation else ""
     lemma = phrase.words[phrase.root].lemma
     traits = Traits(entity.key, entity.agreement, lemma, text, definiteness, country)
     phrase.marks.append((0, len(phrase.words), phrase.root, traits))
     return phrase
-
-
-def _pronoun(entity: _Entity, item: Item) -> ParsedPhrase:
-    subject, object_form, possessive = _PRONOUNS[entity.agreement]
-    text = possessive if item.manner == "'s" else subject if item.word.dep.startswith("nsubj") else object_form
-    word = Word(text, possessive if item.manner == "'s" else subject, "PRON", "root", -1)
-    traits = Traits(entity.key, entity.agreement, subject, text, 1, pronoun=True)
-    return ParsedPhrase([word], [(0, 1, 0, traits)])
 
 
 # --- articles ----------------------------------------------------------------------------------------------
