@@ -311,16 +311,9 @@ class LearnedTarget:
     counts: pd.DataFrame
     documents: pd.DataFrame
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A sentence about few labels, if there are few."""
-        rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
-        text = f"{self.name}: {self.n_positive} of {self.n_labels} labels say yes: {rule}"
-        return (text,) if min(self.n_positive, self.n_labels - self.n_positive) < ENOUGH_LABELS else ()
-
     def to_json(self) -> dict[str, Any]:
         """What learned.json has of a target: see docs/audit.md."""
-        names = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "warnings", "features")
+        names = ("event", "actor", "model", "penalty", "n_labels", "n_positive", "features")
         tables = {name: getattr(self, name).to_dict("records") for name in ("candidates", "scores")}
         return {name: getattr(self, name) for name in names} | tables
 
@@ -335,13 +328,13 @@ class LearnResult(HtmlTable):
         The plan of the labels.
     targets
         What was learned of each target, in the order of the plan.
-    left_out
-        Why other targets were left out: they have too few labels.
+    warnings
+        Why other targets were left out, and why P of a target is only recalibrated: they have few labels.
     """
 
     plan: AuditPlan
     targets: tuple[LearnedTarget, ...]
-    left_out: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"LearnResult({len(self.targets)} targets: {', '.join(target.name for target in self.targets)})"
@@ -367,7 +360,7 @@ class LearnResult(HtmlTable):
             "source": dict(self.plan.frame.source),
             "assumption": ASSUMPTION,
             "targets": [target.to_json() for target in self.targets],
-            "left_out": list(self.left_out),
+            "warnings": list(self.warnings),
         }
 
 
@@ -421,7 +414,7 @@ def learn(
     frame, of_run = plan.frame, None if run is None else RunFeatures(run, plan.frame)
     reference = reference or reference_model()
     learned: list[LearnedTarget] = []
-    left_out: list[str] = []
+    warnings: list[str] = []
     for target, name in enumerate(frame.targets):
         all_labels = np.full(len(frame), MISSING, np.int8)
         for row, label in labels.hand_picked.items():
@@ -430,16 +423,19 @@ def learn(
         all_labels[plan.sample[is_labelled]] = labels.labels[is_labelled, target]
         n_yes, n_no = int((all_labels == YES).sum()), int((all_labels == NO).sum())
         if min(n_yes, n_no) < LEAST_LABELS:
-            left_out.append(f"labels of {name} must have {LEAST_LABELS} of yes and of no, got {n_yes} and {n_no}")
+            warnings.append(f"labels of {name} must have {LEAST_LABELS} of yes and of no, got {n_yes} and {n_no}")
             continue
+        if min(n_yes, n_no) < ENOUGH_LABELS:
+            rule = f"with fewer than {ENOUGH_LABELS} of yes or of no, P is only recalibrated"
+            warnings.append(f"{name}: {n_yes} of {n_yes + n_no} labels say yes: {rule}")
         features = target_features(frame, target, of_run, columns)
         prior = target_error(frame, target, reference, kinds or {}, N_DRAWS, seed)
         rng = np.random.default_rng([seed, target])
         sampled = plan.sample[labels.labels[:, target] < UNSURE]
         learned.append(_learned_target(plan, target, all_labels, sampled, features, prior, level, n_draws, rng))
     if not learned:
-        raise InputError(left_out[0], hint="label more documents: `corefsample audit plan` adds a round")
-    return LearnResult(plan, tuple(learned), tuple(left_out))
+        raise InputError(warnings[0], hint="label more documents: `corefsample audit plan` adds a round")
+    return LearnResult(plan, tuple(learned), tuple(warnings))
 
 
 def _learned_target(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -283,35 +283,6 @@ def expected_width_of(plan: AuditPlan, model: RuleErrorModel, kinds: Mapping[str
         mean_p = np.bincount(plan.stratum_of, plan.frame.probability(target)) / sizes
         widths.append(expected_width(sizes, mean_p, n_labels, error))
     return max(widths)
-
-
-def labels_for_width(
-    plan_of: Callable[[int], AuditPlan], fewest: int, width: float, model: RuleErrorModel, kinds: Mapping[str, str]
-) -> AuditPlan:
-    """Plan with the fewest labels, to within 5%, whose expected width is at most `width`; else of all documents.
-
-    Parameters
-    ----------
-    plan_of
-        Function that returns the plan with a number of labels.
-    fewest
-        The fewest labels of a plan.
-    width
-        Width of the interval of a total, in documents.
-    model, kinds
-        Error of rules that readers have checked, and kinds of the actors: see `target_error`.
-    """
-    first = plan_of(fewest)
-    if expected_width_of(first, model, kinds) <= width:
-        return first
-    few, many = fewest, len(first.frame)
-    while many > few + max(1, few // 20):
-        middle = min(max(round((few * many) ** 0.5), few + 1), many - 1)
-        if expected_width_of(plan_of(middle), model, kinds) <= width:
-            many = middle
-        else:
-            few = middle
-    return plan_of(many)
 
 
 def reference_rows(plan: AuditPlan, labels: SheetLabels, kinds: Mapping[str, str]) -> pd.DataFrame:

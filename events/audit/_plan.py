@@ -18,7 +18,7 @@ from corefsample._arrays import Floats, HtmlTable, Ints, Words, pd
 from corefsample._random import document_key
 from corefsample.errors import InputError, ParameterError
 from events.audit._audit_frame import AuditFrame
-from events.audit._strata import Stratum, allocate, best_cuts, expected_spread, expected_spreads, stratify
+from events.audit._strata import Stratum, allocate, best_cuts, expected_spread, stratify
 
 FLOOR = 5
 SHEET_COLUMNS = (
@@ -242,8 +242,10 @@ def plan_audit(
     sizes = np.bincount(stratum_of)
     if proxies:
         spreads = expected_spread(np.bincount(stratum_of, p) / sizes)
-    else:
-        spreads = expected_spreads(frame, stratum_of, len(names))
+    else:  # several targets add their variances
+        sums = np.zeros((len(frame.targets), len(names)))
+        np.add.at(sums, (frame.columns, stratum_of[frame.rows]), frame.values)
+        spreads = np.sqrt((expected_spread(sums / sizes) ** 2).sum(axis=0))
     counts = allocate(sizes, spreads, n_labels, floor=floor)
     rounds = (tuple(counts.tolist()),)
     rows = zip(names, sizes.tolist(), counts.tolist(), spreads.tolist(), strict=True)

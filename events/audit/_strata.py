@@ -86,17 +86,6 @@ def stratify(
     return labels, strata.astype(np.int64)
 
 
-def expected_spreads(frame: AuditFrame, strata: Ints, n_strata: int) -> Floats:
-    """Expected standard deviation of a label in each stratum: float64 (n_strata,).
-
-    Several targets add their variances.
-    """
-    sizes = np.bincount(strata, minlength=n_strata)
-    sums = np.zeros((len(frame.targets), n_strata))
-    np.add.at(sums, (frame.columns, strata[frame.rows]), frame.values)
-    return np.asarray(np.sqrt((expected_spread(sums / sizes) ** 2).sum(axis=0)))
-
-
 def expected_spread(mean_p: Floats) -> Floats:
     """Expected standard deviation of a label where P has this mean, which is drawn a little towards one half."""
     share = (1.0 - DOUBT) * mean_p + 0.5 * DOUBT

@@ -148,7 +148,7 @@ def run_audit_estimate(
     except OSError as error:
         raise unwritable(output, error) from None
     titles = {"Picture": "audited.png", "Counts": "audited.csv", "Model": "audited-model.csv"}
-    paths = existing_files(values["out"], {**titles, "Errors": "disagreements.csv"})
+    paths = existing_files(values["out"], titles | {"Errors": "disagreements.csv"})
     return Summary(values=values, shown=tuple(_shown(values)), files=paths, result=estimate)
 
 

@@ -118,7 +118,7 @@ def run_audit_learn(source: PathLike, sheets: Sequence[PathLike], options: Audit
             "level": options.level,
             "targets": [_values(target) for target in learned.targets],
             "rests_on": ASSUMPTION,
-            "warnings": (*learned.left_out, *(text for target in learned.targets for text in target.warnings)),
+            "warnings": learned.warnings,
             "files": (*sorted(entry.name for entry in folder.file(".").iterdir()), folder.RECORD),
         }
         arguments = {**settings, "table": options.table, "source": os.fspath(source)}

@@ -10,7 +10,6 @@ Examples
 --------
   corefsample audit plan run --actors POLICE --labels 200 --out audit
   corefsample audit plan run --actors USA,IRQ --column outlet --out a2
-  corefsample audit plan run --actors POLICE --width 40 --out audit
   corefsample audit plan run --out audit --more 100
   corefsample audit plan run --proxy llm --table llm.csv --out audit4
   corefsample audit plan scores.csv --labels 300 --by year --out audit3
@@ -46,9 +45,6 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
         Folder for the plan and the sheets.
     n_labels
         Number of documents to label.
-    width
-        Largest expected width, in documents, of the 95% intervals of the totals. The number of labels is then the one
-        that this width takes if the rule errs as other rules did. [default: the width is not limited]
     more
         Number of documents of a further round, which is added to the plan in FOLDER. [default: a new plan is made]
     actors
@@ -85,7 +81,6 @@ class AuditPlanOptions(shared.Seed, shared.Overwrite):
 
     out: str = option(metavar="FOLDER")
     n_labels: int = option(default=200, at_least=1)
-    width: float | None = option(default=None, above=0.0)
     more: int | None = option(default=None, at_least=1)
     actors: str | tuple[str, ...] | None = option(default=None, metavar="NAMES")
     period: str = option(default="quarter", metavar="PERIOD")
@@ -137,33 +132,23 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
     """
     _checks.instance("options", options, AuditPlanOptions)
     from events.audit._audit_frame import source_frame
-    from events.audit._model_totals import expected_width_of, labels_for_width
-    from events.audit._plan import AuditPlan, extend_plan
+    from events.audit._model_totals import expected_width_of
+    from events.audit._plan import extend_plan
     from events.audit._plan_files import document_column, proxy_columns, read_plan, require_free
     from events.pages._audit_sheet import actor_kinds, write_round
     from events.rule_error._model import reference_model
 
-    folder, actors, reference = Path(options.out), options.actors, reference_model()
+    folder, actors = Path(options.out), options.actors
     if options.more is None:
         require_free(folder, overwrite=options.overwrite)
         frame = source_frame(source, None if actors is None else tuple(actors), options.period)
-        how: dict[str, Any] = options.subset("cuts", "by", "floor", "seed")
+        how: dict[str, Any] = options.subset("n_labels", "cuts", "by", "floor", "seed")
         if options.column is not None:
             how["groups"] = document_column(options.column, frame, options.table).tolist()
-        how["proxies"] = proxy_columns(options.proxies, frame, options.table)
-
-        def plan_of(n_labels: int) -> AuditPlan:
-            return audit.plan_audit(frame, n_labels, **how)
-
-        plan, kinds = plan_of(options.n_labels), actor_kinds(frame)
-        if options.width is not None:
-            fewest = max(25, plan.floor * len(plan.strata))
-            plan = labels_for_width(plan_of, fewest, options.width, reference, kinds)
+        plan = audit.plan_audit(frame, **how, proxies=proxy_columns(options.proxies, frame, options.table))
     else:
-        plan = read_plan(folder, source)
-        kinds = actor_kinds(plan.frame)
         try:
-            plan = extend_plan(plan, options.more)
+            plan = extend_plan(read_plan(folder, source), options.more)
         except ParameterError as error:
             raise ParameterError(error.message, parameter="more") from None
     written = write_round(folder, plan, **options.subset("with_texts", "question", "codebook"))
@@ -173,7 +158,7 @@ def run_audit_plan(source: PathLike, options: AuditPlanOptions) -> Summary:
         "plan": plan.identity,
         "n_documents": len(plan.frame),
         "n_drawn": len(plan.sample),
-        "expected_width": expected_width_of(plan, reference, kinds),
+        "expected_width": expected_width_of(plan, reference_model(), actor_kinds(plan.frame)),
         "strata": plan.to_frame().to_dict("records"),
         **written,
     }

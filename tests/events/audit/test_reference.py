@@ -10,7 +10,7 @@ from events_audit_made import write_sheet
 
 from corefsample.errors import InputError
 from events.audit import AuditFrame, plan_audit, read_sheets
-from events.audit._model_totals import expected_width_of, labels_for_width, reference_rows, reference_totals
+from events.audit._model_totals import reference_rows, reference_totals
 from events.audit._plan import AuditPlan
 from events.audit._sheets import SheetLabels
 from events.rule_error._model import checked_reference, fit_rule_error, read_reference, reference_model
@@ -57,16 +57,6 @@ def test_totals_begin_from_the_reference_class(plan: AuditPlan, labels: SheetLab
     assert total.assumption == "reference class"
     assert total.lower <= 69 <= total.upper
     assert total.n_labelled == 60
-
-
-def test_the_fewest_labels_reach_a_width(plan: AuditPlan) -> None:
-    def width(n_labels: int) -> float:
-        return expected_width_of(plan_audit(plan.frame, n_labels), reference_model(), {})
-
-    chosen = labels_for_width(lambda n: plan_audit(plan.frame, n), 25, width(100), reference_model(), {})
-    n_labels = len(chosen.sample)
-    assert 95 <= n_labels <= 106  # within 5%
-    assert width(n_labels) <= width(100) < width(n_labels - n_labels // 10)
 
 
 @pytest.mark.parametrize(
