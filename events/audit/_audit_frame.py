@@ -26,7 +26,6 @@ from events.news._articles import separator_of
 from events.rules._format import ANYBODY
 
 TOTAL = "total"  # in place of a period
-_MOST_EXAMPLES = 10  # names of actors in an error
 RULES = ", "  # between the names of several rules
 
 Names = npt.NDArray[np.object_]
@@ -254,7 +253,7 @@ def read_run_documents(run: PathLike, actors: Sequence[str] | None = None) -> Au
     if unknown or not targets:
         like = next((name for name in all_names if unknown and name.endswith(f": {unknown[0]}")), None)
         hint = None if like is None else f"the run has several rules, so name the rule too: {like!r}"
-        examples = ", ".join(all_names[:_MOST_EXAMPLES]) + ", ..." * (len(all_names) > _MOST_EXAMPLES)
+        examples = ", ".join(all_names[:10]) + ", ..." * (len(all_names) > 10)
         rule = f"must be actors with P > 0 in some document of the run ({examples or 'none'})"
         got = repr(unknown[0]) if unknown else "a run without events"
         raise ParameterError(f"{rule}, got {got}", parameter="actors", hint=hint)

@@ -29,7 +29,6 @@ from events.counts._credible_intervals import quantile_interval
 from events.rule_error._model import RuleErrorModel
 
 THRESHOLD = 0.5
-PROXIES = "proxies"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -171,7 +170,7 @@ def estimate_counts(
         combined = {
             name: combined_probability(plan, labels, t, all_proxies) for t, name in enumerate(plan.frame.targets)
         }
-        totals.append(learned_totals(plan, labels, combined, level, assumption=PROXIES, half=HALF_OF_PROXIES))
+        totals.append(learned_totals(plan, labels, combined, level, assumption="proxies", half=HALF_OF_PROXIES))
     if reference is not None:
         totals.append(reference_totals(plan, labels, reference, kinds or {}, level=level))
     return AuditEstimate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from events.rule_error._model import AUDIT, COLUMNS, Cell, RuleError, RuleErrorM
 
 # Columns of totals that rest on more than the labels.
 LEARNED = ("event", "actor", "n_docs", "n_labelled", "n_positive", "estimate", "lower", "upper", "level", "assumption")
-REFERENCE_CLASS: Final = "reference class"
 N_FOLDS = 10
 # Half a label of yes and half of no, as in Jeffreys' prior, are added to the variance of each stratum, with its mean P:
 # labels without a surprise say little about how many there are.
@@ -270,7 +268,7 @@ def reference_totals(
         tails = np.quantile(draws, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], method="inverted_cdf")
         counts = len(plan.frame), int(n_labels.sum()), int(cells.n_yes.sum())
         interval = float(draws.mean()), *(int(end) for end in tails)
-        totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, REFERENCE_CLASS))
+        totals.append((*event_and_actor(plan.frame, name), *counts, *interval, level, "reference class"))
     return pd.DataFrame(totals, columns=list(LEARNED))
 
 

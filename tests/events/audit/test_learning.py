@@ -360,9 +360,3 @@ def test_features_that_hardly_vary_are_left_out() -> None:
     same = FRAME.probability(0)
     columns = {"rare": rare, "same": same, "seen": SEEN.astype(np.float64)}
     assert list(target_features(FRAME, 0, columns=columns)) == [*PROBABILITY, "P", "seen"]
-
-
-def test_the_same_seed_gives_the_same_result() -> None:
-    first, second = (learn(PLAN, true_labels(PLAN, TRUTH), columns=COLUMNS, n_draws=100) for _ in range(2))
-    assert first.to_frame().equals(second.to_frame())
-    assert first.documents_frame().equals(second.documents_frame())

@@ -75,14 +75,6 @@ def test_a_label_does_not_change_the_probability_of_its_own_document() -> None:
         assert (after != before).any()
 
 
-def test_the_right_model_gets_all_of_the_weight() -> None:
-    truth, p, proxies = corpus(0.3)
-    plan = plan_audit(frame_of(p), 100)
-    perfect = {**proxies, "perfect": truth.astype(float)}
-    combined = combined_probability(plan, true_labels(plan, truth), 0, perfect)
-    assert combined == pytest.approx(truth.astype(float), abs=1e-12)
-
-
 @pytest.mark.parametrize("share", [0.04, 0.2])
 def test_totals_with_proxies_cover_the_truth_from_fifty_labels_on(share: float) -> None:
     """400 samples: fewer intervals with the true total than .93 of them would give by chance once in a million."""

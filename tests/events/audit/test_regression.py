@@ -200,10 +200,3 @@ def test_a_stratum_whose_labels_are_all_unsure_is_rejected() -> None:
     labels.labels[plan.stratum_of[plan.sample] == 0] = UNSURE
     with pytest.raises(InputError):
         regress_counts(plan, labels, covariates)
-
-
-def test_a_target_without_learned_p_has_that_of_the_plan() -> None:
-    frame, truth, covariates = corpus(0)
-    plan = plan_audit(frame, 100)
-    labels = true_labels(plan, truth)
-    assert repr(regress_counts(plan, labels, covariates, learned={})) == repr(regress_counts(plan, labels, covariates))

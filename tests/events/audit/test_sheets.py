@@ -34,13 +34,13 @@ def test_a_sheet_has_its_columns_and_no_p() -> None:
     assert set(sheet["label"]) == {""}
 
 
-def test_rows_may_be_missing_and_in_any_order(tmp_path: Path) -> None:
+def test_labels_of_an_event_are_words_in_any_order(tmp_path: Path) -> None:
     words = {doc_id: ("yes", "No", " unsure ", "", "1", "0")[i % 6] for i, doc_id in enumerate(first_ids(40))}
     path = write_sheet(tmp_path / "s.csv", PLAN, words.__getitem__)
     head, *rows = path.read_text().splitlines()
     path.write_text("\n".join([head, *reversed(rows[6:])]) + "\n")
-    found = read_sheets(PLAN, [path]).labels[:12, 0].tolist()
-    assert found == [MISSING] * 6 + [YES, NO, UNSURE, MISSING, YES, NO]
+    labels = read_sheets(PLAN, [path]).labels[:12, 0].tolist()
+    assert labels == [MISSING] * 6 + [YES, NO, UNSURE, MISSING, YES, NO]
 
 
 @pytest.mark.parametrize(

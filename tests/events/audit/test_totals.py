@@ -14,7 +14,7 @@ from references import audit as references
 
 from corefsample import ParameterError
 from events.audit import estimate_total
-from events.audit._totals import METHODS, Method, gamma_limit
+from events.audit._totals import METHODS, Method
 
 ALPHA = Fraction(1, 20)
 SMALL = [(1, 1), (6, 2), (7, 7), (12, 5), (25, 4), (30, 29)]
@@ -132,11 +132,6 @@ def test_the_positive_labels_may_be_all_that_there_are() -> None:
 
 
 # --- parts -------------------------------------------------------------------------------------------------
-
-
-def test_the_gamma_limit_of_equal_weights_is_that_of_a_poisson_count() -> None:
-    """Mean and variance 6: the exact Poisson limit, at which P(at least 6) = .025, is 2.2019 (Garwood 1936)."""
-    assert float(gamma_limit(6.0, 6.0, 0.95, "exact")) == pytest.approx(2.2019, abs=1e-4)
 
 
 strata = st.lists(

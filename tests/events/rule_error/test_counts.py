@@ -100,11 +100,6 @@ def test_no_label_of_yes_where_p_is_0_leaves_half_a_yes_to_the_prior() -> None:
     assert plausible_means(draws.mean(), mean, draws.std() / np.sqrt(N)).all()
 
 
-def test_a_stratum_with_all_labels_is_certain() -> None:
-    strata = (np.array([5, 8]), np.array([0.0, 1.0]), np.array([5, 8]), np.array([1, 6]))
-    assert (unlabelled_yes(*strata, constant(0.5, 0.5, 100), np.random.default_rng(0)) == 0).all()
-
-
 def test_shares_of_yes_follow_precision_and_misses() -> None:
     # 40 of 100 documents are counted; .25 * 40.5 of the 60 others are missed.
     shares = yes_shares([40, 60], [1.0, 0.0], constant(0.7, 0.25, 1))

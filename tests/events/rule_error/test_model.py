@@ -78,17 +78,6 @@ def test_more_answers_about_the_same_corpus_narrow_the_error() -> None:
     assert same.misses.std() < 0.5 * other.misses.std()
 
 
-def test_kinds_of_actors_differ() -> None:
-    rows = [
-        row
-        for i in range(8)
-        for row in (("any", f"c{i}", "e", "*", 100, 80, 5), ("nobody", f"c{i}", "e", "-", 100, 20, 5))
-    ]
-    model, rng = fit_rule_error(table_of(rows)), np.random.default_rng(0)
-    anybody, nobody = (model.draws(Cell(kind), 20_000, rng).precision.mean() for kind in ("any", "nobody"))
-    assert anybody > nobody + 1.0
-
-
 def test_a_corpus_is_recognised_by_its_named_actors() -> None:
     model = fit_rule_error(table_of(ROWS))
     assert model.corpus_of(["A", "USA"]) == "x"

@@ -7,7 +7,6 @@ import datetime
 import itertools
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from expected_errors import error
 from references.coreference import connected_components
 from tolerance import plausible_counts, plausible_means
 
-from corefsample import ParameterError, ScoredDocument, read_documents, write_documents
+from corefsample import ParameterError, ScoredDocument
 from corefsample._arrays import Ints32
 from events import TrueEvents, load_lexicon, load_rules
 from events.matching._matches import MentionMatches
@@ -71,14 +70,6 @@ def test_the_first_documents_of_more_are_the_documents_of_fewer(few: list[Simula
     assert all(same(a, b) for a, b in zip(fewer, few[:5], strict=True))
 
 
-def test_documents_survive_writing_and_reading(few: list[SimulatedDocument], tmp_path: Path) -> None:
-    path = tmp_path / "news.parquet"
-    write_documents((each.document for each in few), path)
-    for each, back in zip(few, read_documents(path), strict=True):
-        assert same(each, SimulatedDocument(back, each.true_antecedents))
-        assert back.metadata == {"simulated": True}
-
-
 # --- numbers -----------------------------------------------------------------------------------------------
 
 
@@ -95,15 +86,6 @@ def test_numbers_of_mentions_have_the_median_and_the_tail(simulated: list[Simula
 def test_the_share_of_possible_events_is_the_event_share(simulated: list[SimulatedDocument]) -> None:
     n_possible = sum(matched(each.document).possible for each in simulated)
     assert plausible_counts(n_possible, len(simulated), SHARE).all()
-
-
-def test_presets_match_different_agents(simulated: list[SimulatedDocument]) -> None:
-    matches: dict[str, set[tuple[str, int]]] = {"paper": set(), "extended": set()}
-    for each in simulated[:100]:
-        for preset, agents in matches.items():
-            instances = matched(each.document, preset).instances
-            agents |= {(each.document.doc_id, mention) for mention, *_ in instances.tolist()}
-    assert matches["paper"] < matches["extended"]
 
 
 def test_countries_attack_in_their_episodes() -> None:
@@ -159,26 +141,6 @@ def test_truth_follows_the_stated_probabilities(simulated: list[SimulatedDocumen
     observed, expected = np.bincount(bins, true), np.bincount(bins, stated)
     assert plausible_means(observed, expected, np.sqrt(np.bincount(bins, stated * (1 - stated)))).all()
     assert (np.bincount(bins) > 1000).all()
-
-
-def confidence_error(temperature: float) -> float:
-    """Excess of correct likeliest choices over the stated number, in standard errors."""
-    distance = variance = 0.0
-    for each in simulate_documents(60, seed=5, temperature=temperature):
-        distribution = each.document.antecedents
-        for mention, antecedent in enumerate(each.true_antecedents.tolist()):
-            candidates, probs = distribution.row(mention)
-            choices, stated = [-1, *candidates.tolist()], [distribution.new_probs[mention], *probs.tolist()]
-            best = int(np.argmax(stated))
-            distance += (choices[best] == antecedent) - stated[best]
-            variance += stated[best] * (1.0 - stated[best])
-    return distance / variance**0.5
-
-
-def test_temperature_one_is_calibrated_a_high_one_overconfident_a_low_one_underconfident() -> None:
-    assert plausible_means(confidence_error(1.0), 0.0, 1.0)
-    assert confidence_error(2.0) < -10.0
-    assert confidence_error(0.5) > 10.0
 
 
 def test_temperature_multiplies_the_scores_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from events import load_lexicon
 from events.simulation._documents import SimulatedDocument, simulate_documents
-from events.simulation._story import default_countries, news_texts
+from events.simulation._story import default_countries
 
 # The 37 relations of UD v2, and the subtypes that English treebanks have of those used here.
 UD_LABELS = """
@@ -77,12 +77,3 @@ def test_the_shipped_lexicon_knows_the_words_of_each_country() -> None:
             tokens = words.split()
             heads = [len(tokens) - 1] * (len(tokens) - 1) + [-1]
             assert set(lexicon.match(tokens, heads, date).codes.values()) == {country.code}, words
-
-
-# --- the notation of templates -----------------------------------------------------------------------------
-
-
-TEXTS = news_texts()
-
-
-# Slots that are agents under the two presets of the rule "attack", in the order of the templates.
