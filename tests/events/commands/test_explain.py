@@ -107,13 +107,6 @@ def test_doctor_counts_what_a_rule_and_a_lexicon_find(call: Calls, scored: Path)
     assert "no document has a trigger of the rule" in " ".join(out.split())
 
 
-def test_doctor_reports_bad_documents_of_a_rule(tmp_path: Path) -> None:
-    strange = er.json_document("bad", "1999-01-05", ["Iraqis/PROPN>2:unknown attacked=attack/VERB>0:root"])
-    path = er.write_lines(tmp_path / "s.jsonl", [strange, *er.corpus()])
-    *_, hits = run_doctor([str(path)], DoctorOptions(rule="attack")).result
-    assert (hits["n_documents"], hits["n_problems"]) == (10, 1)
-
-
 RULE = """
 version: 1
 name: strike

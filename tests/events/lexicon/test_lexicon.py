@@ -66,11 +66,6 @@ def test_the_way_a_text_is_cut_into_tokens_does_not_matter(lexicon, text, expect
     assert found(lexicon, text) == expected
 
 
-def test_tokens_of_white_space_are_passed_over_inside_a_name_and_end_none(lexicon):
-    matches = lexicon.match(["United", "\n", "States", " "], [2, 2, -1, 2], None)
-    assert matches.spans == {2: (0, 3)}
-
-
 @pytest.mark.parametrize(
     "text",
     ["I ran", "to go home", "Ben in Paris", "O man", "U S", "us", "let us in", "Us", "U SA", "Ma li", "Iraqs",
@@ -142,14 +137,6 @@ def test_cased_names_match_only_as_they_are_written(lexicon):
     assert found(lexicon, "Us") == {}
     assert found(lexicon, "TURKEY") == {"TURKEY": "TUR"}  # listed, for headlines
     assert found(lexicon, "JERSEY") == {}
-
-
-def test_ordinary_names_match_in_any_case(lexicon):
-    assert found(lexicon, "IRAQI iraqi uNiTeD sTaTeS") == {
-        "IRAQI": "IRQ",
-        "iraqi": "IRQ",
-        "uNiTeD sTaTeS": "USA",
-    }
 
 
 def test_every_code_matches_its_own_name_while_it_is_valid(lexicon):
@@ -264,20 +251,11 @@ GOVERNMENTS = [
     ("Mr. Bush met Mr. Putin", "2001-06-16", {"USA": ["Mr. Bush"], "RUS": ["Mr. Putin"]}),
     ("Mr. Bush met Mr. Putin", "1999-06-16", {}),  # before their offices
     ("Mr. Bush met Mr. Yeltsin", "1992-06-16", {"USA": ["Mr. Bush"], "RUS": ["Mr. Yeltsin"]}),
-    ("Mr. Bush met Mr. Gorbachev", "1991-07-31", {"USA": ["Mr. Bush"], "SUN": ["Mr. Gorbachev"]}),
     ("George Bush and George W. Bush", "2001-06-16", {"USA": ["George Bush", "George W. Bush"]}),
-    ("George W. Bush and George Bush", "1992-06-16", {"USA": ["George Bush"]}),
     ("Bush , Jeb Bush and Laura Bush", "2001-06-16", {}),  # a surname alone
     ("Vice President Bush", "1988-12-01", {}),
-    ("former President Bush", "2001-06-16", {}),
     ("former President Clinton", "2001-06-16", {}),
     ("Hillary Clinton , Mrs. Clinton and Mr. Clinton", "1999-01-01", {"USA": ["Mr. Clinton"]}),
-    ("President Clinton", "2009-01-21", {}),
-    (
-        "the Clinton administration and the Blair government",
-        "1999-01-01",
-        {"USA": ["Clinton administration"], "GBR": ["Blair government"]},
-    ),
     (
         "President Kim Dae-jung and Kim Jong-il",
         "2000-06-13",
@@ -285,18 +263,14 @@ GOVERNMENTS = [
     ),
     ("President Kim", "2000-06-13", {"KOR": ["President Kim"]}),
     ("President Kim", "1994-01-01", {}),  # of South or of North Korea
-    ("King Abdullah II and King Abdullah", "2006-01-01", {"JOR": ["King Abdullah II"]}),
     ("the Kremlin and Moscow", "1991-12-25", {"SUN": ["Kremlin", "Moscow"]}),
     ("the Kremlin and Moscow", "1991-12-26", {"RUS": ["Kremlin", "Moscow"]}),
-    ("Belgrade", "2003-02-03", {"YUG": ["Belgrade"]}),
-    ("Belgrade", "2003-02-04", {"SCG": ["Belgrade"]}),
     (
         "the White House and a white house on Downing Street",
         "2000-01-01",
         {"USA": ["White House"], "GBR": ["Downing Street"]},
     ),
     ("Washington , the Washington Post and George Washington", "2000-01-01", {"USA": ["Washington"]}),
-    ("Kuwait City", "2000-01-01", {"KWT": ["Kuwait City"]}),
 ]
 
 

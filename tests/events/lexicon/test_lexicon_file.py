@@ -97,11 +97,6 @@ def test_a_cased_alias_takes_only_what_it_meets(tmp_path):
     assert codes(lexicon, "us US") == ["X-US", "USA"]
 
 
-def test_a_cased_alias_of_a_shipped_code_takes_no_ordinary_one_from_it(tmp_path):
-    lexicon = loaded(tmp_path, MORE + "entries:\n  - {code: IRQ, cased: [IRAQ]}\n")
-    assert codes(lexicon, "iraq IRAQ") == ["IRQ", "IRQ"]
-
-
 def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
     text = """
         version: 1
@@ -113,12 +108,6 @@ def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
     assert codes(lexicon, "Io Moon") == ["B"]
     assert codes(lexicon, "Europa Moon") == ["A"]
     assert [codes(lexicon, "Io", date) for date in ("1999-12-31", "2000-01-01", None)] == [["A"], ["B"], ["?"]]
-
-
-def test_own_not_countries_and_ambiguous_take_an_alias_from_its_codes(tmp_path):
-    text = "not_countries: [Jersey, Korea]\nambiguous:\n  - {alias: georgian, codes: [GEO, USA]}\n"
-    lexicon = loaded(tmp_path, MORE + text)
-    assert codes(lexicon, "Jersey Korea Korean Georgian Georgia") == ["GEO", "?", "?"]
 
 
 def test_removed_codes_are_gone_with_their_aliases_and_leave_the_shared_ones_to_the_others(tmp_path):
@@ -159,11 +148,6 @@ def test_an_alias_of_two_codes_is_fine_where_their_days_do_not_meet(tmp_path):
     assert codes(loaded(tmp_path, first), "Aland") == ["BBB"]
     with pytest.raises(InputError, match="must belong to one code on any day"):
         loaded(tmp_path, first.replace("06-14", "06-15"))
-
-
-def test_a_declared_alias_need_not_be_repeated_by_the_entries(tmp_path):
-    text = TWO.replace(", Aland]", "]") + "ambiguous: [{alias: Landish, codes: [AAA, BBB]}]"
-    assert codes(loaded(tmp_path, text), "landish") == ["?"]
 
 
 def test_every_shipped_name_that_is_no_country_takes_a_country_word_and_matches_nothing():

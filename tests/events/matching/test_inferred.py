@@ -12,7 +12,6 @@ from references import events as er
 from tolerance import plausible_counts
 
 from corefsample import AntecedentDistribution
-from corefsample._random import document_draws
 from events import load_lexicon, load_rules
 from events.evidence._document_events import DocumentEvents
 from events.lexicon._lexicon import Lexicon
@@ -120,8 +119,3 @@ def test_a_class_is_not_distinct_from_its_members(lexicon: Lexicon) -> None:
     assert lexicon.are_distinct({"FMLN"}, {"ELN"})
     assert lexicon.members["REBEL"] == {"FMLN", "ELN"}
     assert load_lexicon("police").members == {}
-
-
-def test_the_first_draws_are_the_same_whatever_their_number() -> None:
-    assert document_draws(7, "d", 1000)[:100].tolist() == document_draws(7, "d", 100).tolist()
-    assert document_draws(7, "d", 3).tolist() != document_draws(7, "e", 3).tolist()

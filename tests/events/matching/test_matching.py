@@ -192,25 +192,6 @@ def test_a_name_of_several_words_counts_at_its_head() -> None:
     assert found(text, "ud2") == "USA"
 
 
-def test_ambiguous_names_match_nothing_and_are_counted() -> None:
-    matches = matched("Korean/ADJ>2:amod troops/NOUN>3:nsubj attacked=attack/VERB>0:root")
-    assert matches.actors == ()
-    assert matches.n_ambiguous == 1
-
-
-def test_a_chain_of_nominal_modifiers_describes_each_head_only_by_the_next() -> None:
-    # the leader of the army of Iraq: Iraq describes itself and the army, not the leader.
-    text = (
-        "leader/NOUN>6:nsubj of/ADP>3:case army/NOUN>1:nmod of/ADP>5:case Iraq/PROPN>3:nmod "
-        "attacked=attack/VERB>0:root it/PRON>6:obj"
-    )
-    for preset in PRESETS:
-        matches = matched(text, rule=load_rules("attack", preset))
-        assert described_as(matches, 4) == [set(), {"IRQ"}, {"IRQ"}, set()]
-        assert found(text, preset=preset) == ""
-        assert found(text, preset=preset, coreferent=(0, 2)) == "IRQ"
-
-
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:
     sentence = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root Kuwait/PROPN>2:obj"
     matches = match_document(

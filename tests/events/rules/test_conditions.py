@@ -53,13 +53,6 @@ def test_there_are_sentences_for_every_condition_and_rule() -> None:
     assert {sentence.rule for sentence in SENTENCES} >= {"arrest", "attack", "force", "kill", "meet", "protest"}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_labels_of_the_sentences_are_those_of_the_scheme(scheme: str) -> None:
-    for sentence in SENTENCES:
-        tokens = er.parsed(sentence.parses[scheme])
-        assert all(SCHEMES[scheme].reads(label) for label in tokens.dep), sentence.text
-
-
 @pytest.mark.parametrize("sentence", SENTENCES, ids=[sentence.text for sentence in SENTENCES])
 def test_only_what_the_text_asserts_is_counted(sentence: Sentence) -> None:
     for scheme in SCHEMES:

@@ -20,7 +20,6 @@ from run_cases import CountOptions, count_events
 
 from corefsample import InputError, ParameterError, write_documents
 from events import EventCounter, load_lexicon, load_rules
-from events.evidence._evaluation import evaluate_clustering
 from events.matching._matching import match_document
 from events.matching._tracing import trace_document
 from events.rules._rules import Rule
@@ -102,13 +101,6 @@ def test_a_default_actor_counts_where_no_actor_of_the_text_is_of_the_class_of_th
     assert probabilities(rule, *sentences) == {"-": 1.0, "POLICE": 1.0}
 
 
-def test_events_of_one_clustering_are_also_those_of_default_actors(rule: Rule) -> None:
-    for sentences in ([PASSIVE], [PASSIVE, "Iraq/PROPN>2:nsubj slept=sleep/VERB>0:root"]):
-        document = er.scored(er.json_document("d", "2000-01-01", sentences))
-        matches = match_document(document.tokens, document.mentions, rule, load_lexicon("police"), document.date)
-        assert evaluate_clustering(matches, range(len(document.mentions))) == (("",), ("POLICE",))
-
-
 @pytest.mark.parametrize(("sentences", "expected"), CASES)
 def test_a_default_actor_has_what_nobody_else_can(rule: Rule, sentences: list[str], expected: dict[str, float]) -> None:
     assert probabilities(rule, *sentences) == expected
@@ -149,14 +141,6 @@ def test_actors_by_default_and_by_name_are_in_one_document(tmp_path: Path, optio
     counter.update([er.scored(er.json_document("d", "2000-01-01", [PASSIVE, by_police]))])
     found = counter.evidence()
     assert found.loc[found["actor"] == "POLICE", "filled"].tolist() == ["both"]
-
-
-def test_a_trigger_without_an_agent_is_no_instance_of_a_rule_that_requires_one(tmp_path: Path) -> None:
-    rule = load_rules(written(tmp_path, optional=[]), "wide")
-    for sentence, n_instances in ((ACTIVE, 0), (PASSIVE, 1)):
-        document = er.scored(er.json_document("d", "2000-01-01", [sentence]))
-        matches = match_document(document.tokens, document.mentions, rule, load_lexicon("police"), document.date)
-        assert (len(matches.instances), len(matches.triggers)) == (n_instances, n_instances)
 
 
 def test_a_trace_counts_a_required_role_where_its_default_actor_has_it(tmp_path: Path) -> None:
@@ -246,26 +230,6 @@ def test_tables_say_what_is_named_and_what_is_by_default(tmp_path: Path, filled:
     assert (
         rows == by_guards | {"either": by_name | by_default, "named": by_name | without, "default": by_default}[filled]
     )
-
-    halves = [EventCounter(load_rules(path, "wide"), load_lexicon("police"), n_samples=20, filled=filled) for _ in "ab"]
-    for half, counter in enumerate(halves):
-        counter.update(documents()[half::2])
-    (tmp_path / "saved").mkdir()
-    halves[1].save(tmp_path / "saved")
-    halves[0].merge(EventCounter.load(tmp_path / "saved"))
-    merged = halves[0].to_frame().set_index("actor")
-    pd.testing.assert_frame_equal(merged, counts[merged.columns], check_dtype=False)
-    assert set(halves[0].evidence()["filled"]) == set(evidence["filled"])
-
-
-def test_a_rule_without_defaults_has_the_tables_it_had(tmp_path: Path) -> None:
-    counter = EventCounter(load_rules(written(tmp_path), "plain"), load_lexicon("police"), n_samples=20)
-    counter.update(documents())
-    assert "mean_named" not in counter.to_frame()
-    assert "filled" not in counter.evidence()
-    with_defaults = EventCounter(load_rules(written(tmp_path), "wide"), load_lexicon("police"), n_samples=20)
-    with error(ParameterError, "other"):
-        counter.merge(with_defaults)
 
 
 def test_of_several_parses_the_default_actor_has_the_event_in_those_without_an_agent(rule: Rule) -> None:

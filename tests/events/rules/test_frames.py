@@ -17,7 +17,6 @@ from references import events as er
 from corefsample import InputError
 from events import EventCounter, load_lexicon, load_rules
 from events.evidence._evaluation import evaluate_clustering
-from events.evidence._examples import check_examples
 from events.evidence._rule_set import check_classes
 from events.lexicon._lexicon import Lexicon
 from events.matching._matches import MentionMatches
@@ -189,12 +188,6 @@ def test_an_event_without_roles_counts_documents(tmp_path: Path, lexicon: Lexico
     assert counter.counts().pmf((), "2000Q1").tolist() == pytest.approx([0, 0, 1])
 
 
-def test_two_frames_that_find_the_same_give_one_instance(tmp_path: Path, lexicon: Lexicon) -> None:
-    frames = [{**OWN["frames"][0], "name": name} for name in ("one", "other")]
-    matches = matched(rule(tmp_path, frames=frames), lexicon, POLICE)
-    assert (matches.instances.tolist(), matches.triggers.tolist()) == ([[0]], [1])
-
-
 def test_an_inner_actor_stands_for_the_whole(tmp_path: Path, lexicon: Lexicon) -> None:
     assert events_of(rule(tmp_path), lexicon, KOSOVO) == {("POLICE",)}
     (tmp_path / "flat.yaml").write_text(LEXICON.replace("inner: [police]\n", ""), "utf-8")
@@ -244,17 +237,6 @@ def test_the_police_of_a_country_count_as_declared(tmp_path: Path, counts_as: tu
     assert events_of(police, words, british, scheme) == {(code,) for code in of_class}
 
 
-def test_a_name_can_be_that_of_the_police_of_a_country(tmp_path: Path) -> None:
-    path = tmp_path / "own.yaml"
-    entry = 'entries:\n  - {code: "GBR:POLICE", name: British police, kind: police, aliases: [Scotland Yard]}\n'
-    text = "Scotland/PROPN>2:compound Yard/PROPN>3:nsubj arrested=arrest/VERB>0:root"
-    for counts_as, expected in (("inner", {"POLICE"}), ("composite, outer", {"GBR:POLICE", "GBR"})):
-        path.write_text(f"version: 1\nextends: police\ninner_counts_as: [{counts_as}]\n{entry}", "utf-8")
-        words = load_lexicon(path)
-        assert events_of(rule(tmp_path), words, text) == {(code,) for code in expected}
-        assert words.name("GBR:POLICE") == "British police"
-
-
 def test_the_country_and_the_role_can_come_from_two_mentions_of_an_entity(tmp_path: Path) -> None:
     """By hand: the army may be that of Pakistan or that of India, not both, or its country is unknown."""
     sentences = [
@@ -274,18 +256,6 @@ def test_the_country_and_the_role_can_come_from_two_mentions_of_an_entity(tmp_pa
     assert {*found.index} == {*expected}
     counts = [round(found[code] * 20_000) for code in expected]
     assert tolerance.plausible_counts(counts, 20_000, list(expected.values())).all()
-
-
-def test_an_example_with_words_of_its_own_keeps_distinct_actors_apart(tmp_path: Path) -> None:
-    example = {
-        "expect": {"wide": ["AAA", "BBB"]},
-        "words": {"Aaas": "AAA", "Bbbs": "BBB"},
-        "parse": "1 Aaas Aaa PROPN 2 nsubj\n2 arrested arrest VERB 0 root\n3 Bbbs Bbb PROPN 2 obj",
-    }
-    roles = {"agent": ["subject", "object"]}
-    frames = [{"name": "verb", "trigger": {"lemma": ["arrest"]}, "roles": roles}]
-    presets = {"wide": {"described": ["head"], "distinct_actors": True}}
-    assert check_examples(rule(tmp_path, presets=presets, frames=frames, examples=[example])) == 1
 
 
 def test_an_unknown_class_is_rejected(tmp_path: Path, lexicon: Lexicon) -> None:

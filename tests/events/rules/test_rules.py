@@ -143,18 +143,6 @@ def own_path(path: str, **changes: Any) -> dict[str, Any]:
     return rule_file(**{"paths": {"own": {"ud2": [path]}}, "presets": presets, "examples": [], **changes})
 
 
-def test_a_description_may_go_up_the_parse(tmp_path: Path) -> None:
-    # "Iraq , army struck": the army, an apposition of Iraq, is described by what it stands beside.
-    parse = "1 Iraq Iraq PROPN 4 nsubj\n2 , , PUNCT 3 punct\n3 army army NOUN 1 appos\n4 struck strike VERB 0 root\n"
-    content = own_path(
-        "<appos",
-        paths={"own": {"ud2": ["<appos"]}, "beside": {"ud2": [">nsubj>appos"]}},
-        presets={"paper": {"described": ["own"], "roles": {"agent": ["beside"]}}},
-        examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
-    )
-    assert check_examples(load_rules(written(tmp_path, content))) == 1
-
-
 def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path) -> None:
     parse = "1 Iraqis Iraqi PROPN 2 nsubj\n2 struck strike VERB 0 ROOT\n3 towns town NOUN 2 dobj\n4 in in ADP 3 prep\n"
     examples = [{"scheme": "clearnlp", "parse": parse, "expect": {"paper": []}}]
@@ -166,11 +154,6 @@ def test_a_rule_without_a_path_for_a_documents_scheme_rejects_it(tmp_path: Path)
 def test_a_path_with_a_label_that_its_scheme_never_has_is_rejected(tmp_path: Path, path: str) -> None:
     with error(InputError, place="strike.yaml: paths.own.ud2"):
         load_rules(written(tmp_path, own_path(path)))
-
-
-def test_a_part_of_speech_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"trigger\.upos must be universal parts of speech"):
-        load_rules(written(tmp_path, rule_file(trigger={"lemma": ["strike"], "upos": ["Verb"]})))
 
 
 CASES = (TEST_DATA / "refused_rules.txt").read_text(encoding="utf-8")
@@ -238,15 +221,6 @@ def test_an_example_that_fails_is_named_with_what_was_found(tmp_path: Path) -> N
     assert failure(tmp_path, nothing).endswith("must find IRQ, got nothing")
 
 
-def test_examples_of_other_presets_are_passed_over(tmp_path: Path) -> None:
-    presets = {name: {"described": ["head"], "roles": {"agent": ["subject"]}} for name in ("paper", "mine")}
-    content = rule_file(presets=presets, examples=[{"parse": PARSE, "expect": {"mine": ["USA"]}}])
-    rules = {rule.preset: rule for rule in load_presets(written(tmp_path, content))}
-    assert check_examples(rules["paper"]) == 0
-    with pytest.raises(InputError, match="preset mine must find USA, got IRQ"):
-        check_examples(rules["mine"])
-
-
 def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
     parse = "1 Iraq Iraq PROPN 0 root\n2 it it PRON 3 nsubj\n3 struck strike VERB 1 parataxis\n"
     assert checked(tmp_path, {"parse": parse, "coreferent": [[1, 2]], "expect": {"paper": ["IRQ"]}}) == 1
@@ -255,11 +229,6 @@ def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
     assert failure(tmp_path, wrong).endswith(
         "examples[0]: coreferent must name tokens that are nouns, names or pronouns, got [1, 3]"
     )
-
-
-def test_an_example_can_have_its_own_words(tmp_path: Path) -> None:
-    parse = "1 Mordor Mordor PROPN 2 nsubj\n2 struck strike VERB 0 root\n"
-    assert checked(tmp_path, {"parse": parse, "words": {"Mordor": "MOR"}, "expect": {"paper": ["MOR"]}}) == 1
 
 
 @pytest.mark.parametrize(
@@ -366,31 +335,6 @@ def test_paths_and_conditions_of_the_package_can_be_added_to(tmp_path: Path) -> 
     assert set(rule.roles["agent"]["ud2"]) - set(base.roles["agent"]["ud2"]) == {">vocative"}
     assert rule.roles["agent"]["ud1"] == base.roles["agent"]["ud1"]
     assert rule.conditions["future"].paths["ud2"] == (*base.conditions["future"].paths["ud2"], ">obl:tmod")
-
-
-def test_changes_of_a_frame_keep_the_roles_that_it_requires_and_can_change_them(tmp_path: Path) -> None:
-    required = {frame.name: frame.required for frame in load_rules("kill").frames}
-    assert required == dict.fromkeys(required, frozenset()) | {"death": {"agent"}, "left_dead": {"agent"}}
-    add = {"frames": {"death": {"lemma": ["drown"]}, "noun": {"required": ["agent"]}}}
-    remove = {"frames": {"left_dead": {"required": ["agent"]}}}
-    rule = load_rules(extending(tmp_path, extends="kill", add=add, remove=remove))
-    changed = {frame.name: frame.required for frame in rule.frames}
-    assert changed == required | {"noun": {"agent"}, "left_dead": frozenset()}
-    assert "drown" in rule.frames[2].lemmas
-    with error(InputError, place="wide.yaml"):
-        load_rules(extending(tmp_path, extends="kill", add={"frames": {"noun": {"required": ["target"]}}}))
-
-
-def test_an_empty_mapping_clears_what_the_base_has(tmp_path: Path) -> None:
-    assert load_rules("arrest").defaults
-    assert load_rules(extending(tmp_path)).defaults == load_rules("arrest").defaults
-    assert not load_rules(extending(tmp_path, defaults={})).defaults
-    assert not load_rules(extending(tmp_path, presets={"asserted": {"defaults": {}}})).defaults
-
-
-def test_a_rule_of_one_trigger_has_the_frame_verb_when_it_is_extended(tmp_path: Path) -> None:
-    path = extending(tmp_path, extends="attack", add={"frames": {"verb": {"lemma": ["bomb"]}}})
-    assert load_rules(path).lemmas == {"attack", "bomb"}
 
 
 def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_another(tmp_path: Path) -> None:
