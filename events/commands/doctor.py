@@ -1,9 +1,9 @@
 """Check a file of scored mentions, a rule, or a lexicon, and describe its content; or describe the installation.
 
-FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), annotated corpora
-(.conllu, .conll), news (.csv, .xml ... with the columns doc_id, date and text), or YAML files of rules, whose
-examples are checked, or of lexicons; or the name of a shipped rule or lexicon. Of news it shows what is recognised as
-datelines, credits and notes, which texts are in capitals, and dates far from all others.
+FILES are scored mentions (.jsonl, .jsonl.gz, .parquet, or - for JSON Lines on standard input), news (.csv, .xml ...
+with the columns doc_id, date and text), or YAML files of rules, whose examples are checked, or of lexicons; or the name
+of a shipped rule or lexicon. Of news it shows what is recognised as datelines, credits and notes, which texts are in
+capitals, and dates far from all others.
 
 With --rule, what the rule and the lexicon find in the scored mentions is counted: hits of every trigger, condition
 and name, and the paths from triggers to actors that fill no role. With --rule or --lexicon, clusterings are sampled
@@ -67,8 +67,8 @@ def run_doctor(
     Parameters
     ----------
     files
-        Paths or globs of files of scored mentions, annotated corpora and news, "-" for standard input, YAML files of
-        rules or lexicons, and names of shipped rules and lexicons.
+        Paths or globs of files of scored mentions and news, "-" for standard input, YAML files of rules or lexicons,
+        and names of shipped rules and lexicons.
     options
         Options of the check. With a rule, the report on scored mentions is followed by a report on the rule's hits.
     on_progress
@@ -100,24 +100,15 @@ def run_doctor(
     from events.inspection._reports import summary_of_reports
     from events.inspection._rule_checks import check_file, is_rule_or_lexicon, rule_hits
     from events.lexicon._lexicon import load_lexicon
-    from events.runs._document_inputs import annotated_kind, named_kind
+    from events.runs._document_inputs import named_kind
 
-    by_kind: dict[str, list[str]] = {kind: [] for kind in ("yaml", "news", "annotated", "scored")}
-    for name in files:
-        if is_rule_or_lexicon(name):
-            kind = "yaml"
-        elif annotated_kind(name) is not None:
-            kind = "annotated"
-        else:
-            may_be_news = name != "-" and not os.path.isdir(name)
-            kind = "news" if may_be_news and named_kind(name, prefer_news=False) == "news" else "scored"
-        by_kind[kind].append(name)
-    reports = [check_file(name, options.lexicon, options.scheme)[0] for name in by_kind["yaml"]]
-    if by_kind["news"]:
-        reports.append(_corpora.check_news(by_kind["news"], on_progress))
-    if by_kind["annotated"]:
-        reports.append(_corpora.check_annotated(by_kind["annotated"], on_progress, scheme=options.scheme))
-    corpus = by_kind["scored"]
+    yaml_files = [name for name in files if is_rule_or_lexicon(name)]
+    may_be_news = [name for name in files if name not in yaml_files and name != "-" and not os.path.isdir(name)]
+    news = [name for name in may_be_news if named_kind(name, prefer_news=False) == "news"]
+    corpus = [name for name in files if name not in (*yaml_files, *news)]
+    reports = [check_file(name, options.lexicon, options.scheme)[0] for name in yaml_files]
+    if news:
+        reports.append(_corpora.check_news(news, on_progress))
     if options.rule is not None and not corpus:
         raise ParameterError("needs files of scored mentions, got none", parameter="rule")
     if options.rule is not None and "-" in corpus:

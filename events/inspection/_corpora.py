@@ -1,4 +1,4 @@
-"""Reports on annotated corpora, on files of scored mentions, and on files of news."""
+"""Reports on files of scored mentions and on files of news."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from dataclasses import asdict
 
 import numpy as np
 
-from corefsample.documents._annotated import AnnotatedDocument
-from corefsample.documents._tokens import EMPTY_COLUMN
 from corefsample.errors import CorefsampleError, InputError, ParameterHint
 from corefsample.formats import DocumentStream
-from corefsample.formats.annotated._corefud_reading import PARTS
-from corefsample.languages._language import ENGLISH, declared_language, differ, load_language
+from corefsample.languages._language import ENGLISH, declared_language, differ
 from corefsample.scorers import load_scorer
-from corefsample.scorers._scoring import document_scheme, known_words
-from corefsample.syntax._mentions import mentions_from_parse
+from corefsample.scorers._scoring import known_words
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
 from events.counts._notes import CountNotes
@@ -27,65 +23,11 @@ from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream, corpus_paths
 from events.news._preparation import prepared
 from events.news._quality import TextTally, outlying_dates, outlying_notice
-from events.runs._document_inputs import DocumentInputs, ReadDocument
 
 _SAMPLES = 100  # number of samples of a document, in which merged actors are counted
 _EXAMPLES = 5  # number of examples of each kind
 _EVERY = 100  # number of articles between reports of progress
 _UNDECLARED = "not said"  # in place of a language
-_ANNOTATED = (
-    *("n_documents", "n_words", "n_known_words", "n_mentions", "n_entities", "n_zeros", "n_discontinuous"),
-    *("n_of_parse", "n_by_span", "n_by_head", "n_unparsed"),
-)
-
-
-def check_annotated(files: Sequence[str], on_progress: Progress | None, *, scheme: str | None = None) -> Report:
-    """Check annotated corpora, and describe them; invalid documents are listed as problems of the report.
-
-    The report has the number of mentions of the parse, of annotated mentions with the same span, and of other annotated
-    mentions whose head is that of a mention of the parse.
-    """
-    report, inputs = Report(", ".join(files)), DocumentInputs(files)
-    n, languages = Counter[str](dict.fromkeys(_ANNOTATED, 0)), Counter[str]()
-    for item in inputs:
-        if isinstance(item, ReadDocument):
-            assert isinstance(item.document, AnnotatedDocument)  # all files are annotated
-            language = declared_language(item.document.metadata, item.source)
-            try:
-                n.update(_counts_of_annotated(item.document, language, scheme))
-                languages[language or _UNDECLARED] += 1
-            except CorefsampleError as error:
-                report.reject(item.rejected(error))
-        else:
-            report.reject(item)
-        if on_progress is not None:
-            on_progress(inputs.bytes_read, inputs.total_bytes, n["n_documents"])
-    report.values = {**n, "skipped": dict(inputs.skipped), "languages": languages}
-    return report
-
-
-def _counts_of_annotated(document: AnnotatedDocument, language: str | None, scheme: str | None) -> dict[str, int]:
-    tokens, mentions = document.tokens, document.mentions.tolist()
-    empty = tokens.extra.get(EMPTY_COLUMN, [""] * len(tokens))
-    n_words, n_known = known_words(load_scorer(ENGLISH), tokens)
-    n = {
-        "n_documents": 1,
-        "n_words": n_words,
-        "n_known_words": n_known,
-        "n_mentions": len(mentions),
-        "n_entities": len(set(document.entities)),
-        "n_zeros": sum(bool(empty[head]) for _, _, head in mentions),
-        "n_discontinuous": sum(map(bool, document.attributes.get(PARTS, ()))),
-        "n_unparsed": int(tokens.is_unparsed),
-    }
-    if not tokens.is_unparsed:
-        scheme = scheme or document_scheme(document)
-        parsed = mentions_from_parse(tokens, scheme=scheme, language=load_language(language or ENGLISH)).tolist()
-        spans, heads = {(start, end) for start, end, _ in parsed}, {head for _, _, head in parsed}
-        n["n_of_parse"] = len(parsed)
-        n["n_by_span"] = sum((start, end) in spans for start, end, _ in mentions)
-        n["n_by_head"] = sum((start, end) not in spans and head in heads for start, end, head in mentions)
-    return n
 
 
 def check_corpus(

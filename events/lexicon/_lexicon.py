@@ -303,10 +303,18 @@ class Lexicon:
         codes: dict[int, str] = {}
         spans: dict[int, tuple[int, int]] = {}
         n_ambiguous = end = 0
-        for start in self._possible_starts(text, lemma):
+        # Few tokens begin an alias, so that a cached flag per distinct token avoids most searches.
+        starts = [*compress(range(len(text)), map(self._aliases_begin.__getitem__, text))]
+        tables = [(self._folded, text), (self._cased, text)]
+        if lemma is not None and self.has_nouns:
+            starts += compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))
+            tables.append((self._nouns, lemma))
+        for start in sorted(starts):
             if start < end:
                 continue
-            end, claims = self._longest(text, lemma, start)
+            matches = [match for table, words in tables if (match := table.longest(words, start)) is not None]
+            end = max((match_end for match_end, _ in matches), default=start + 1)
+            claims = sorted({claim for match_end, of_match in matches if match_end == end for claim in of_match})
             is_shared = len({claim.code for claim in claims}) > 1
             valid = {
                 claim.code: None
@@ -340,26 +348,6 @@ class Lexicon:
     def has_nouns(self) -> bool:
         """Whether any actor is named by nouns."""
         return bool(self._nouns.claims)
-
-    def _possible_starts(self, text: Sequence[str], lemma: Sequence[str] | None) -> Sequence[int]:
-        """Tokens at which an alias, including one without a code, may begin, in order."""
-        # Few tokens begin an alias, so that a cached flag per distinct token avoids most searches.
-        starts = list(compress(range(len(text)), map(self._aliases_begin.__getitem__, text)))
-        if lemma is None or not self.has_nouns:
-            return starts
-        return sorted({*starts, *compress(range(len(lemma)), map(self._nouns_begin.__getitem__, lemma))})
-
-    def _longest(self, text: Sequence[str], lemma: Sequence[str] | None, start: int) -> tuple[int, tuple[Claim, ...]]:
-        """End and claims of the longest alias that begins at a token; if none does, the next token and no claims."""
-        candidates = [self._folded.longest(text, start), self._cased.longest(text, start)]
-        if lemma is not None:
-            candidates.append(self._nouns.longest(lemma, start))
-        matches = [candidate for candidate in candidates if candidate is not None]
-        if len(matches) < 2:
-            return matches[0] if matches else (start + 1, ())
-        end = max(match_end for match_end, _ in matches)
-        claims = {claim for match_end, match_claims in matches if match_end == end for claim in match_claims}
-        return end, tuple(sorted(claims))
 
 
 def load_lexicon(lexicon: str | os.PathLike[str] | None = None, *, language: str = "") -> Lexicon:

@@ -226,19 +226,6 @@ class Rule:
         return frozenset[str]().union(*(frame.upos for frame in self.frames))
 
     @property
-    def roles(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """For each role and each scheme, the paths of all frames."""
-        return {
-            role: {
-                scheme: tuple(
-                    dict.fromkeys(path for frame in self.frames for path in frame.roles.get(role, {}).get(scheme, ()))
-                )
-                for scheme in SCHEMES
-            }
-            for role in dict.fromkeys(role for frame in self.frames for role in frame.roles)
-        }
-
-    @property
     def may_be_absent(self) -> frozenset[str]:
         """Roles that need not be filled by a mention: optional roles, and roles with a default actor."""
         return self.optional.union(self.defaults)

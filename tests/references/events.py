@@ -21,7 +21,9 @@ from references import coreference as references
 
 from corefsample import AntecedentDistribution, ScoredDocument
 from corefsample.documents._tokens import Tokens
+from corefsample.syntax._schemes import SCHEMES
 from events.matching._matches import MentionMatches
+from events.rules._rules import Rule
 
 Clustering = Sequence[int]
 Instance = tuple[int, ...]
@@ -255,3 +257,12 @@ def write_lines(path: Path, documents: Iterable[Mapping[str, Any] | str]) -> Pat
     lines = [document if isinstance(document, str) else json.dumps(document) for document in documents]
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def paths_of(rule: Rule, role: str = "agent") -> dict[str, tuple[str, ...]]:
+    """Paths of a role in all frames, by the scheme."""
+    paths = {
+        scheme: [path for frame in rule.frames for path in frame.roles.get(role, {}).get(scheme, ())]
+        for scheme in SCHEMES
+    }
+    return {scheme: tuple(dict.fromkeys(of_scheme)) for scheme, of_scheme in paths.items()}

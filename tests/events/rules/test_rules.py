@@ -10,6 +10,7 @@ import pytest
 import yaml
 from expected_errors import error
 from places import TEST_DATA
+from references.events import paths_of
 
 from corefsample import InputError, ParameterError
 from corefsample.syntax._schemes import SCHEMES
@@ -58,14 +59,14 @@ def test_paper_is_its_sentence_and_no_more() -> None:
     assert (rule.name, rule.preset, rule.event) == ("attack", "paper", ("agent",))
     assert (rule.lemmas, rule.upos) == (frozenset({"attack"}), frozenset({"VERB"}))
     assert rule.described["ud2"] == ("", ">amod", ">nmod*")
-    assert rule.roles["agent"]["ud2"] == (">nsubj", ">obl:agent", "[passive]>obl[case=by]")
-    assert rule.roles["agent"]["clearnlp"] == (">nsubj", ">agent>pobj")
+    assert paths_of(rule)["ud2"] == (">nsubj", ">obl:agent", "[passive]>obl[case=by]")
+    assert paths_of(rule)["clearnlp"] == (">nsubj", ">agent>pobj")
 
 
 @pytest.mark.parametrize("name", shipped_rules())
 def test_a_shipped_rule_has_paths_in_every_scheme(name: str) -> None:
     for rule in load_presets(name):
-        for paths in (rule.described, *rule.roles.values()):
+        for paths in (rule.described, *(paths for frame in rule.frames for paths in frame.roles.values())):
             assert set(paths) == set(SCHEMES)
             assert all(paths.values())
         assert all(rule.serves(scheme) for scheme in SCHEMES)
@@ -108,7 +109,7 @@ def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
         presets={"paper": {"described": ["head"], "roles": {"agent": ["subject", "near"]}}},
     )
     rule = load_rules(written(tmp_path, content))
-    assert rule.roles["agent"] == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
+    assert paths_of(rule) == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
 
 
 def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path:
     }
     rule = load_rules(written(tmp_path, rule_file(**changes)))
     own = (">obl:agent", "[passive]>obl[case=by|through]", ">obl[case=near|beside]", ">obl[case=with]")
-    assert rule.roles["agent"]["ud2"] == own
+    assert paths_of(rule)["ud2"] == own
     del changes["words"]["near"]
     with error(InputError, place="paths.near.ud2"):
         load_rules(written(tmp_path, rule_file(**changes)))
@@ -315,7 +316,7 @@ def test_keys_of_an_extending_file_replace_those_of_the_base(tmp_path: Path) -> 
     assert [frame.name for frame in rule.frames] == ["verb", "phrase", "noun", "own"]
     assert (rule.frames[0].lemmas, rule.frames[1:3]) == ({"cuff"}, base.frames[1:3])
     assert (rule.unless, rule.description, rule.optional) == (("negated",), "Ours.", frozenset())
-    assert (rule.classes, rule.roles["agent"]) == ({"agent": {"police"}}, base.roles["agent"])
+    assert (rule.classes, paths_of(rule)) == ({"agent": {"police"}}, paths_of(base))
     assert [each.preset for each in load_presets(path)] == ["paper", "extended", "asserted", "own"]
     assert not load_rules(path, "own").distinct_actors
 
@@ -324,16 +325,16 @@ def test_a_preset_gets_what_it_inherits_before_something_is_added(tmp_path: Path
     add = {"presets": {"asserted": {"roles": {"agent": ["object"]}, "frames": ["verb"]}}}
     rule = load_rules(extending(tmp_path, add=add, remove={"presets": {"asserted": {"frames": ["noun"]}}}))
     assert [frame.name for frame in rule.frames] == ["verb", "phrase"]
-    paths, base = rule.roles["agent"]["ud2"], load_rules("arrest").roles["agent"]["ud2"]  # the noun's come last
+    paths, base = paths_of(rule)["ud2"], paths_of(load_rules("arrest"))["ud2"]  # the noun's come last
     assert paths == (*base[: len(paths) - 1], ">obj")
-    assert ">obj" not in load_rules(rule.source, "extended").roles["agent"]["ud2"]
+    assert ">obj" not in paths_of(load_rules(rule.source, "extended"))["ud2"]
 
 
 def test_paths_and_conditions_of_the_package_can_be_added_to(tmp_path: Path) -> None:
     add = {"paths": {"subject": {"ud2": [">vocative"]}}, "conditions": {"future": {"ud2": [">obl:tmod"]}}}
     rule, base = load_rules(extending(tmp_path, add=add)), load_rules("arrest")
-    assert set(rule.roles["agent"]["ud2"]) - set(base.roles["agent"]["ud2"]) == {">vocative"}
-    assert rule.roles["agent"]["ud1"] == base.roles["agent"]["ud1"]
+    assert set(paths_of(rule)["ud2"]) - set(paths_of(base)["ud2"]) == {">vocative"}
+    assert paths_of(rule)["ud1"] == paths_of(base)["ud1"]
     assert rule.conditions["future"].paths["ud2"] == (*base.conditions["future"].paths["ud2"], ">obl:tmod")
 
 
