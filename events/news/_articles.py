@@ -75,18 +75,9 @@ class FieldColumns:
     needs_date: bool = True
 
     def __post_init__(self) -> None:
-        parameters = {
-            "text_column": self.text,
-            "date_column": self.date,
-            "id_column": self.doc_id,
-            "title_column": self.title,
-        }
-        for parameter, name in parameters.items():
-            if not (isinstance(name, str) and name) and not (parameter == "id_column" and name is None):
-                raise ParameterError(f"must name a column, got {shown(name)}", parameter=parameter)
-        if len(set(parameters.values())) < len(parameters):
-            names = shown([*parameters.values()])
-            raise ParameterError(f"columns of text, date, doc_id and title must differ, got {names}")
+        names = [self.text, self.date, self.doc_id, self.title]
+        if len({*names}) < len(names):
+            raise ParameterError(f"columns of text, date, doc_id and title must differ, got {shown(names)}")
 
     @property
     def required(self) -> dict[str, str]:

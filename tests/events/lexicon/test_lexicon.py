@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import pickle
 import re
 from pathlib import Path
 
@@ -88,14 +87,6 @@ def test_of_several_tokens_with_a_head_outside_the_last_word_counts(lexicon):
     # The full stop hangs on the verb, outside of the span, but it is no word.
     assert lexicon.match(["left", "the", "U.S", "."], [-1, 2, 0, 0], None).codes == {2: "USA"}
     assert lexicon.match(["U", ".", "S", "."], [3, 3, 3, -1], None).codes == {3: "USA"}
-
-
-def test_heads_may_be_an_array_and_must_be_as_long_as_the_text(lexicon):
-    matches = lexicon.match(["Iraq", "fell"], np.array([1, -1]), None)
-    assert matches.codes == {0: "IRQ"}
-    assert [type(head) for head in matches.codes] == [int]
-    with pytest.raises(ParameterError, match=r"^heads must have one offset per token \(2\), got 1$"):
-        lexicon.match(["Iraq", "fell"], [1], None)
 
 
 @pytest.mark.parametrize(
@@ -239,12 +230,6 @@ def spelled_by(alias: str, tokens: list[str]) -> bool:
         if text != token:
             return False
     return not pieces and bool(tokens)
-
-
-def test_a_lexicon_can_be_sent_to_another_process(lexicon):
-    copy = pickle.loads(pickle.dumps(lexicon))
-    assert found(copy, "South Korean troops") == {"South Korean": "KOR"}
-    assert copy.codes == lexicon.codes
 
 
 GOVERNMENTS = [

@@ -92,11 +92,6 @@ def test_an_alias_given_to_a_code_is_removed_from_other_codes(tmp_path):
     assert codes(lexicon, "New England") == ["GBR"]
 
 
-def test_a_cased_alias_takes_only_what_it_meets(tmp_path):
-    lexicon = loaded(tmp_path, MORE + "entries:\n  - {code: X-US, name: us, cased: [us]}\n")
-    assert codes(lexicon, "us US") == ["X-US", "USA"]
-
-
 def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
     text = """
         version: 1
@@ -108,12 +103,6 @@ def test_cased_and_ordinary_aliases_compete_for_the_longest_match(tmp_path):
     assert codes(lexicon, "Io Moon") == ["B"]
     assert codes(lexicon, "Europa Moon") == ["A"]
     assert [codes(lexicon, "Io", date) for date in ("1999-12-31", "2000-01-01", None)] == [["A"], ["B"], ["?"]]
-
-
-def test_removed_codes_are_gone_with_their_aliases_and_leave_the_shared_ones_to_the_others(tmp_path):
-    lexicon = loaded(tmp_path, MORE + "remove: [JEY, PRK, ZAR, COD]\n")
-    assert "JEY" not in lexicon.codes
-    assert codes(lexicon, "Jersey and North Korean and Korean and Congo") == ["KOR", "KOR", "COG"]
 
 
 CASES = (TEST_DATA / "refused_lexicons.txt").read_text(encoding="utf-8")

@@ -105,8 +105,6 @@ IRAQ = "Iraq/PROPN>2:nsubj attacked=attack/VERB>0:root"
 READINGS: list[tuple[str, dict[str, Any], str]] = [
     (IRAQ, {}, "IRQ"),
     (IRAQ.replace("root", "ROOT"), {}, "IRQ"),
-    (IRAQ.replace("root", "Root"), {}, "IRQ"),
-    (IRAQ.replace("attack", "Attack"), {}, "IRQ"),
     (IRAQ.replace("attack", "ATTACK"), {}, "IRQ"),
     # Unknown subtypes are read as their base.
     (f"{IRAQ.replace('nsubj', 'nsubj:foo')} them/PRON>2:obj", {}, "IRQ"),
@@ -115,13 +113,6 @@ READINGS: list[tuple[str, dict[str, Any], str]] = [
     (
         "Hit=hit/VERB>5:advcl by/ADP>3:case Iraqis/PROPN>1:obl they/PRON>5:nsubj attacked=attack/VERB>0:root",
         {"rule": "conflict"},
-        "IRQ",
-    ),
-    # The longest path of the schemes: army of [rebels, fighters and Iraq], prep -> pobj -> conj -> conj in ClearNLP.
-    (
-        "army/NOUN>8:nsubj of/ADP>1:prep rebels/NOUN>2:pobj ,/PUNCT>3:punct fighters/NOUN>3:conj and/CCONJ>5:cc "
-        "Iraq/PROPN>5:conj attacked=attack/VERB>0:ROOT",
-        {"scheme": "clearnlp", "preset": "extended"},
         "IRQ",
     ),
     # spaCy hangs each conjunct on the one before it; Iraq too fills no role: it is a conjunct of the unions.
@@ -137,12 +128,6 @@ READINGS: list[tuple[str, dict[str, Any], str]] = [
         "and/CCONJ>5:cc attacked=attack/VERB>5:conj",
         {"scheme": "clearnlp", "preset": "extended"},
         "IRN",
-    ),
-    (
-        "Iraq/PROPN>2:nsubj crossed=cross/VERB>0:ROOT ,/PUNCT>2:punct fired=fire/VERB>2:conj and/CCONJ>4:cc "
-        "attacked=attack/VERB>4:conj",
-        {"scheme": "clearnlp", "preset": "extended"},
-        "IRQ",
     ),
     # Where fitting schemes agree, the document is read.
     ("U.S./PROPN>2:nmod troops/NOUN>3:nsubj attacked=attack/VERB>0:root", {}, "USA"),

@@ -93,17 +93,6 @@ def test_the_outcome_of_a_trigger_is_what_its_event_lacks(text: str, outcome: st
     assert (trigger.outcome, trigger.conditions) == (outcome, conditions)
 
 
-JOINT = "Iraqi/ADJ>3:amod Iranian/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
-
-
-def test_the_army_of_a_country_is_traced_as_such() -> None:
-    (trigger,) = traced(JOINT.replace("Iranian", "big"), lexicon="forces")
-    assert (trigger.outcome, trigger.roles[0].actors) == ("counted", ("IRQ:ARMY",))
-    assert [actor.actor for actor in trigger.actors] == ["IRQ", "ARMY"]
-    (trigger,) = traced(JOINT, lexicon="forces")
-    assert (trigger.outcome, trigger.roles[0].actors) == ("counted", ("IRN:ARMY", "IRQ:ARMY"))
-
-
 def test_an_actor_of_another_class_is_not_missing_but_other() -> None:
     rule = load_rules("attack")
     police = load_lexicon("police")

@@ -95,12 +95,6 @@ CASES: list[tuple[list[str], dict[str, float]]] = [
 ]
 
 
-def test_a_default_actor_counts_where_no_actor_of_the_text_is_of_the_class_of_the_role(tmp_path: Path) -> None:
-    rule = load_rules(written(tmp_path, classes={"agent": ["police"]}), "wide")
-    sentences = [PASSIVE, "Iraq/PROPN>2:nsubj arrested=arrest/VERB>0:root men/NOUN>2:obj"]
-    assert probabilities(rule, *sentences) == {"-": 1.0, "POLICE": 1.0}
-
-
 @pytest.mark.parametrize(("sentences", "expected"), CASES)
 def test_a_default_actor_has_what_nobody_else_can(rule: Rule, sentences: list[str], expected: dict[str, float]) -> None:
     assert probabilities(rule, *sentences) == expected

@@ -103,15 +103,6 @@ def test_anything_with_a_folder_or_a_yaml_ending_is_a_path(tmp_path: Path, name:
     assert (rule.name, rule.lemmas, rule.source) == ("strike", {"strike"}, str(path))  # without case
 
 
-def test_a_files_paths_replace_those_of_the_schemes(tmp_path: Path) -> None:
-    content = rule_file(
-        paths={"subject": {"ud2": [">nsubj[upos=PROPN]"]}, "near": {"ud2": [">obl", ">obl"], "ud1": [">nmod"]}},
-        presets={"paper": {"described": ["head"], "roles": {"agent": ["subject", "near"]}}},
-    )
-    rule = load_rules(written(tmp_path, content))
-    assert paths_of(rule) == {"ud2": (">nsubj[upos=PROPN]", ">obl"), "ud1": (">nmod",), "clearnlp": ()}
-
-
 def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         "paths": {"near": {"ud2": [">obl[case={near}]", ">obl[case={with}]"]}},
@@ -124,18 +115,6 @@ def test_word_lists_of_a_file_are_those_of_its_paths_and_of_named_ones(tmp_path:
     del changes["words"]["near"]
     with error(InputError, place="paths.near.ud2"):
         load_rules(written(tmp_path, rule_file(**changes)))
-
-
-def test_the_trigger_itself_can_fill_a_role(tmp_path: Path) -> None:
-    parse = "1 Iraq Iraq PROPN 0 root\n"
-    for path in (["itself"], ["own"]):
-        content = rule_file(
-            trigger={"lemma": ["Iraq"], "upos": ["PROPN"]},
-            paths={"own": {"ud2": ["."]}},
-            presets={"paper": {"described": ["head"], "roles": {"agent": path}}},
-            examples=[{"parse": parse, "expect": {"paper": ["IRQ"]}}],
-        )
-        assert check_examples(load_rules(written(tmp_path, content))) == 1
 
 
 def own_path(path: str, **changes: Any) -> dict[str, Any]:
