@@ -30,6 +30,7 @@ import corefsample as cs
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import write_bytes
+from corefsample.languages._language import code_of, require_same
 from corefsample.spacy_bridge._posterior import (
     KEY,
     DocPosterior,
@@ -40,7 +41,8 @@ from corefsample.spacy_bridge._posterior import (
     store,
 )
 from corefsample.spacy_bridge.documents import mentions_of_spans, tokens_of_doc, word_offsets
-from corefsample.syntax._schemes import SCHEMES
+from corefsample.syntax._schemes import SCHEMES, pipeline_scheme
+from corefsample.syntax._words import mention_kinds
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -181,8 +183,6 @@ class CorefComponent(Pipe):
 
     def _require_language(self, language: str) -> None:
         """Raise ParameterError if the model is of another language than the pipeline."""
-        from corefsample.languages._language import code_of, require_same
-
         pipeline_language = code_of(self._nlp.lang or "")
         hint = f"a model of {pipeline_language} is made by `corefsample train`"
         require_same("model", language, "the pipeline", pipeline_language, parameter="model", hint=hint)
@@ -202,8 +202,6 @@ class CorefComponent(Pipe):
     @cached_property
     def _scheme(self) -> str | None:
         """The scheme of the settings, or else of all labels of the pipeline's parser."""
-        from corefsample.syntax._schemes import pipeline_scheme
-
         return self._scheme_name or pipeline_scheme(self._nlp)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -218,7 +216,6 @@ class CorefComponent(Pipe):
         from corefsample.documents._scored import RECALIBRATION_FIELD
         from corefsample.posterior._posterior import drawn_recalibration
         from corefsample.scorers._scoring import score_mentions
-        from corefsample.syntax._words import mention_kinds
 
         doc_id = _doc_id(doc)
         try:
