@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Self
 
 from corefsample import _checks
 from corefsample.errors import OutputError, ParameterError, ParameterHint
-from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike, is_file, joined
+from corefsample.files._reading import sha256
 from corefsample.files._remote import is_url, remove, require_writable_url, upload
 
 FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))  # of a disk, of a user's share of it

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, Ints, Ints32, pd
 from corefsample.errors import CorefsampleError, InputError, ParameterError, shown
-from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
+from corefsample.files._reading import sha256
 from events.counts._run_tables import run_table, verified_record
 from events.evidence._documents_table import ALL_DOCUMENTS_SCHEMA
 from events.evidence._periods import NO_PERIOD, Calendar

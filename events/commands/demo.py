@@ -70,8 +70,7 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         other files, or if a number is outside its range.
     """
     from corefsample.files._atomic import write_json
-    from corefsample.files._digests import sealed
-    from corefsample.files._reading import read_json
+    from corefsample.files._reading import read_json, sealed
     from corefsample.files._remote import is_url
     from corefsample.formats.scored._writing import write_documents
     from events.evidence._rule_set import RuleSet

@@ -10,9 +10,8 @@ from typing import Any
 from corefsample import _checks
 from corefsample._arrays import pd
 from corefsample.errors import InputError
-from corefsample.files._digests import is_sealed, sha256
 from corefsample.files._paths import PathLike, is_file, joined, parquet_source
-from corefsample.files._reading import parquet_errors, read_json, read_parquet
+from corefsample.files._reading import is_sealed, parquet_errors, read_json, read_parquet, sha256
 from events.evidence._columns import TABLE_METADATA
 
 RECORD = "run.json"

@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, InputError, ParameterError, ParameterHint, shown
-from corefsample.files._digests import SeenIds
 from corefsample.files._paths import (
     ARCHIVES,
     MARKUP,
@@ -41,6 +40,7 @@ from corefsample.files._reading import (
     FileSeries,
     LineReader,
     ReadProgress,
+    SeenIds,
     max_line_bytes,
     open_bytes,
     parquet_errors,

@@ -15,8 +15,8 @@ from typing import Any
 from corefsample._machine import processors
 from corefsample.documents._faults import Rejected
 from corefsample.errors import DamagedFileError, ParameterError
-from corefsample.files._digests import sha256
 from corefsample.files._paths import is_file, open_binary
+from corefsample.files._reading import sha256
 from corefsample.files._remote import credentials
 from corefsample.formats import DocumentStream
 from corefsample.formats.scored._parquet import row_group_sizes

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 import corefsample
 from corefsample import _checks
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._digests import sealed, sha256
 from corefsample.files._paths import Inputs, PathLike, input_paths, local_name
+from corefsample.files._reading import sealed, sha256
 from corefsample.files._remote import is_url
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.posterior._posterior import unlike_scores

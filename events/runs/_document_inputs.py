@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files import _paths
-from corefsample.files._digests import SeenIds
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
-from corefsample.files._reading import FileSeries, ReadProgress, open_bytes
+from corefsample.files._reading import FileSeries, ReadProgress, SeenIds, open_bytes
 
 if TYPE_CHECKING:
     from corefsample.documents._annotated import AnnotatedDocument

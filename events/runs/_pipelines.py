@@ -16,9 +16,8 @@ import numpy as np
 
 from corefsample.documents._tokens import STRING_COLUMNS, Tokens
 from corefsample.errors import ParameterError, ParameterHint
-from corefsample.files._digests import sha256
 from corefsample.files._paths import PathLike
-from corefsample.files._reading import one_line
+from corefsample.files._reading import one_line, sha256
 from corefsample.languages._language import require_same
 from corefsample.parses._sampling import ParseSampler
 from corefsample.recalibration import read_recalibration

@@ -19,8 +19,8 @@ import corefsample
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, OutputError, ParameterError
 from corefsample.files._atomic import unwritable, write_json
-from corefsample.files._digests import is_sealed, sealed, sha256
 from corefsample.files._paths import absolute, file_version
+from corefsample.files._reading import is_sealed, sealed, sha256
 
 STANDARD_INPUT = "-"
 CONTINUES = "the same command continues"  # the next step after an error that leaves complete parts

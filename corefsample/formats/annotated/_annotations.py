@@ -17,9 +17,8 @@ from corefsample.documents._annotated import AnnotatedDocument
 from corefsample.documents._faults import Rejected
 from corefsample.errors import InputError, ParameterError, shown
 from corefsample.files._atomic import new_text_file
-from corefsample.files._digests import SeenIds
 from corefsample.files._paths import SCORED, PathLike, input_paths, suffix_of
-from corefsample.files._reading import FileSeries, LineReader
+from corefsample.files._reading import FileSeries, LineReader, SeenIds
 
 Lines = list[tuple[int, str]]  # number from 1, and text
 OnCrossing = Literal["skip", "keep"]

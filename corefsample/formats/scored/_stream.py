@@ -21,9 +21,8 @@ from corefsample.documents._faults import (
 from corefsample.documents._scored import ScoredDocument
 from corefsample.documents._tokens import TOKEN_COLUMNS
 from corefsample.errors import DamagedFileError, InputError, shown
-from corefsample.files._digests import SeenIds
 from corefsample.files._paths import SCORED, PathLike, input_paths, partition_values
-from corefsample.files._reading import FileSeries, read_ahead
+from corefsample.files._reading import FileSeries, SeenIds, read_ahead
 from corefsample.formats.scored._jsonl import JsonLinesReader
 from corefsample.formats.scored._parquet import ParquetReader
 

@@ -20,12 +20,12 @@ from expected_errors import error
 from corefsample import InputError, OutputError, ParameterError
 from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
-from corefsample.files._digests import SeenIds
 from corefsample.files._paths import input_paths, partition_values, suffix_hint, suffix_of
 from corefsample.files._reading import (
     MIB,
     FileSeries,
     LineReader,
+    SeenIds,
     parsed_json,
     read_ahead,
     read_json,
@@ -252,10 +252,10 @@ def test_special_files_and_links_to_themselves_are_no_outputs(tmp_path: Path) ->
 
 
 def test_identifiers_are_new_once_also_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corefsample.files._digests._MIN_RECENT", 7)
+    monkeypatch.setattr("corefsample.files._reading._MIN_RECENT", 7)
     # Digests that share their first half, as no two in nature do, and some that repeat.
     monkeypatch.setattr(
-        "corefsample.files._digests.id_digest",
+        "corefsample.files._reading.id_digest",
         lambda text: (int(text) % 50).to_bytes(8, "little") + text.zfill(8).encode(),
     )
     ids, seen = SeenIds(), set()

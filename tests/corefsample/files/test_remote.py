@@ -20,9 +20,8 @@ from corefsample import InputError, OutputError, ParameterError, read_documents,
 from corefsample._lazy import install_hint
 from corefsample.errors import CorefsampleError
 from corefsample.files._atomic import OutputFolder, new_file, remove_file
-from corefsample.files._digests import sha256
 from corefsample.files._paths import file_version, input_paths, is_file, local_name, total_size
-from corefsample.files._reading import ReadProgress, open_bytes
+from corefsample.files._reading import ReadProgress, open_bytes, sha256
 from corefsample.files._remote import _BLOCKS, is_url
 
 pytest.importorskip("fsspec", reason="extra `remote`")
