@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corefsample import InputError, ParameterError, read_documents, write_documents
-from corefsample.files._csv_cells import write_csv
+from corefsample.files._atomic import write_csv
 from corefsample.recalibration import read_recalibration
 from corefsample.recalibration._uncertain import recalibration_file
 from corefsample.tagging import HiddenMarkovModel, TaggedSentence, load_tagger, save_tagger

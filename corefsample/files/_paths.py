@@ -109,13 +109,14 @@ def input_paths(
         if not is_url(path) and not os.path.isfile(path):
             if not os.path.isdir(path):
                 raise InputError("input must be a regular file, got a special file", place=path)
-            example = os.path.join(path, f"*{suffixes[-1] if suffixes else ''}")
             if suffixes and not _is_run(path):
                 raise InputError(f"folder must have a file that ends in {', '.join(suffixes)}, got none", place=path)
-            kind, hint = "a folder", f"name its files, such as {example!r}"
-            if _is_run(path):
-                kind, hint = "the folder of a run", "name the scored files that it counts"
-            raise InputError(f"input must be a regular file, got {kind}", place=path, hint=hint)
+            files = (
+                "the scored files that it counts"
+                if _is_run(path)
+                else f"its files, such as {os.path.join(path, '*')!r}"
+            )
+            raise InputError("input must be a regular file, got a folder", place=path, hint=f"name {files}")
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths
@@ -127,20 +128,15 @@ def _below(folder: str, suffixes: Sequence[str]) -> list[str]:
         return []
     files: list[str] = []
     for parent, folders, names in os.walk(folder):
-        inner = (name for name in sorted(folders) if _is_shown(name) and not name.endswith(".partial"))
+        inner = (name for name in sorted(folders) if name[0] not in "._" and not name.endswith(".partial"))
         folders[:] = [name for name in inner if not _is_run(os.path.join(parent, name))]
-        files += [
-            os.path.join(parent, name) for name in sorted(names) if _is_shown(name) and name.endswith((*suffixes,))
-        ]
+        shown_names = (name for name in sorted(names) if name[0] not in "._" and name.endswith((*suffixes,)))
+        files += [os.path.join(parent, name) for name in shown_names]
     return files
 
 
 def _is_run(folder: str) -> bool:
     return os.path.isfile(os.path.join(folder, "run.json"))
-
-
-def _is_shown(name: str) -> bool:
-    return not name.startswith((".", "_"))
 
 
 def partition_values(path: str) -> dict[str, str]:

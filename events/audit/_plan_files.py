@@ -12,8 +12,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Bools, Floats, pd
 from corefsample.errors import InputError, ParameterError, ParameterHint
-from corefsample.files._atomic import new_file, write_json
-from corefsample.files._csv_cells import unescaped, write_csv
+from corefsample.files._atomic import new_file, unescaped, write_csv, write_json
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json, read_parquet
 from events.audit._audit_frame import (

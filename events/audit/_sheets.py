@@ -26,7 +26,7 @@ import numpy as np
 from corefsample import _checks
 from corefsample._arrays import Ints8, pd
 from corefsample.errors import InputError
-from corefsample.files._csv_cells import unescaped
+from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from events.audit._audit_frame import read_text_table
 from events.audit._plan import NO_WORDS, NONE, OTHER, UNSURE_WORDS, YES_WORDS, AuditPlan

@@ -15,7 +15,7 @@ import numpy as np
 
 from corefsample._arrays import pd
 from corefsample.errors import InputError
-from corefsample.files._csv_cells import unescaped
+from corefsample.files._atomic import unescaped
 from corefsample.files._paths import PathLike
 from corefsample.files._reading import read_json
 from events.audit._audit_frame import RULES, TOTAL, as_written, read_text_table, run_event

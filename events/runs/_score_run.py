@@ -27,9 +27,9 @@ from corefsample.files._atomic import (
     require_free,
     require_writable,
     write_bytes,
+    write_csv,
     write_json,
 )
-from corefsample.files._csv_cells import write_csv
 from corefsample.files._paths import Inputs, is_file, local_name, require_suffix
 from corefsample.files._reading import read_json
 from corefsample.formats.scored._stream import SUFFIXES

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from corefsample.documents._batch import DocumentBatch
-from corefsample.files._csv_cells import escaped_frame, escaped_texts
+from corefsample.files._atomic import escaped_frame, escaped_texts
 from corefsample.files._reading import read_ahead
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.counts._evidence import OF_COUNTS, Evidence, trigger_rows, with_evidence

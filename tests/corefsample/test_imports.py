@@ -93,7 +93,6 @@ LEVELS: list[list[str]] = [
         "events._yaml_file",
         "events._options",
         "events._summary",
-        "corefsample.files._csv_cells",
         "events._selection",
     ],
     ["events._shared_options"],

@@ -79,10 +79,6 @@ def test_the_order_of_candidates_changes_nothing(chart: Any, random: Any) -> Non
         np.testing.assert_array_equal(getattr(shuffled, name), getattr(plain, name))
 
 
-def test_a_candidate_behind_a_mask_may_have_any_index() -> None:
-    assert top_k([[-INF], [2.0]], [[-1], [0]], [0.0, 0.0]).antecedents.tolist() == [0]
-
-
 @pytest.mark.parametrize(
     ("scores", "antecedents", "message"),
     [
@@ -203,12 +199,6 @@ def test_bad_spans_are_rejected_by_their_row(start: int, end: int) -> None:
     assert str(caught.value) == f"spans[1] must have 0 <= start < end, got start {start} and end {end} (exclusive)"
 
 
-def test_metadata_of_the_user_stays_beside_that_of_the_adapter() -> None:
-    links = links_from_square("s", np.zeros((1, 1)), np.zeros(1))
-    document = scored_document("test", links, np.array([(0, 1)]), doc_id="a", metadata={"source": "wire"})
-    assert set(document.metadata) == {"source", METADATA}
-
-
 # --- heads ----------------------------------------------------------------------------------
 
 WORDS = ["the", "president", "of", "France", "and", "his", "wife"]
@@ -275,16 +265,6 @@ def test_the_result_is_the_distribution_given_that_the_others_are_alone(lists: L
             exact = sum(p for labels, p in clusterings if labels[a] == labels[b]) / total
             assert marginals[i, j] == pytest.approx(exact, abs=1e-12)
             assert abs(whole[a, b] - exact) <= linked[removed].sum() + 1e-12
-
-
-def test_a_minimum_of_zero_removes_nothing() -> None:
-    document = one_word_document(Lists([[], []], [[], []]))
-    assert drop_unlinked(document, min_prob=0.0).n_mentions == 2
-    assert drop_unlinked(document, min_prob=1e-9).n_mentions == 0
-
-
-def test_a_certain_link_is_certain() -> None:
-    assert linked_probabilities(AntecedentDistribution.from_lists([[], [0]], [[], [800.0]])).tolist() == [1.0, 1.0]
 
 
 def test_arguments_of_the_wrong_kind_are_rejected() -> None:

@@ -136,23 +136,6 @@ def test_masked_candidates_are_left_out(mask: float, dtype: str) -> None:
     assert document.mentions.tolist() == [[0, 1, 0], [2, 4, 3], [5, 6, 5], [7, 10, 9]]
 
 
-def test_pruning_by_distance_repeats_the_first_span_behind_its_masks() -> None:
-    antecedents = np.array([[0, 0], [0, 0], [1, 0], [2, 1]])  # max(i - 1 - c, 0)
-    scores = np.array([[0, -INF, -INF], [0, 1.5, -INF], [0, 0.5, -0.5], [0, 2.0, -1.0]])
-    document = from_e2e(SPANS, antecedents, scores, doc_id="a")
-    assert links(document) == {(1, 0): 1.5, (2, 0): -0.5, (2, 1): 0.5, (3, 1): -1.0, (3, 2): 2.0}
-
-
-def test_of_spans_that_begin_together_the_longest_comes_first_here_and_last_there() -> None:
-    spans = np.array([[0, 0], [2, 2], [2, 3], [7, 9]])
-    antecedents, scores = coarse_to_fine(-INF)
-    document = from_e2e(spans, antecedents, scores, doc_id="a")
-    assert document.mentions.tolist() == [[0, 1, 0], [2, 4, 3], [2, 3, 2], [7, 10, 9]]
-    # rows 1 and 2 change places; 2 -> 1 is turned round
-    assert links(document) == {(2, 0): 1.5, (1, 0): -0.5, (3, 0): -1.0, (3, 1): 2.0}
-    assert document.metadata["adapter"]["links_reversed"] == 1
-
-
 def test_a_repeated_span_is_padding() -> None:
     spans = np.array([[0, 0], [2, 3], [5, 5], [0, 0]])
     antecedents, scores = coarse_to_fine(-INF)
@@ -246,13 +229,6 @@ def test_the_last_column_is_new_and_rows_without_words_are_left_out() -> None:
     assert (summary["rows_without_span"], summary["links_without_span"]) == (2, 3)
 
 
-def test_scores_are_taken_relative_to_new() -> None:
-    shifted = logits() + np.float32(2.0)
-    plain = from_fastcoref(result(), offsets=OFFSETS, doc_id="a")
-    moved = from_fastcoref(result(coref_logit=shifted), offsets=OFFSETS, doc_id="a")
-    np.testing.assert_array_equal(moved.antecedents.scores, plain.antecedents.scores)
-
-
 def test_words_instead_of_a_text_need_no_offsets() -> None:
     words = ["Ann", "saw", "Bob", ".", "She", "left", "."]
     by_word = {
@@ -316,8 +292,3 @@ CASES = [
 def test_bad_results_are_rejected_with_a_reason(changes: Any, options: Any, rule: str) -> None:
     with pytest.raises(ParameterError, match=f"^{re.escape(rule)}"):
         from_fastcoref(result(**changes), **({"offsets": OFFSETS, "doc_id": "a"} | options))
-
-
-def test_objects_that_are_not_results_are_rejected() -> None:
-    with pytest.raises(ParameterError, match="result must be a CorefResult of fastcoref, got list"):
-        from_fastcoref([result()], offsets=OFFSETS, doc_id="a")

@@ -126,29 +126,6 @@ def test_the_hooks_record_scores_antecedents_and_spans_and_are_removed(level: st
     assert words.mentions.tolist() == [[0, 1, 0], [1, 2, 1], [2, 3, 2], [3, 4, 3]]
 
 
-def test_the_hooks_are_removed_when_the_model_fails() -> None:
-    model = CorefModel(fails=True)
-    with pytest.raises(RuntimeError, match="no words"), recorded_stanza_scores(model):
-        model.run({})
-    assert model.rough_scorer.hooks == {}
-    assert "run" not in vars(model)
-
-
-BAD_SOURCES = [
-    (
-        SimpleNamespace(processors={"pos": None}),
-        "source must be a Stanza pipeline with .* got SimpleNamespace",
-    ),
-    ("nlp", "source must be a Stanza pipeline with .* got str"),
-]
-
-
-@pytest.mark.parametrize(("source", "words"), BAD_SOURCES)
-def test_what_has_no_model_of_coreference_cannot_be_recorded(source: Any, words: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{words}$"), recorded_stanza_scores(source):
-        pass
-
-
 BAD = [
     ((SCORES[:3], INDICES), {}, "scores and antecedents must have one row per token"),
     ((SCORES, INDICES), {"spans": {1: (2, 3)}}, "spans[1] must contain its head 1"),

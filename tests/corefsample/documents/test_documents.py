@@ -62,21 +62,14 @@ def test_sentences_are_runs_of_tokens(sent: list[int], bounds: dict[int, tuple[i
     assert tokens(sent=sent).sentences() == bounds
 
 
-def test_no_tokens_have_no_sentences() -> None:
-    nothing = Tokens(text=[], lemma=[], upos=[], dep=[], head=[], sent=[])  # type: ignore[arg-type]
-    assert nothing.sentences() == {}
-
-
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"lemma": ["troop"]}, "tokens.lemma must be as long as tokens.text (3), got 1"),
-        ({"head": [1, -1]}, "tokens.head must be as long as tokens.text (3), got 2"),
         ({"extra": {"xpos": ["NNS"]}}, "tokens.xpos must be as long as tokens.text (3), got 1"),
         ({"head": [-1, 2, 1]}, "tokens.head must form trees, got a cycle through token 1"),
         ({"head": [1.0, -1.0, 1.0]}, "tokens.head must be whole numbers"),
         ({"head": [1, -1, 2**32 + 1]}, "tokens.head"),
-        ({"sent": [0, 0, 2**32]}, "tokens.sent"),
         ({"extra": {"text": ["a", "b", "c"]}}, "text"),
     ],
 )
@@ -111,19 +104,6 @@ def test_cycles_of_heads_are_found_and_nothing_else(heads: list[int]) -> None:
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def test_mentions_are_read_only_32_bit_integers() -> None:
-    mentions = document().mentions
-    assert mentions.dtype == np.int32
-    assert mentions.shape == (2, 3)
-    with pytest.raises(ValueError, match="read-only"):
-        mentions[0, 0] = 1
-
-
-@pytest.mark.parametrize("gold", [np.array([7, 7]), [np.int32(7), np.int64(7)]])
-def test_gold_may_be_of_numpy_and_is_stored_plainly(gold: Any) -> None:
-    assert [type(entity) for entity in document(gold=gold).gold or ()] == [int, int]
-
-
 def test_the_text_of_a_mention_is_its_words() -> None:
     assert document(tokens=tokens()).mention_text(0) == "Troops left"
     assert document(tokens=tokens()).mention_text(1) == "Troops"
@@ -133,7 +113,6 @@ def test_the_text_of_a_mention_is_its_words() -> None:
     ("fields", "message"),
     [
         ({"doc_id": ""}, "doc_id must be a non-empty string, got ''"),
-        ({"doc_id": 7}, "doc_id must be a non-empty string, got 7"),
         ({"mentions": [[0, 1, 0]]}, "antecedents must have one list per mention (1), got 2"),
         ({"antecedents": document()}, "got ScoredDocument (pass document.antecedents)"),
         ({"gold": [1]}, "gold must have one entry per mention (2), got 1"),
@@ -141,17 +120,12 @@ def test_the_text_of_a_mention_is_its_words() -> None:
         ({"mentions": [[0, 1, 0], [1, 4, 1]], "tokens": tokens()}, "at most the number of tokens (3), got [1, 4, 1]"),
         ({"mentions": [[0.5, 1.5, 0.5], [1, 2, 1]]}, "mentions"),
         ({"mentions": [[0, 2**32 + 1, 0], [1, 2, 1]]}, "mentions"),
-        ({"mentions": np.array([[0, 2**32 + 1, 0], [1, 2, 1]])}, "mentions"),
         ({"mentions": [[0, 1], [0, 0], [1, 0]]}, "mentions"),  # six numbers, but no threes
         ({"mentions": [[0, 1, 0], [1, 2]]}, "mentions"),
         ({"date": datetime.datetime(2024, 5, 6, 7, 8)}, "date"),
-        ({"date": "2024-05-06"}, "date"),
         ({"gold": [1.5, None]}, "gold"),
-        ({"gold": [True, None]}, "gold"),
         ({"gold": np.array([True, False])}, "gold"),
-        ({"gold": np.array([1.0, 2.0])}, "gold"),
         ({"metadata": {"doc_id": "other"}}, "metadata"),
-        ({"metadata": {"tokens": {}}}, "metadata"),
     ],
 )
 def test_documents_that_break_a_rule_are_rejected(fields: dict[str, Any], message: str) -> None:
@@ -261,11 +235,6 @@ def test_rows_of_a_batch_are_copied_in_the_order_given(rows: list[int]) -> None:
     for flat in ("mentions", "candidates"):
         for own, other in zip(getattr(taken, flat), getattr(expected, flat), strict=True):
             np.testing.assert_array_equal(own, other)
-
-
-def test_a_copied_row_does_not_keep_the_others_in_memory() -> None:
-    batch = DocumentBatch.of(some_documents(60))
-    assert batch.take([40]).table.get_total_buffer_size() < batch.table.get_total_buffer_size() / 10
 
 
 # --- several parses --------------------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ from expected_errors import error
 from corefsample import InputError, OutputError, ParameterError
 from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
-from corefsample.files._paths import input_paths, partition_values, suffix_hint, suffix_of
+from corefsample.files._paths import input_paths, partition_values, suffix_hint
 from corefsample.files._reading import (
-    MIB,
     FileSeries,
     LineReader,
     SeenIds,
@@ -30,7 +29,6 @@ from corefsample.files._reading import (
     read_ahead,
     read_json,
     read_parquet,
-    read_whole,
 )
 from corefsample.recalibration import read_recalibration
 
@@ -100,10 +98,6 @@ def test_the_ending_of_a_file_gives_the_next_step(tmp_path: Path, name: str, hin
     assert caught.value.hint == hint
 
 
-def test_the_longest_ending_counts() -> None:
-    assert suffix_of("a.jsonl.gz", (".gz", ".jsonl.gz")) == ".jsonl.gz"
-
-
 # --- reading -----------------------------------------------------------------------------------------------
 
 
@@ -148,26 +142,12 @@ def test_progress_is_summed_over_files(tmp_path: Path) -> None:
 # --- writing -----------------------------------------------------------------------------------------------
 
 
-def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    with new_text_file(tmp_path / "a.txt", overwrite=False) as write:
-        write("one\n")
-        assert not (tmp_path / "a.txt").exists()
-    assert (tmp_path / "a.txt").read_text() == "one\n"
-    assert os.listdir(tmp_path) == ["a.txt"]
-
-
 def test_a_failure_leaves_the_earlier_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("before")
     with pytest.raises(ZeroDivisionError), new_text_file(tmp_path / "a.txt", overwrite=True) as write:
         write(f"after {1 // 0}")
     assert (tmp_path / "a.txt").read_text() == "before"
     assert os.listdir(tmp_path) == ["a.txt"]
-
-
-def test_a_temporary_file_that_is_removed_makes_no_file(tmp_path: Path) -> None:
-    with new_file(tmp_path / "a.txt", overwrite=False) as partial:
-        os.unlink(partial)
-    assert os.listdir(tmp_path) == []
 
 
 def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:
@@ -198,13 +178,6 @@ def test_errors_of_another_file_and_of_a_pipe_stay_as_they_are(tmp_path: Path) -
         open(tmp_path / "other")  # noqa: SIM115
     with pytest.raises(BrokenPipeError), new_file(tmp_path / "a", overwrite=False):
         raise BrokenPipeError
-
-
-def test_text_that_utf8_cannot_encode_is_an_error(tmp_path: Path) -> None:
-    text = new_text_file(tmp_path / "a.txt", overwrite=False)
-    with pytest.raises(OutputError, match="text must be valid UTF-8"), text as write:
-        write("\ud800")
-    assert os.listdir(tmp_path) == []
 
 
 # --- links, special files ----------------------------------------------------------------------------------
@@ -297,17 +270,6 @@ def test_items_come_in_order_one_made_in_advance() -> None:
     assert found == made == [0, 1, 2, 3]
 
 
-def test_an_exception_comes_in_the_place_of_its_item() -> None:
-    def items() -> Iterator[int]:
-        yield 1
-        raise InputError("broken")
-
-    ahead = read_ahead(items())
-    assert next(ahead) == 1
-    with pytest.raises(InputError, match="broken"):
-        next(ahead)
-
-
 def test_a_consumer_that_stops_early_leaves_no_thread() -> None:
     before = threading.active_count()
     ahead = read_ahead(iter(range(10)))
@@ -317,16 +279,6 @@ def test_a_consumer_that_stops_early_leaves_no_thread() -> None:
 
 
 # --- whole files -------------------------------------------------------------------------------------------
-
-
-def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
-    path = tmp_path / "a.gz"
-    for size in (0, 1, MIB):
-        path.write_bytes(gzip.compress(b" " * size))
-        assert read_whole(path, 1) == b" " * size
-    path.write_bytes(gzip.compress(b" " * (MIB + 1)))
-    with error(InputError, place="a.gz"):
-        read_whole(path, 1)
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b'{"a":' * 100_000, b"", b"\xff", b"{", b"1" * 5000])

@@ -24,7 +24,6 @@ from corefsample.formats.annotated._conll2012 import (
     head_of,
     read_conll2012,
     sentence_tree,
-    universal_tag,
     write_conll2012,
 )
 from corefsample.formats.annotated._corefud import read_corefud
@@ -222,11 +221,6 @@ def test_parse_bits_are_the_tree_they_were_made_of(tree: Constituent, data: st.D
     assert start <= head_of(root, start, end) < end
 
 
-def test_penn_tags_become_universal_tags() -> None:
-    tags = ["NNP", "PRP$", "MD", "VBZ", "-LRB-", "NR", "-"]
-    assert [universal_tag(tag) for tag in tags] == ["PROPN", "PRON", "AUX", "VERB", "PUNCT", "X", "_"]
-
-
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
@@ -326,12 +320,6 @@ def test_a_part_is_written_where_the_name_of_the_document_still_has_it() -> None
     text, _ = written([renamed])
     assert "#begin document (other);\n" in text
     assert read(text)[0].doc_id == "other"
-
-
-def test_a_name_that_reads_like_a_comment_makes_no_comments_of_its_rows() -> None:
-    document = plain_document(4, [(0, 1, "1")], doc_id="#1 a")
-    (found,) = read(written([document])[0])
-    assert (found.doc_id, len(found.tokens), spans(found)) == ("#1 a", 4, [(0, 1, "1")])
 
 
 def test_documents_outside_the_format_are_rejected(tmp_path: Path) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import gzip
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,12 +119,6 @@ def test_a_declared_head_counts_empty_nodes_and_falls_back_from_one() -> None:
     assert heads(document) == [1, 0]  # e1's third node is b; e2's second is the empty one, so its head is the root
 
 
-def test_minspan_is_an_attribute_and_no_head() -> None:
-    document = read_one(words("(1-x-2", "1)", comments=header(fields="GRP-etype-minspan"), heads=[0, 1]))
-    assert heads(document) == [0]
-    assert document.attributes["minspan"] == ["2"]
-
-
 # --- what is no span of words in a sentence ----------------------------------------------------------------
 
 GAP = words("(e1[1/2]-x-1", "e1[1/2])", "(e2)", "(e1[2/2]-x-1)", comments=header())
@@ -191,15 +183,6 @@ def test_parts_that_adjoin_make_one_mention() -> None:
     document = read_one(sentence(*rows, comments=header()))
     assert spans(document) == [(0, 4, "e1")]  # the empty node is a token
     assert heads(document) == [3]
-
-
-def test_a_stream_adds_up_what_it_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.conllu"
-    path.write_text(ACROSS + ACROSS.replace("newdoc id = d", "newdoc id = d2"))
-    stream = read_corefud(path)
-    assert len(list(stream)) == stream.n_documents == 2
-    assert stream.skipped == {"crossing_sentences": 2}
-    assert stream.bytes_read == stream.total_bytes == path.stat().st_size
 
 
 # --- documents, words and comments -------------------------------------------------------------------------
@@ -270,12 +253,6 @@ def test_the_first_existing_date_key_counts() -> None:
     assert read_one(words("", comments=comments[:1])).date is None
 
 
-def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BufferedReader(io.BytesIO(gzip.compress(words("").encode())))  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=raw))
-    assert next(read_corefud("-")).doc_id == "stdin"
-
-
 # --- bad input ---------------------------------------------------------------------------------------------
 
 GOOD = words("(e1)", comments=[*header("good"), "# sent_id = good-1"])
@@ -295,18 +272,14 @@ def bad_row(row: str) -> str:
         (words("(-x)", comments=SECOND), 8, ["must contain an id in field 1", "got '(-x)'"]),
         (words("(e1[2/1])", comments=SECOND), 8, ["parts as [1/2]", "got '(e1[2/1])'"]),
         (words("(e1[2/2])", comments=SECOND), 8, ["parts of a mention must come in order", "got '(e1[2/2])'"]),
-        (words("(e1[1/3])", "(e1[3/3])", comments=SECOND), 9, ["must come in order", "got '(e1[3/3])'"]),
         (words("(e1[1/2])", comments=SECOND), 8, ["must have all its parts", "got '(e1[1/2])' alone"]),
         (words("(e1-x-3", "e1)", comments=SECOND), 8, ["head must be a word of the mention (1 to 2), got '3'"]),
-        (words("(e1-x-two)", comments=SECOND), 8, ["head must be a word of the mention", "got 'two'"]),
         (sentence("1 a 0 Entity=(e1)|Entity=(e2)", comments=SECOND), 8, ["must appear once, got it 2 times"]),
         (sentence("1-1 a _ Entity=(e1)", "1 a 0 _", comments=SECOND), 8, ["must not be on a multiword token"]),
         (bad_row("2\tb\tb"), 9, ["a row must have 10 columns", "got 3"]),
-        (bad_row("2\t\tb\tX\t_\t_\t1\tdep\t_\t_"), 9, ["a row must have 10 columns", "got an empty one"]),
         (sentence("1 a 0 _", "3 b 1 _", comments=SECOND), 9, ["ID: must be 2, or 1.1 of an empty node, got '3'"]),
         (sentence("1 a 0 _", "2.1 b _ _", comments=SECOND), 9, ["ID: must be 2, or 1.1 of", "got '2.1'"]),
         (sentence("1 a 3 _", "2 b 0 _", comments=SECOND), 8, ["HEAD: must be 0 or a word", "(1 to 2), got '3'"]),
-        (sentence("1 a 0 _", "2 b _ _", comments=SECOND), 9, ["HEAD: must be 0 or a word", "got '_'"]),
         (bad_row("# late"), 9, ["a row must have 10 columns", "got 1"]),
         ("\n".join(SECOND) + "\n\n", 7, ["a sentence must have a word, got none"]),
     ],
@@ -512,11 +485,6 @@ def test_documents_outside_the_format_are_rejected(fields: dict[str, Any], rule:
     assert list(tmp_path.iterdir()) == [], "no file is left"
 
 
-def test_a_document_without_words_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="tokens must not be empty"):
-        write_corefud([plain_document(0, [])], tmp_path / "out.conllu")
-
-
 def test_documents_of_other_fields_do_not_share_a_file() -> None:
     documents = [plain_document(1, [(0, 1, "a")], entity_fields=(name,), doc_id=name) for name in ("eid", "GRP")]
     with pytest.raises(ParameterError, match="doc_id 'GRP': fields of Entity= must be the same in a file"):
@@ -551,14 +519,10 @@ def clusters_after_writing(document: AnnotatedDocument) -> Counter[Any]:
         ({"doc_id": ""}, "doc_id must be a non-empty string"),
         ({"entities": ["a"]}, r"entities must have one entry per mention \(2\), got 1"),
         ({"entities": ["a", ""]}, r"entities\[1\] must be a non-empty string, got ''"),
-        ({"entities": ["a", 1]}, r"entities\[1\] must be a non-empty string, got 1"),
         ({"attributes": {"etype": []}}, "etype must have one entry per mention"),
         ({"attributes": {"start": ["", ""]}}, "attributes must contain no field of the document, got 'start'"),
-        ({"metadata": {"gold": 1}}, "metadata must contain no field of the document, got 'gold'"),
         ({"mentions": [[0, 1, 0], [0, 2, 0]]}, "must come in order"),
-        ({"mentions": [[0, 1, 0], [1, 3, 1]]}, "at most the number of tokens"),
         ({"sentences": (None, None)}, "sentences must have one entry per sentence"),
-        ({"date": "2024-01-01"}, "date must be a datetime.date"),
     ],
 )
 def test_a_document_rejects_invalid_fields(fields: dict[str, Any], rule: str) -> None:

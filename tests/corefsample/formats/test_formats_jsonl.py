@@ -105,11 +105,6 @@ def test_lines_are_counted_with_the_blank_ones() -> None:
         contents_of(b"\n\n" + lines_of([SMALL]) + b"\n{\n")
 
 
-def test_gzip_is_recognized_by_its_first_bytes_and_not_by_its_name() -> None:
-    assert contents_of(gzip.compress(lines_of(TWO)), "corpus.jsonl") == EXPECTED
-    assert contents_of(lines_of(TWO), "corpus.jsonl.gz") == EXPECTED
-
-
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = gzip.compress(lines_of(TWO)) if compressed else lines_of(TWO)
@@ -118,15 +113,6 @@ def test_a_dash_is_standard_input(compressed: bool, monkeypatch: pytest.MonkeyPa
 
 
 # --- the real corpus ---------------------------------------------------------------------------------------
-
-
-def test_the_real_corpus_is_read_completely(gum_path: Path) -> None:
-    n_documents = n_mentions = n_candidates = 0
-    for document in read_documents(gum_path, needs=("date", "tokens", "gold")):
-        n_documents += 1
-        n_mentions += document.n_mentions
-        n_candidates += document.antecedents.n_candidates
-    assert (n_documents, n_mentions, n_candidates) == (237, 65_473, 4_303_761)
 
 
 # --- keys that repeat ----------------------------------------------------------------------------------------
@@ -153,17 +139,6 @@ PLAIN = {key: value for key, value in FULL.items() if key != 'q"uote' and key.is
 }
 documents = st.sampled_from([FULL, PLAIN])
 blanks = st.sampled_from(["", " ", "\t ", "  "])
-
-
-@given(documents, blanks, st.booleans(), st.data())
-def test_an_object_without_repeated_keys_is_read_however_it_is_spelled(
-    document: Document, blank: str, ascii_only: bool, data: st.DataObject
-) -> None:
-    order = data.draw(st.permutations(list(document)))
-    inner = spelled([(key, json.dumps(value)) for key, value in document["tokens"].items()], blank)
-    members = [(key, inner if key == "tokens" else json.dumps(document[key])) for key in order]
-    found = contents_of(spelled(members, blank, ascii_only=ascii_only).encode())
-    assert found == [references.content_of_json(document)]
 
 
 @given(documents, blanks, st.booleans(), st.data())

@@ -168,14 +168,6 @@ def test_a_wide_number_affects_its_row_alone(table: pa.Table, name: str, bad: An
     assert value in one.document  # as it came
 
 
-def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
-    bare = table.select(["doc_id", "mentions", "antecedents", "scores"])
-    mixed = with_column(bare, "antecedents", [[[], [0], [0, 2**31]]] * 3)
-    rejected: list[Rejected] = []
-    assert read_table(mixed, on_rejected=rejected.append) == []
-    assert [one.place for one in rejected] == ["row 1", "row 2", "row 3"]
-
-
 # What a column can hold beside the rules of every document, which are broken in tests/corefsample/documents.
 @pytest.mark.parametrize(
     ("name", "bad", "reason"),
@@ -190,20 +182,15 @@ def test_numbers_too_wide_in_every_row_leave_none(table: pa.Table) -> None:
         ("antecedents", [[], [0], [0, None]], "antecedents[2][1] must not be null, got null"),
         ("scores", [[], [None], [0.0, 1.0]], "scores[1][0] must not be null, got null"),
         ("mentions", SPANS | {"head": [1, 0, None]}, "mentions.head[2] must not be null, got null"),
-        ("mentions", SPANS | {"end": [3, 1]}, "mentions.end must be as long as mentions.start (3), got 2"),
         ("tokens", TOKENS | {"head": [-1, None, 1]}, "tokens.head[1] must not be null, got null"),
         ("tokens", TOKENS | {"text": ["a", None, "c"]}, "tokens.text[1] must not be null, got null"),
         ("gold", ["e1", "1", "2"], "gold[0]"),  # no JSON: an entity id e1 is "e1", with its quotes
         ("gold", ["1", "1.5", "2"], "gold[1]"),
-        ("gold", ["true", "1", "2"], "gold[0]"),
-        ("gold", ["null", "1", "2"], "gold[0]"),
         ("metadata", "genre: news", "metadata"),
-        ("metadata", '{"size": NaN}', "metadata"),
         ("metadata", '{"size": 1e999}', "metadata"),
         ("metadata", "[" * 100_000, "metadata"),
         ("metadata", '{"doc_id": "other"}', "metadata must contain no field of the document, got 'doc_id'"),
         ("tokens_extra", '{"text": ["x", "y", "z"]}', "tokens_extra must contain no field of the document, got 'text'"),
-        ("metadata", '["news"]', "metadata"),
         ("tokens_extra", "xpos", "tokens_extra"),
         ("tokens_extra", '{"xpos": "XYZ"}', "tokens.xpos"),
     ],
@@ -264,27 +251,6 @@ def test_strings_that_are_not_utf8_are_rejected(table: pa.Table, name: str) -> N
 
 
 # --- damaged files -----------------------------------------------------------------------------------------
-
-
-def outcome(path: Path) -> str:
-    """ "read", or in one line why not."""
-    try:
-        contents(path)
-    except InputError as error:
-        return str(error)
-    return "read"
-
-
-def test_damaged_bytes_are_rejected_in_one_line_or_read_but_never_crash(table: pa.Table, tmp_path: Path) -> None:
-    raw = (tmp_path / "made.parquet").read_bytes()
-    outcomes = set()
-    for place in range(4, len(raw), 23):
-        damaged = bytearray(raw)
-        damaged[place] ^= 0x5A
-        (tmp_path / "damaged.parquet").write_bytes(damaged)
-        outcomes.add(outcome(tmp_path / "damaged.parquet"))
-    assert len(outcomes - {"read"}) > 1
-    assert not any("\n" in text for text in outcomes)
 
 
 def test_a_flipped_bit_of_the_data_is_noticed(table: pa.Table, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from events_audit_made import actor_frame, edit, frame, write_sheet
 from expected_errors import error
 
 from corefsample import InputError
-from corefsample.files._csv_cells import unescaped, write_csv
+from corefsample.files._atomic import unescaped, write_csv
 from events.audit import AuditFrame, plan_audit, read_sheets
 from events.audit._plan import SHEET_COLUMNS, AuditPlan, extend_plan
 from events.audit._sheets import MISSING, NO, UNSURE, YES, disagreement_sheet

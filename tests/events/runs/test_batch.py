@@ -32,7 +32,7 @@ import events.runs._outputs
 import events.runs._written_tables
 from corefsample import InputError, read_documents
 from corefsample._machine import processors
-from corefsample.files._csv_cells import unescaped
+from corefsample.files._atomic import unescaped
 from corefsample.recalibration._uncertain import SHIPPED, recalibration_file
 from events import EventCounter
 from events.audit._audit_frame import read_run_documents
