@@ -111,12 +111,9 @@ def input_paths(
                 raise InputError("input must be a regular file, got a special file", place=path)
             if suffixes and not _is_run(path):
                 raise InputError(f"folder must have a file that ends in {', '.join(suffixes)}, got none", place=path)
-            files = (
-                "the scored files that it counts"
-                if _is_run(path)
-                else f"its files, such as {os.path.join(path, '*')!r}"
-            )
-            raise InputError("input must be a regular file, got a folder", place=path, hint=f"name {files}")
+            example = os.path.join(path, "*")
+            hint = "name the scored files that it counts" if _is_run(path) else f"name its files, such as {example!r}"
+            raise InputError("input must be a regular file, got a folder", place=path, hint=hint)
         if suffixes is not None:
             require_suffix(path, suffixes, InputError, hint=suffix_hint(path))
     return paths
