@@ -17,9 +17,10 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from corefsample import links, plots
+from corefsample._arrays import fields_of
 from corefsample.errors import InputError
 from events import _shared_options as shared
 from events._options import Progress, declared, option
@@ -29,7 +30,6 @@ from events.runs._outputs import CalibrationFolder, save_pictures
 
 if TYPE_CHECKING:
     from corefsample.documents._faults import Rejected
-    from corefsample.files._atomic import OutputFolder
     from corefsample.files._paths import Inputs
     from corefsample.links._calibration import GroupCalibration, LinkCalibration
 
@@ -109,32 +109,32 @@ def run_calibrate(
             "out": options.out,
             "n_quarantined": len(rejected),
             "seconds": round(time.time() - started, 3),
-            **{name: getattr(tables, name) for name in ("n_documents", "n_without_gold", "n_unannotated")},
+            **fields_of(tables, "n_documents", "n_without_gold", "n_unannotated"),
             "groups": json_values(calibration),
         }
         if folder is not None:
-            _write(folder, calibration)
+            frame = calibration.to_frame()
+            frame.to_csv(folder.file("calibration.csv"), index=False)
+            frame.to_parquet(folder.file("calibration.parquet"), index=False)
+            calibration.curves_frame().to_csv(folder.file("reliability.csv"), index=False)
+            save_pictures(_pictures(calibration), folder.file)
             if rejected:
                 folder.file("quarantine.jsonl").write_bytes(quarantine_lines(rejected))
-            record = run_record(options.recorded(), checksums(stream.paths), started, summary=values)
-            folder.finish_record(record)
+            folder.finish_record(run_record(options.recorded(), checksums(stream.paths), started, summary=values))
     names = {"Picture": "reliability.png", "Table": "calibration.csv", "Bins": "reliability.csv"}
     files, notices = existing_files(options.out, names), set_aside(len(rejected))
     return Summary(values=values, shown=[*_shown(calibration)], notices=notices, files=files, result=calibration)
 
 
-def _write(folder: OutputFolder, calibration: LinkCalibration) -> None:
-    frame = calibration.to_frame()
-    frame.to_csv(folder.file("calibration.csv"), index=False)
-    frame.to_parquet(folder.file("calibration.parquet"), index=False)
-    calibration.curves_frame().to_csv(folder.file("reliability.csv"), index=False)
+def _pictures(calibration: LinkCalibration) -> dict[str, Any]:
+    """Functions that draw the reliability curves of all pairs, and of each kind, by the name of their files."""
     curve, n_documents = calibration.overall.curve, calibration.overall.n_documents
     title = f"Coreference links: {curve.bins.n_pairs:,} pairs of {n_documents:,} documents"
     pictures = {"reliability": partial(plots.reliability_figure, {"all pairs": curve}, title=title)}
     if kinds := {group.group: group.curve for group in calibration.groups if group.partition == "kind"}:
         title = "Coreference links by kind of mentions"
         pictures["reliability_by_kind"] = partial(plots.reliability_figure, kinds, title=title)
-    save_pictures(pictures, folder.file)
+    return pictures
 
 
 def _shown(calibration: LinkCalibration) -> Iterator[str | Table]:

@@ -13,9 +13,8 @@ Corpus = Sequence[tuple[Sequence[str], Sequence[str]]]  # words and tags of each
 class CountedHmm:
     """A hidden Markov model whose every probability is counted anew from the sentences."""
 
-    def __init__(self, corpus: Corpus, pseudocount: float, rare_count: int = 0) -> None:
-        words = [word for sentence, _ in corpus for word in sentence]
-        self.vocabulary = {word for word in words if words.count(word) > rare_count}
+    def __init__(self, corpus: Corpus, pseudocount: float) -> None:
+        self.vocabulary = {word for sentence, _ in corpus for word in sentence}
         self.tags = sorted({tag for _, tags in corpus for tag in tags})
         self.corpus = [([self.known(word) for word in sentence], list(tags)) for sentence, tags in corpus]
         self.pseudocount = pseudocount
