@@ -8,7 +8,7 @@ Examples
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,19 +76,15 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     from events.evidence._rule_set import RuleSet
     from events.evidence._true_events import TrueEvents
     from events.pages._report import page_of_run
+    from events.plots import event_bands
     from events.runs._outputs import RunFolder, save_pictures
     from events.runs._run_options import EventsOptions
     from events.simulation._documents import simulate_documents
 
     options = options or DemoOptions()
-    out, overwrite = options.out, options.overwrite
-    if not out:
-        raise ParameterError("must name a folder, got ''", parameter="out")
-    if is_url(out):
-        raise ParameterError(f"must be a local folder, got {out}", parameter="out")
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise ParameterError(f"must be a folder, got the file {folder}", parameter="out")
+    folder, overwrite = Path(options.out), options.overwrite
+    if not options.out or is_url(options.out) or folder.is_file():
+        raise ParameterError(f"must be a local folder, got {options.out!r}", parameter="out")
     if (folder / _NEWS).exists() and not overwrite:
         hint = ParameterHint("overwrite", "replaces it")
         raise ParameterError(f"must contain no earlier demo, got {folder}", parameter="out", hint=hint)
@@ -116,7 +112,13 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
     record = read_json(run / _RECORD)
     write_json(run / _RECORD, sealed({**record, "simulated": True}))
     counts = pd.read_parquet(run / "counts.parquet")
-    save_pictures({"bands": lambda: _titled_bands(counts, record["names"])}, lambda name: run / name)
+
+    def titled_bands() -> Figure | SubFigure:
+        figure = event_bands(counts, names=record["names"])
+        figure.suptitle("Simulated news: countries and dates are not facts", x=0.01, ha="left", fontsize=11)
+        return figure
+
+    save_pictures({"bands": titled_bands}, lambda name: run / name)
     page_of_run(run, overwrite=overwrite)
     n_uncertain, n_covered, expected = _coverage(truth, counts, pd.read_parquet(run / "evidence.parquet"))
     coverage = {"n_uncertain": n_uncertain, "n_covered": n_covered, "expected": expected}
@@ -133,15 +135,6 @@ def run_demo(options: DemoOptions | None = None, *, on_progress: Progress | None
         shown=["Its countries and dates are names in a simulation, not facts.", *summary.shown, "", coverage_text],
         files={"News": news, **summary.files},
     )
-
-
-def _titled_bands(counts: pd.DataFrame, names: Mapping[str, str]) -> Figure | SubFigure:
-    """Draw the bands with a title that states that the news are simulated."""
-    from events.plots import event_bands
-
-    figure = event_bands(counts, names=names)
-    figure.suptitle("Simulated news: countries and dates are not facts", x=0.01, ha="left", fontsize=11)
-    return figure
 
 
 def _coverage(truth: TrueEvents, counts: pd.DataFrame, evidence: pd.DataFrame) -> tuple[int, int, float]:

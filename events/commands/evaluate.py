@@ -109,8 +109,7 @@ def run_evaluate(
     scored = system_scores(files[1], keys, **settings, n_samples=options.n_samples, on_progress=on_progress)
     systems = [list(scored.by_document.values())]
     if options.against is not None:
-        second_scored = system_scores(opened(options.against), keys, **settings, n_samples=0)
-        systems.append(list(second_scored.by_document.values()))
+        systems.append(list(system_scores(opened(options.against), keys, **settings, n_samples=0).by_document.values()))
     draws = resampled_f1(systems, **options.subset("n_resamples", "seed"))
     ends = percentiles(draws[0], options.level).T.tolist()
     is_compared = len(systems) == 2
@@ -162,20 +161,13 @@ def _shown(values: dict[str, Any], corpus: ClusteringScores, posterior: ScoreSam
             "score lower in general."
         )
     if values["differences"]:
-        yield Table(
-            ("", "SYSTEM", "other", "better", f"{level} interval of the difference", "p"),
-            [
-                (
-                    _TITLES[row["metric"]],
-                    *_percent(row["first"], row["second"]),
-                    f"{100 * row['difference']:+.2f}",
-                    f"{100 * row['lower']:+.2f} to {100 * row['upper']:+.2f}",
-                    f"{row['p_value']:.2g}",
-                )
-                for row in values["differences"]
-            ],
-            f"F1 of SYSTEM and of {values['inputs'][2]}:",
-        )
+        rows = []
+        for row in values["differences"]:
+            better, lower, upper = (f"{100 * row[name]:+.2f}" for name in ("difference", "lower", "upper"))
+            scores = _percent(row["first"], row["second"])
+            rows.append((_TITLES[row["metric"]], *scores, better, f"{lower} to {upper}", f"{row['p_value']:.2g}"))
+        header = ("", "SYSTEM", "other", "better", f"{level} interval of the difference", "p")
+        yield Table(header, rows, f"F1 of SYSTEM and of {values['inputs'][2]}:")
         yield ""
     yield f"Intervals by {values['n_resamples']:,} resamples of the documents: how much their choice matters."
 

@@ -22,15 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from corefsample import _checks
 from corefsample._arrays import pd
-from events._summary import (
-    Summary,
-    Table,
-    counted,
-    counts_above_zero,
-    covered_uncertainty,
-    existing_files,
-    set_aside,
-)
+from events._summary import Summary, Table, counted, counts_above_zero, covered_uncertainty, existing_files, set_aside
 from events.commands._parser import Command
 from events.runs._run_options import EventsOptions
 
@@ -113,10 +105,9 @@ def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | 
         yield "No document contains an event: the tables have headers and no rows."
     else:
         yield from _highest(run["counts"])
-    covered = covered_uncertainty(
-        parses=run["n_several_parses"] > 0, recalibration=run["uncertainty"] not in (None, "none")
-    )
-    uncovered = "rule, lexicon" if run["n_several_parses"] else "rule, lexicon, parse"
+    several_parses, recalibrated = run["n_several_parses"] > 0, run["uncertainty"] not in (None, "none")
+    covered = covered_uncertainty(parses=several_parses, recalibration=recalibrated)
+    uncovered = "rule, lexicon" if several_parses else "rule, lexicon, parse"
     plan = f"`corefsample audit plan {shlex.quote(run['out'])} --out audit` measures"
     if run["rule_error"] is None:
         yield f"The intervals cover {covered}, not errors of {uncovered} or choice of articles: {plan} the rest."

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError, ParameterHint
 from events import _shared_options as shared
-from events._options import Options, declared, fields_of, option
+from events._options import declared, option
 from events._summary import Summary, counted
 from events.commands._parser import Command
 
@@ -27,49 +27,8 @@ if TYPE_CHECKING:
 
 
 @declared
-class PictureOptions(Options):
-    """Options of a picture for a paper.
-
-    Attributes
-    ----------
-    picture
-        File of a picture of counts (.pdf, .svg or .png), which is drawn instead of the page. [default: none]
-    event
-        Rule whose counts are drawn; required if the run has several. [default: the rule of the run]
-    actors
-        Actors that are drawn, in this order, such as USA,IRQ. [default: the ten actors with the most documents]
-    panels
-        Panels of the picture: one for each actor, or one for all.
-    labels
-        Text for an actor in the picture, such as IRQ=Iraq. [default: name and code]
-    y_label
-        Label of the vertical axis of the picture.
-    size
-        Width and height of the picture in inches. [default: as the panels need]
-    """
-
-    picture: str | None = option(default=None, metavar="FILE")
-    event: str | None = option(default=None, metavar="NAME")
-    actors: tuple[str, ...] = option(default=(), metavar="NAMES")
-    panels: Literal["actors", "one"] = "actors"
-    labels: tuple[str, ...] = option(default=(), metavar="ACTOR=TEXT")
-    y_label: str = option(default="documents with an event", metavar="TEXT")
-    size: tuple[float, float] | None = option(default=None, metavar="WIDTH HEIGHT", above=0.0)
-
-    def _check(self) -> None:
-        super()._check()
-        for label in self.labels:
-            if not label.partition("=")[2]:
-                raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
-        for name, field in fields_of(PictureOptions).items():
-            if self.picture is None and getattr(self, name) != field.default:
-                hint = ParameterHint("picture", "names the file of the picture")
-                raise ParameterError("can only be used for a picture, got none", parameter=name, hint=hint)
-
-
-@declared
-class ReportOptions(PictureOptions, shared.Overwrite):
-    """Options of the page of a run.
+class ReportOptions(shared.Overwrite):
+    """Options of the page of a run, or of a picture for a paper.
 
     Attributes
     ----------
@@ -86,6 +45,20 @@ class ReportOptions(PictureOptions, shared.Overwrite):
         Folder of `corefsample audit estimate`, whose labels and audited counts the page shows. [default: none]
     learned
         Folder of `corefsample audit learn`, whose probabilities and counts the page shows. [default: none]
+    picture
+        File of a picture of counts (.pdf, .svg or .png), which is drawn instead of the page. [default: none]
+    event
+        Rule whose counts are drawn; required if the run has several. [default: the rule of the run]
+    actors
+        Actors that are drawn, in this order, such as USA,IRQ. [default: the ten actors with the most documents]
+    panels
+        Panels of the picture: one for each actor, or one for all.
+    labels
+        Text for an actor in the picture, such as IRQ=Iraq. [default: name and code]
+    y_label
+        Label of the vertical axis of the picture.
+    size
+        Width and height of the picture in inches. [default: as the panels need]
     """
 
     out: str | None = option(default=None, metavar="FILE")
@@ -94,6 +67,23 @@ class ReportOptions(PictureOptions, shared.Overwrite):
     n_others: int = option(default=500, at_least=0)
     audit: str | None = option(default=None, metavar="FOLDER")
     learned: str | None = option(default=None, metavar="FOLDER")
+    picture: str | None = option(default=None, metavar="FILE")
+    event: str | None = option(default=None, metavar="NAME")
+    actors: tuple[str, ...] = option(default=(), metavar="NAMES")
+    panels: Literal["actors", "one"] = "actors"
+    labels: tuple[str, ...] = option(default=(), metavar="ACTOR=TEXT")
+    y_label: str = option(default="documents with an event", metavar="TEXT")
+    size: tuple[float, float] | None = option(default=None, metavar="WIDTH HEIGHT", above=0.0)
+
+    def _check(self) -> None:
+        super()._check()
+        for label in self.labels:
+            if not label.partition("=")[2]:
+                raise ParameterError(f"must be ACTOR=TEXT, got {label!r}", parameter="labels")
+        for name in ("event", "actors", "panels", "labels", "y_label", "size"):
+            if self.picture is None and getattr(self, name) != getattr(type(self), name):
+                hint = ParameterHint("picture", "names the file of the picture")
+                raise ParameterError("can only be used for a picture, got none", parameter=name, hint=hint)
 
 
 def run_report(folder: PathLike, options: ReportOptions | None = None) -> Summary:
@@ -111,7 +101,8 @@ def run_report(folder: PathLike, options: ReportOptions | None = None) -> Summar
         return _drawn(folder, options, options.picture)
     from events.pages._report import write_report
 
-    page = write_report(folder, **options.subset(*fields_of(ReportOptions).keys() - fields_of(PictureOptions).keys()))
+    settings = options.subset("out", "title", "n_documents", "n_others", "audit", "learned", "overwrite")
+    page = write_report(folder, **settings)
     shown = [
         f"{counted(page['n_actors'], 'count')} by actor, {counted(page['n_periods'], 'period')}, "
         f"{counted(page['n_with_events'], 'document')} with evidence, {page['n_texts']:,} of them with their text; "
