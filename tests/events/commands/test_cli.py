@@ -122,16 +122,6 @@ def test_doctor_names_the_preset_that_fails(call: Calls, tmp_path: Path) -> None
     assert "preset extended  an example fails; serves ud2, ud1, clearnlp" in out
 
 
-def test_doctor_reports_an_unreadable_example_once(call: Calls, tmp_path: Path) -> None:
-    rule = tmp_path / "rule.yaml"
-    rule.write_text(SHIPPED.replace("1 American American ADJ 2 amod", "1 American American ADJ", 1))
-    status, out, err = call("doctor", rule)
-    assert status == 3
-    assert len(err.splitlines()) == 1
-    assert "examples[0]: parse: line 1: must be number, word" in err
-    assert out.count("an example fails") == 3
-
-
 def test_doctor_reports_twenty_problems_and_the_number_of_the_others(call: Calls, tmp_path: Path) -> None:
     mixed = er.write_lines(tmp_path / "mixed.jsonl", ["[]", *er.corpus(), *["{"] * 24])
     status, out, err = call("doctor", mixed)

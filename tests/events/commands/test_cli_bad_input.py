@@ -32,7 +32,6 @@ from corefsample import CorefsampleError, InputError, ParameterError, Recalibrat
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._parser import Failure
-from events.news._articles import ArticleStream
 from events.runs._pipelines import load_pipeline
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
@@ -204,42 +203,6 @@ def test_an_arbitrary_line_is_rejected_or_counted_and_never_changes_the_others(l
 
 
 # --- next steps --------------------------------------------------------------------------------------------
-
-
-ROW = {"doc_id": "a", "date": "1999-05-01", "text": "Iraqi forces attacked."}
-NEWS_TABLE = "doc_id,date,title,text\na,1999-05-01,Raid,Iraqi forces attacked.\n"
-
-
-def hint_of_reading(path: Path) -> str | ParameterHint | None:
-    """Hint of the error of reading a file of news."""
-    with pytest.raises(InputError) as raised:
-        list(ArticleStream(path))
-    return raised.value.hint
-
-
-# --- news ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "step"),
-    [
-        (NEWS_TABLE.replace(",text", ",body"), ParameterHint("text_column", "names another column")),
-        (NEWS_TABLE.replace("1999-05-01", ""), ParameterHint("undated", "keep reads articles without a date")),
-        (NEWS_TABLE + "b,1999-05-02,x\n", None),
-        ("", None),
-    ],
-)
-def test_an_error_in_a_csv_file_has_a_hint(tmp_path: Path, text: str, step: str | ParameterHint | None) -> None:
-    path = tmp_path / "news.csv"
-    path.write_text(text)
-    assert hint_of_reading(path) == step
-
-
-@pytest.mark.parametrize("text", [json.dumps([ROW]), json.dumps([ROW], indent=1), json.dumps(ROW, indent=1)])
-def test_json_that_is_not_json_lines_has_a_hint(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "news.jsonl"
-    path.write_text(text)
-    assert hint_of_reading(path) == "one object per line, no list around them"
 
 
 @pytest.mark.parametrize(

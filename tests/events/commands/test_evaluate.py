@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -269,14 +268,3 @@ def test_text_and_documents_without_gold_are_rejected(call: Calls, tmp_path: Pat
     write_documents([dataclasses.replace(documents[0], gold=None)], tmp_path / "s.jsonl")
     line = call.refused("evaluate", gold, tmp_path / "s.jsonl")
     assert "gold" in line
-
-
-def test_the_output_for_programs_has_every_metric(call: Calls, tmp_path: Path) -> None:
-    gold = conll(tmp_path / "gold.conll", ["a", "b c", "d e f"])
-    system = conll(tmp_path / "system.conll", CASES["A4"][0])
-    status, out, _ = call("evaluate", system, gold, "--json", "--no-singletons")
-    found = json.loads(out)
-    assert status == 0
-    assert found["mentions"] == {"gold": 5.0, "system": 5.0, "both": 3.0}  # a and z, of entities of their own, left
-    assert [row["metric"] for row in found["scores"]] == list(found["intervals"])
-    assert found["posterior"] is None

@@ -33,16 +33,6 @@ def documents(run: Path) -> dict[str, ScoredDocument]:
     return {document.doc_id: document for document in read_documents(run / "documents.parquet")}
 
 
-# --- what is there at first --------------------------------------------------------------------------------
-
-
-def test_the_most_uncertain_documents_are_listed_first(browser: Browser, run: Path) -> None:
-    assert text(browser, "#documents-heading") == "The most uncertain documents"
-    table = evidence(run)
-    order = (table["probability"].map(lambda p: float(f"{p:.4g}")) - 0.5).abs().argsort(kind="stable")
-    assert listed(browser) == table.iloc[order]["doc_id"].tolist()[:50]
-
-
 # --- three levels by mouse ---------------------------------------------------------------------------------
 
 
@@ -110,9 +100,6 @@ def test_all_levels_can_be_reached_by_keyboard_and_left_again(browser: Browser, 
     assert focused(browser) == "band"
 
 
-# --- for readers who do not see the charts -----------------------------------------------------------------
-
-
 # --- text that would break a careless page -----------------------------------------------------------------
 
 
@@ -148,6 +135,3 @@ def test_the_policy_blocks_scripts_made_from_text_and_the_network(browser: Brows
     complaints = [entry["message"] for entry in browser.get_log("browser")]  # of these three
     assert any("Content Security Policy" in message for message in complaints)
     requested(browser)
-
-
-# --- other sizes, other media ------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import urllib.parse
 from importlib.util import find_spec
@@ -64,23 +63,6 @@ def find(browser: Browser, words: str) -> None:
 
 
 # --- the address --------------------------------------------------------------------------------------------
-
-
-def test_back_returns_through_documents_and_actors(browser: Browser, run: Path) -> None:
-    row = likeliest(run)
-    first = text(browser, "#chart-actor")
-    open_document(browser, row["doc_id"])
-    assert state(browser)["document"] == row["doc_id"]
-    other = next(code for code in actors(browser)[1:] if code != state(browser).get("of"))
-    choose_actor(browser, other)
-    assert state(browser) == {"actor": other, "show": "actor"}
-    browser.back()
-    until(browser, f"document.getElementById('reader-heading').textContent === {json.dumps(row['doc_id'])}")
-    until(browser, "!document.getElementById('reader').hidden")
-    assert text(browser, "#chart-actor") == first
-    browser.back()
-    until(browser, "document.getElementById('reader').hidden")
-    assert state(browser) == {}
 
 
 def test_a_link_shows_what_its_sender_saw(browser: Browser, page: Path, run: Path) -> None:
@@ -205,12 +187,6 @@ def test_counts_that_share_an_uncertainty_are_compared_by_sample(session: Browse
     assert n_checked >= 5
     help_text = session.execute_script("return document.getElementById('other-help').textContent")
     assert "share of the 100 samples" in help_text
-    (tmp_path / "run" / "count_samples.parquet").unlink()  # as in a run of an earlier version
-    write_report(tmp_path / "run", tmp_path / "page.html", overwrite=True)
-    session.get((tmp_path / "page.html").as_uri())
-    until(session, DRAWN)
-    compare(session, *actors(session)[:2], n_columns=10)
-    assert "P(" not in session.execute_script("return document.getElementById('band-table').textContent")
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -238,9 +214,6 @@ def test_the_table_of_an_actor_is_that_of_the_run(browser: Browser, run: Path, d
     rounded = ["mean", "mean_mc_se", "sd"]
     assert found.drop(columns=rounded).to_numpy().tolist() == expected.drop(columns=rounded).to_numpy().tolist()
     np.testing.assert_allclose(found[rounded], expected[rounded], rtol=1e-3)
-
-
-# --- documents without evidence -------------------------------------------------------------------------------
 
 
 # --- accessibility --------------------------------------------------------------------------------------------

@@ -65,14 +65,6 @@ class Labeller:
         self.browser.get(page.as_uri())
         until(self.browser, "document.documentElement.dataset.shown !== undefined")
 
-    def open_again(self, page: Path, stored: str) -> None:
-        """Open the page until an expression holds: the browser's next process may see what is stored a little later."""
-        for _ in range(50):
-            self.open(page)
-            if self.browser.execute_script(f"return {stored}"):
-                return
-        raise AssertionError(f"{stored} does not hold")
-
     def press(self, *keys: str) -> None:
         from selenium.webdriver import ActionChains
 
@@ -207,17 +199,6 @@ def test_back_shows_the_label_and_p_which_are_hidden_before(labeller: Labeller) 
     assert p in labeller.text("#model")
     labeller.browser.find_element("id", "show-p").click()
     until(labeller.browser, "document.getElementById('model').textContent === ''")
-
-
-def test_progress_is_kept_until_the_page_is_opened_again(labeller: Labeller) -> None:
-    page = write_page(labeller.folder)
-    labeller.open(page)
-    labeller.press("y", "n", "t", "why")
-    labeller.open_again(page, "document.getElementById('note').value === 'why'")
-    assert labeller.text("#count") == "2 of 20 labelled"
-    assert labeller.heading() == 3
-    labeller.open(write_page(labeller.folder, plan_audit(frame(), 20, seed=1)))
-    assert labeller.text("#count") == "0 of 20 labelled"
 
 
 def test_each_labeller_has_labels_of_their_own(labeller: Labeller) -> None:

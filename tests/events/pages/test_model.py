@@ -11,14 +11,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
-from references import events as er
 from report_pages import unpacked
 
-from corefsample import Tokens, map_clustering, read_documents
+from corefsample import map_clustering, read_documents
 from corefsample.coreference._clusterings import canonical_labels
 from corefsample.summaries import point_estimate
-from events import load_lexicon, load_rules
-from events.pages._document_texts import MarkedText, marked_text, named_places, spaced
+from events.pages._document_texts import named_places
 from events.pages._report_content import read_report, sampled_pairs
 
 
@@ -140,13 +138,6 @@ def test_events_have_the_places_of_the_evidence(run: Path) -> None:
             assert first <= start < end <= last  # of the paper's rule: head, or a modifier, inside of the mention
 
 
-def test_words_are_spaced_by_the_column_of_the_document() -> None:
-    text = ["Don", "'t", ",", "he"]
-    columns: list[Any] = [text, text, ["X"] * 4, ["dep"] * 4, np.full(4, -1, np.int32), np.zeros(4, np.int32)]
-    tokens = Tokens(*columns, extra={"space_after": [False, True, True, False]})
-    assert spaced(tokens) == ["Don", "'t", " ,", " he"]
-
-
 REASONS = [["several actors", 0.2, [[0, 0.2], [-1, 0.1]]], ["no actor", 0.1, []]]
 
 
@@ -189,26 +180,3 @@ def test_pairs_are_those_of_a_loop_over_samples(cells: dict[tuple[str, str], lis
                     pairs = list(zip(counts, others, strict=True))
                     expected[p, a, b] = (sum(x > y for x, y in pairs) / 5, sum(x < y for x, y in pairs) / 5)
     assert shares == expected
-
-
-# --- marked texts ------------------------------------------------------------------------------------------
-
-
-def parsed_tokens(*sentences: str) -> Tokens:
-    return Tokens(**er.token_columns(sentences))
-
-
-def marked(tokens: Tokens) -> MarkedText:
-    return marked_text(tokens, rules=[load_rules("attack")], lexicon=load_lexicon())
-
-
-FIRST = "South/PROPN>2:compound Korean/ADJ>3:amod troops/NOUN>4:nsubj attacked=attack/VERB>0:root ./PUNCT>4:punct"
-SECOND = "The/DET>2:det attack/NOUN>3:nsubj failed=fail/VERB>0:root"
-
-
-def test_the_text_has_the_blanks_of_its_tokens_and_a_line_for_each_sentence() -> None:
-    parsed = parsed_tokens(FIRST, SECOND)
-    text = marked(parsed).text
-    assert text == marked_text(parsed).text
-    assert "".join(text.split()) == "".join(parsed.text)
-    assert text.replace("\n", " ") == "".join(spaced(parsed))

@@ -14,14 +14,12 @@ from chromium import accessibility_faults, chromium, missing, resize, until
 from command_line import Calls
 from events_audit_made import fill
 from learned_folders import made_learned
-from references import events as er
 from report_pages import allow_downloads, downloaded, evidence
 
 from corefsample import InputError, read_documents
 from events.audit._audit_frame import read_run_documents
 from events.audit._plan import SHEET_COLUMNS
 from events.commands import AuditEstimateOptions, AuditPlanOptions, run_audit_estimate, run_audit_plan
-from events.pages._document_texts import run_texts
 from events.pages._labels import answers_of, label_kind, target_names, whole_label
 from events.pages._report import write_report
 from events.pages._report_content import read_report
@@ -225,15 +223,3 @@ def test_labels_of_chosen_documents_are_downloaded_as_a_sheet_without_inclusion_
     words = {each.doc_id: each.tokens.text for each in read_documents(run / "documents.parquet")}  # type: ignore[union-attr]
     text = sheet.set_index("doc_id").loc[first, "text"]
     assert "".join(text.split()) == "".join("".join(words[first]).split())
-
-
-def test_texts_of_a_run_have_the_heads_of_their_articles(tmp_path: Path) -> None:
-    head = {"kind": "dateline", "text": "NAIROBI, Kenya (AP) —"}
-    sentence = "Iraqis/PROPN>2:nsubj attacked=attack/VERB>0:root"
-    documents = [
-        er.json_document("a", "2000-01-01", [sentence], left_out=[head]),
-        er.json_document("b", "2000-01-01", [sentence]),
-    ]
-    path = er.write_lines(tmp_path / "scored.jsonl", documents)
-    found = dict(run_texts({"arguments": {}, "inputs": [{"path": str(path)}]}))
-    assert {doc_id: text.left_out for doc_id, text in found.items()} == {"a": [[*head.values()]], "b": []}
