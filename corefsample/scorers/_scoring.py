@@ -205,16 +205,11 @@ def score_mentions(
 ) -> list[Pruned]:
     """Score the mentions of several texts, without the links that grammar rules out where there is a parse."""
     scored = scorer.score(texts, spans, min_prob=min_prob, scheme=scheme)
-    return [
-        pruned
-        if tokens.is_unparsed
-        else Pruned(
-            pruned.distribution.without_links(cannot_link_pairs(tokens, own, scheme=scheme, language=scorer.language)),
-            pruned.dropped_mass,
-            pruned.n_dropped,
-        )
-        for tokens, own, pruned in zip(texts, spans, scored, strict=True)
-    ]
+    for n, (tokens, mentions) in enumerate(zip(texts, spans, strict=True)):
+        if not tokens.is_unparsed:
+            pairs = cannot_link_pairs(tokens, mentions, scheme=scheme, language=scorer.language)
+            scored[n] = dataclasses.replace(scored[n], distribution=scored[n].distribution.without_links(pairs))
+    return scored
 
 
 def require_language(scorer: AntecedentScorer, metadata: Mapping[str, Any], path: str = "") -> None:
