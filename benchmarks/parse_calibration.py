@@ -34,9 +34,8 @@ from corefsample.parses._sampling import ParseSampler
 from corefsample.spacy_bridge.documents import tokens_of_doc
 from corefsample.syntax._codes import Role
 from corefsample.syntax._mentions import NeutralParse
-from corefsample.syntax._paths import follow
+from corefsample.syntax._paths import ParseView, follow
 from corefsample.syntax._schemes import SCHEMES, fitting_schemes, schemes_of
-from corefsample.syntax._views import ParseView
 from events import load_rules
 from events.rules._rules import Rule
 

@@ -38,9 +38,8 @@ from corefsample.recalibration._fitter import FORMS
 from corefsample.recalibration._losses import OBJECTIVES
 from corefsample.recalibration._model import document_kinds
 from corefsample.recalibration._uncertain import UNCERTAINTIES, known_recalibration
-from corefsample.syntax._paths import follow
+from corefsample.syntax._paths import ParseView, follow
 from corefsample.syntax._schemes import LISTED, SCHEMES, with_words
-from corefsample.syntax._views import ParseView
 from events.counts import count_pmf
 from events.counts._credible_intervals import hdi_interval, quantile_interval
 from events.matching._matching import readable_schemes

@@ -18,9 +18,8 @@ from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._paths import follow_each, leading_to
+from corefsample.syntax._paths import ParseView, dependents_of, follow_each, leading_to
 from corefsample.syntax._schemes import SCHEMES, schemes_of
-from corefsample.syntax._views import ParseView, dependents_of
 from events.lexicon._file import OF
 from events.lexicon._lexicon import Lexicon, LexiconMatches
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR, InferredDescription, MentionMatches

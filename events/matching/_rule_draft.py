@@ -9,9 +9,8 @@ from typing import Any
 
 from corefsample.documents._tokens import Tokens
 from corefsample.errors import ParameterError
-from corefsample.syntax._paths import connecting_path, follow, leading_to
+from corefsample.syntax._paths import ParseView, connecting_path, follow, leading_to
 from corefsample.syntax._schemes import SCHEMES
-from corefsample.syntax._views import ParseView
 from events.lexicon._lexicon import Lexicon
 from events.matching._matching import LemmaIndex
 from events.rules._conditions import shipped_conditions

@@ -17,9 +17,8 @@ import msgspec
 
 from corefsample.errors import InputError, ParameterError
 from corefsample.languages._language import ENGLISH, load_language
-from corefsample.syntax._paths import follow, path_labels
+from corefsample.syntax._paths import ParseView, follow, path_labels
 from corefsample.syntax._schemes import LISTED, SCHEMES, WORDS, with_words
-from corefsample.syntax._views import ParseView
 from events._yaml_file import read_yaml, typed
 
 _FILE = "data/conditions.yaml"

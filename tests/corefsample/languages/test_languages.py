@@ -22,8 +22,8 @@ from corefsample.scorers._scoring import ScoringTally
 from corefsample.scorers.log_linear._training import train
 from corefsample.syntax._codes import Column, Gender, Kind, Meaning, Number
 from corefsample.syntax._mentions import cannot_link_pairs, mentions_from_parse
+from corefsample.syntax._paths import ParseView
 from corefsample.syntax._schemes import SCHEMES
-from corefsample.syntax._views import ParseView
 from corefsample.syntax._words import SINGULAR_NOUN, THEY, mention_kinds, word_rows
 
 SPANISH, NONE, KOREAN = map(load_language, ("es", "none", "ko"))

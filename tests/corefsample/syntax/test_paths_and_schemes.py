@@ -24,6 +24,7 @@ from corefsample.scorers.log_linear._model import AntecedentModel
 from corefsample.syntax._mentions import mentions_from_parse
 from corefsample.syntax._paths import (
     FailedStep,
+    ParseView,
     connecting_path,
     failed_step,
     follow,
@@ -32,7 +33,6 @@ from corefsample.syntax._paths import (
     path_labels,
 )
 from corefsample.syntax._schemes import SCHEMES, declared_scheme, fitting_schemes, scheme_metadata, universal_scheme
-from corefsample.syntax._views import ParseView
 
 # 0 The 1 old 2 king 3 of 4 Spain 5 and 6 France 7 came 8 , 9 saw 10 and 11 won 12 land 13 quickly
 TEXT = (

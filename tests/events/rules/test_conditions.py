@@ -16,9 +16,8 @@ from references import events as er
 
 from corefsample import InputError
 from corefsample.languages._language import load_language
-from corefsample.syntax._paths import path_labels
+from corefsample.syntax._paths import ParseView, path_labels
 from corefsample.syntax._schemes import SCHEMES
-from corefsample.syntax._views import ParseView
 from events import load_lexicon, load_rules
 from events.matching._matches import MentionMatches
 from events.matching._matching import match_document
