@@ -52,6 +52,9 @@ class RawDocument(NamedTuple):
     parse: Callable[[], AnnotatedDocument]
 
 
+Split = Callable[[str, Iterable[tuple[int, str]], OnCrossing], Iterator[RawDocument]]
+
+
 class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     """Iterator over the annotated documents of several files, in constant memory.
 
@@ -72,7 +75,7 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     def __init__(
         self,
         inputs: PathLike | Iterable[PathLike],
-        split: Callable[[str, Iterable[tuple[int, str]], OnCrossing], Iterator[RawDocument]],
+        split: Split,
         on_crossing_sentences: OnCrossing,
         on_rejected: Callable[[Rejected], None] | None,
     ) -> None:
@@ -92,11 +95,7 @@ class AnnotatedStream(FileSeries, Iterator[AnnotatedDocument]):
     def __next__(self) -> AnnotatedDocument:
         return next(self._documents)
 
-    def _read(
-        self,
-        split: Callable[[str, Iterable[tuple[int, str]], OnCrossing], Iterator[RawDocument]],
-        on_crossing: OnCrossing,
-    ) -> Iterator[AnnotatedDocument]:
+    def _read(self, split: Split, on_crossing: OnCrossing) -> Iterator[AnnotatedDocument]:
         for path, lines in self._readers(LineReader):
             raw = None
             for raw in split(path, lines, on_crossing):

@@ -165,7 +165,11 @@ class DocumentStream(FileSeries):
 
     def _checked_batches(self) -> Iterator[tuple[DocumentBatch, list[Rejected]]]:
         """Yield the documents of each batch that satisfy the format, and the others."""
-        for path, reader in self._readers(self._reader_of):
+
+        def opened(path: str) -> JsonLinesReader | ParquetReader:
+            return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
+
+        for path, reader in self._readers(opened):
             batches = self._checked(reader, partition_values(path))
             try:
                 yield from read_ahead(batches) if self._ahead else batches
@@ -173,9 +177,6 @@ class DocumentStream(FileSeries):
                 if self._on_rejected is None:
                     raise
                 yield DocumentBatch.of_rows(path, [], "line", []), [Rejected.file(path, error)]
-
-    def _reader_of(self, path: str) -> JsonLinesReader | ParquetReader:
-        return ParquetReader(path, self._row_groups) if path.endswith(".parquet") else JsonLinesReader(path)
 
     def _checked(
         self, reader: JsonLinesReader | ParquetReader, file_metadata: Mapping[str, str]

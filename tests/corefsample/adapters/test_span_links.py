@@ -124,8 +124,6 @@ LINKS = {(1, 0): 1.5, (2, 0): -0.5, (2, 1): 0.5, (3, 0): -1.0, (3, 2): 2.0}
         (-INF, "float32"),  # e2e-coref, c2f, coref-hoi: the logarithm of a mask
         (float(np.finfo("float32").min), "float32"),  # AllenNLP: min_value_of_dtype
         (float(np.finfo("float16").min), "float16"),  # the same at half precision
-        (float(np.finfo("float64").min), "float64"),
-        (-10000.0, "float32"),
         (-10000.0, "float16"),
     ],
 )
@@ -248,10 +246,8 @@ def test_words_instead_of_a_text_need_no_offsets() -> None:
     ("characters", "span"),
     [
         ((0, 3), [0, 1]),
-        ((0, 8), [0, 2]),
         ((4, 9), [1, 3]),
         ((3, 8), [1, 2]),  # begins in the gap between two tokens
-        ((5, 8), [1, 2]),  # begins inside a token
         ((0, 5), [0, 2]),  # ends inside a token
         ((8, 30), [2, 4]),  # ends past the text
         ((3, 4), None),  # has no token

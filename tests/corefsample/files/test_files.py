@@ -22,7 +22,6 @@ from corefsample.errors import DamagedFileError
 from corefsample.files._atomic import new_file, new_text_file, write_bytes, write_json
 from corefsample.files._paths import input_paths, partition_values, suffix_hint
 from corefsample.files._reading import (
-    FileSeries,
     LineReader,
     SeenIds,
     parsed_json,
@@ -123,22 +122,6 @@ def test_damaged_gzip_names_its_line_and_a_missing_file_none(tmp_path: Path) -> 
         list(LineReader(str(tmp_path / "none")))
 
 
-def test_progress_is_summed_over_files(tmp_path: Path) -> None:
-    paths = [str(tmp_path / name) for name in "ab"]
-    for path in paths:
-        Path(path).write_text("one\ntwo\n")
-
-    class Lines(FileSeries):
-        def __iter__(self) -> Any:
-            for _, reader in self._readers(LineReader):
-                for _ in reader:
-                    yield self.bytes_read
-
-    lines = Lines(paths)
-    assert [*lines, lines.bytes_read, lines.total_bytes] == [4, 8, 12, 16, 16, 16]
-    assert repr(lines) == f"Lines({paths[0]!r}, {paths[1]!r}; 16 of 16 bytes read)"
-
-
 # --- writing -----------------------------------------------------------------------------------------------
 
 
@@ -156,14 +139,6 @@ def test_the_bytes_of_gzip_depend_only_on_the_content(tmp_path: Path) -> None:
             write("text")
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
-
-
-def test_an_existing_output_is_bad_usage(tmp_path: Path) -> None:
-    write_json(tmp_path / "a.json", {"a": 1})
-    with error(ParameterError, place="a.json"):
-        write_json(tmp_path / "a.json", {}, overwrite=False)
-    with pytest.raises(ParameterError, match="output must be a file, got a folder"):
-        write_json(tmp_path, {})
 
 
 def test_a_missing_folder_of_an_output_has_a_hint(tmp_path: Path) -> None:

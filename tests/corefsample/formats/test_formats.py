@@ -72,14 +72,6 @@ def test_a_batch_has_at_most_its_size(ten: list[ScoredDocument], tmp_path: Path,
     assert not any(document.mentions.flags.writeable for document in documents)
 
 
-def test_documents_before_a_bad_one_come_out_first(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "long.jsonl", [*some(100), {}])
-    documents = read_documents(path)
-    assert [next(documents).doc_id for _ in range(64)] == [f"d{number}" for number in range(64)]
-    with error(InputError, place="long.jsonl: line 101"):
-        list(documents)
-
-
 @every_format
 def test_progress_grows_to_the_size_of_all_files(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
     parts = [tmp_path / f"part{number}{ending}" for number in range(2)]
@@ -201,12 +193,6 @@ def test_bad_lines_are_set_aside_as_they_came(tmp_path: Path) -> None:
     assert references.content_of_json(json.loads(lines[1]["document"])) == references.content_of_json(some(1)[0])
 
 
-def test_without_bad_lines_there_is_no_quarantine(tmp_path: Path) -> None:
-    with quarantine_file(tmp_path / "out.jsonl") as quarantine:
-        convert(write_lines(tmp_path / "good.jsonl", some(2)), tmp_path / "out.jsonl", on_rejected=quarantine)
-    assert sorted(os.listdir(tmp_path)) == ["good.jsonl", "out.jsonl"]
-
-
 def test_an_earlier_quarantine_is_kept_unless_overwritten_on_request(tmp_path: Path) -> None:
     before = tmp_path / "out.jsonl.quarantine.jsonl"
     before.write_text("precious")
@@ -258,16 +244,6 @@ def test_metadata_that_json_cannot_represent_is_rejected_and_never_null(
     with pytest.raises(ParameterError, match=f"^document 11: doc_id 'bad': {message}"):
         write_documents([*ten, bad], tmp_path / f"out{ending}")
     assert os.listdir(tmp_path) == ["source.jsonl"]
-
-
-@every_format
-def test_a_stream_may_be_read_twice(ten: list[ScoredDocument], tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"ten{ending}"
-    write_documents(ten, path)
-    stream = DocumentStream([path])
-    once, again = ([doc_id for batch in stream for doc_id in batch.doc_ids] for _ in range(2))
-    assert once == again == [document.doc_id for document in ten]
-    assert stream.bytes_read == stream.total_bytes
 
 
 def test_a_full_disk_leaves_no_file(ten: list[ScoredDocument], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,12 +87,6 @@ def test_the_fields_of_gum_split_seven_times_and_the_last_may_be_missing() -> No
     assert document.entity_fields == tuple(GUM_FIELDS.split("-"))
 
 
-def test_the_id_is_where_the_declaration_has_it() -> None:
-    document = read_one(words("(person-7-x", "7)", comments=header(fields="etype-eid-other")))
-    assert spans(document) == [(0, 2, "7")]
-    assert dict(document.attributes) == {"etype": ["person"], "other": ["x"]}
-
-
 def test_percent_codes_of_an_id_are_read_and_other_text_stays() -> None:
     document = read_one(words("(a%2Db)", "(c%C3%A9)", "(50%)", "(%FF)", comments=header()))
     assert document.entities == ("a-b", "cé", "50%", "%FF")
@@ -106,10 +100,6 @@ def test_the_head_is_the_first_word_whose_own_head_lies_outside() -> None:
     document = read_one(words("(e2-x", "(e1-x", "e1)e2)", "", comments=header(fields="eid-etype"), heads=[4, 4, 2, 0]))
     assert spans(document) == [(0, 3, "e2"), (1, 3, "e1")]
     assert heads(document) == [0, 1]
-
-
-def test_a_head_that_is_left_out_is_found_in_the_parse() -> None:
-    assert heads(read_one(words("(e1-x--gstype:gen", "e1)", comments=header(), heads=[2, 0]))) == [1]
 
 
 def test_a_declared_head_counts_empty_nodes_and_falls_back_from_one() -> None:
@@ -583,11 +573,3 @@ def test_the_speaker_of_a_sentence_is_that_of_its_tokens_and_is_written_back() -
     assert read_one(written([document])[0]) == document
     anew = dataclasses.replace(document, sentences=())
     assert read_one(written([anew])[0]).tokens.extra["speaker"] == document.tokens.extra["speaker"]
-
-
-def test_the_speaker_that_is_written_is_the_first_who_is_named_in_the_sentence() -> None:
-    document = read_one("".join(words("", "", comments=each) for each in [header(), [], []]))
-    extra = {**document.tokens.extra, "speaker": [None, None, "-", "Bob", "", "_"]}
-    tokens = dataclasses.replace(document.tokens, extra=extra)
-    anew = dataclasses.replace(document, tokens=tokens, sentences=())
-    assert read_one(written([anew])[0]).tokens.extra["speaker"] == ["", "", "Bob", "Bob", "", ""]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from expected_errors import error
 from hypothesis import given
 from hypothesis import strategies as st
 from references import coreference as references
@@ -65,16 +64,6 @@ def test_null_counts_as_absent(field: str) -> None:
     assert contents_of(lines_of([SMALL | {field: None}])) == [references.content_of_json(SMALL)]
 
 
-def test_candidates_in_any_order_are_the_same_distribution(tmp_path: Path) -> None:
-    mentions = {"mentions": [[0, 1, 0]] * 4}
-    sorted_rows = {"antecedents": [[], [0], [0, 1], [0, 1, 2]], "scores": [[], [0.5], [1.0, 2.0], [3.0, 4.0, 5.0]]}
-    turned_rows = {"antecedents": [[], [0], [1, 0], [2, 0, 1]], "scores": [[], [0.5], [2.0, 1.0], [5.0, 3.0, 4.0]]}
-    lines = lines_of([SMALL | mentions | sorted_rows, SMALL | mentions | turned_rows | {"doc_id": "turned"}])
-    (tmp_path / "both.jsonl").write_bytes(lines)
-    one, other = (document.antecedents for document in read_documents(tmp_path / "both.jsonl"))
-    assert one == other
-
-
 # --- bytes -------------------------------------------------------------------------------------------------
 
 TWO = [SMALL, SMALL | {"doc_id": "é"}]
@@ -98,11 +87,6 @@ EXPECTED = [references.content_of_json(document) for document in TWO]
 def test_bytes_that_mean_the_same_are_read_as_the_same(raw: bytes) -> None:
     assert contents_of(raw) == EXPECTED
     assert contents_of(gzip.compress(raw), "corpus.jsonl.gz") == EXPECTED
-
-
-def test_lines_are_counted_with_the_blank_ones() -> None:
-    with error(InputError, place="corpus.jsonl: line 5"):
-        contents_of(b"\n\n" + lines_of([SMALL]) + b"\n{\n")
 
 
 @pytest.mark.parametrize("compressed", [False, True])
