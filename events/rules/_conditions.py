@@ -49,6 +49,9 @@ class Condition:
         return next((ends for path in self.paths[scheme] if (ends := follow(path, view, trigger))), ())
 
 
+Conditions = Mapping[str, Condition]  # by name
+
+
 class ConditionsFile(msgspec.Struct, forbid_unknown_fields=True):
     """Word lists, paths of conditions and of roles by scheme, and `starts`: lists of first steps of paths."""
 
@@ -89,9 +92,6 @@ def conditions_with(
     if not (words or paths) and language in ("", ENGLISH):
         return shipped_conditions()
     return _compiled(_combined(words, paths, language))
-
-
-Conditions = Mapping[str, Condition]
 
 
 def _combined(

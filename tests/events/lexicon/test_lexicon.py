@@ -148,7 +148,6 @@ def test_every_code_matches_an_adjective_or_demonym_where_it_has_one(lexicon):
     [
         ("Iraqi", "did you mean IRQ (Iraq)"),
         ("usa", "did you mean USA (United States)"),
-        ("United State", "did you mean USA (United States)"),
         ("NATO", "did you mean X-NATO (NATO)"),
         ("Q,Q>", "none of 282 in countries is similar"),
     ],
@@ -239,7 +238,6 @@ GOVERNMENTS = [
     ("George Bush and George W. Bush", "2001-06-16", {"USA": ["George Bush", "George W. Bush"]}),
     ("Bush , Jeb Bush and Laura Bush", "2001-06-16", {}),  # a surname alone
     ("Vice President Bush", "1988-12-01", {}),
-    ("former President Clinton", "2001-06-16", {}),
     ("Hillary Clinton , Mrs. Clinton and Mr. Clinton", "1999-01-01", {"USA": ["Mr. Clinton"]}),
     (
         "President Kim Dae-jung and Kim Jong-il",
@@ -248,7 +246,6 @@ GOVERNMENTS = [
     ),
     ("President Kim", "2000-06-13", {"KOR": ["President Kim"]}),
     ("President Kim", "1994-01-01", {}),  # of South or of North Korea
-    ("the Kremlin and Moscow", "1991-12-25", {"SUN": ["Kremlin", "Moscow"]}),
     ("the Kremlin and Moscow", "1991-12-26", {"RUS": ["Kremlin", "Moscow"]}),
     (
         "the White House and a white house on Downing Street",

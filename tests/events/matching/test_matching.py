@@ -154,27 +154,7 @@ def test_a_passive_subject_is_never_read_as_a_subject_by_its_first_letters() -> 
         assert instances_of(matches) == [(1,)]
 
 
-# --- only one unique country -------------------------------------------------------------------------------
-
-
-def test_one_mention_described_as_two_countries_matches_none() -> None:
-    text = "American/ADJ>3:amod British/ADJ>3:amod forces/NOUN>4:nsubj attacked=attack/VERB>0:root"
-    matches = matched(text)
-    assert described_as(matches, 1) == [{"GBR", "USA"}]
-    assert found(text) == ""
-
-
 # --- names and mentions ------------------------------------------------------------------------------------
-
-
-def test_a_name_of_several_words_counts_at_its_head() -> None:
-    text = (
-        "president/NOUN>6:nsubj of/ADP>5:case the/DET>5:det United/PROPN>5:amod States/PROPN>1:nmod "
-        "attacked=attack/VERB>0:root"
-    )
-    matches = matched(text, "ud2")
-    assert described_as(matches, 3) == [{"USA"}, set(), {"USA"}]  # president, United, States
-    assert found(text, "ud2") == "USA"
 
 
 def test_tokens_outside_mentions_neither_describe_nor_act() -> None:

@@ -187,12 +187,6 @@ def test_an_event_without_roles_counts_documents(tmp_path: Path, lexicon: Lexico
     assert counter.counts().pmf((), "2000Q1").tolist() == pytest.approx([0, 0, 1])
 
 
-def test_an_inner_actor_stands_for_the_whole(tmp_path: Path, lexicon: Lexicon) -> None:
-    assert events_of(rule(tmp_path), lexicon, KOSOVO) == {("POLICE",)}
-    (tmp_path / "flat.yaml").write_text(LEXICON.replace("inner: [police]\n", ""), "utf-8")
-    assert events_of(rule(tmp_path), load_lexicon(tmp_path / "flat.yaml"), KOSOVO) == set()
-
-
 BRITISH = "British/ADJ>2:amod police/NOUN>3:nsubj arrested=arrest/VERB>0:root"
 OF_BRITAIN = "police/NOUN>4:nsubj of/ADP>3:case Britain/PROPN>1:nmod arrested=arrest/VERB>0:root"
 BOTH = "Iraqi/ADJ>4:amod and/CCONJ>3:cc Iranian/ADJ>1:conj police/NOUN>5:nsubj arrested=arrest/VERB>0:root"

@@ -218,15 +218,12 @@ def test_coreferent_tokens_are_one_entity(tmp_path: Path) -> None:
             "1 Iraq Iraq PROPN 2\n",
             "line 1: must be number, word, lemma, upos, head, label, and perhaps features, got '1 Ir",
         ),
-        ("2 Iraq Iraq PROPN 0 root\n", "line 1: must be number"),
-        ("1 Iraq Iraq PROPN x root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN 2 root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN ² root\n", "line 1: must be number"),
         ("1 Iraq Iraq PROPN 0 SBJ\n", "parse: labels must be of the scheme ud2, got 'SBJ'"),
         ("1 Iraq Iraq PROPN 1 nsubj\n", "head"),
         ("1 a a NOUN 2 nsubj\n2 b b NOUN 1 nsubj\n", "cycle"),
         ("", "parse"),
-        ("\n\n", "parse"),
     ],
 )
 def test_an_example_that_cannot_be_read_is_rejected(tmp_path: Path, parse: str, fragment: str) -> None:
@@ -307,14 +304,6 @@ def test_a_preset_gets_what_it_inherits_before_something_is_added(tmp_path: Path
     paths, base = paths_of(rule)["ud2"], paths_of(load_rules("arrest"))["ud2"]  # the noun's come last
     assert paths == (*base[: len(paths) - 1], ">obj")
     assert ">obj" not in paths_of(load_rules(rule.source, "extended"))["ud2"]
-
-
-def test_paths_and_conditions_of_the_package_can_be_added_to(tmp_path: Path) -> None:
-    add = {"paths": {"subject": {"ud2": [">vocative"]}}, "conditions": {"future": {"ud2": [">obl:tmod"]}}}
-    rule, base = load_rules(extending(tmp_path, add=add)), load_rules("arrest")
-    assert set(paths_of(rule)["ud2"]) - set(paths_of(base)["ud2"]) == {">vocative"}
-    assert paths_of(rule)["ud1"] == paths_of(base)["ud1"]
-    assert rule.conditions["future"].paths["ud2"] == (*base.conditions["future"].paths["ud2"], ">obl:tmod")
 
 
 def test_an_extended_file_lies_beside_the_one_that_extends_it_and_can_extend_another(tmp_path: Path) -> None:
