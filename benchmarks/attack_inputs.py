@@ -34,7 +34,7 @@ from events.audit import plan_audit, read_sheets
 from events.audit._audit_frame import read_run_documents
 from events.commands import EventsOptions, run_events
 from events.counts import read_count_posterior
-from events.counts._count_samples import read_count_samples
+from events.counts._distributions import read_count_samples
 from events.counts._run_tables import run_table
 
 ODD = [b"null", b"NaN", b"-1", b"1e999", b'""', b"[]", b"{}", b"9" * 30, b"true", b'"\\u0000"', b"[" * 3000, b"\xff"]

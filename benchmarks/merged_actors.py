@@ -24,8 +24,8 @@ from corefsample.documents._batch import DocumentBatch
 from corefsample.formats import DocumentStream
 from events import load_lexicon
 from events.commands import ScoreOptions, run_score
-from events.counts._notes import CountNotes
-from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
+from events.counts._run_tables import CountNotes
+from events.evidence._documents_table import merging_summary, merging_table, sampled_merged_actors
 from events.lexicon._lexicon import Lexicon
 
 SHARED = Path(__file__).parents[1] / ".." / "shared"

@@ -20,7 +20,7 @@ from corefsample.links._calibration import link_tables
 from corefsample.summaries import document_links, entity_count_posterior
 from events import EventCounter, load_lexicon, load_rules, simulate_documents
 from events import plots as event_plots
-from events.counts._count_posterior import count_posterior
+from events.counts._distributions import count_posterior
 from events.counts._event_counts import EventCounts
 
 N_DOCUMENTS = 1500

@@ -3,11 +3,11 @@ from . import commands as commands
 from . import counts as counts
 from . import plots as plots
 from . import runs as runs
-from .counts._count_posterior import count_posterior as count_posterior
-from .counts._count_samples import count_samples as count_samples
 from .counts._counter import EventCounter as EventCounter
 from .counts._credible_intervals import hdi_interval as hdi_interval
 from .counts._credible_intervals import quantile_interval as quantile_interval
+from .counts._distributions import count_posterior as count_posterior
+from .counts._distributions import count_samples as count_samples
 from .counts._evidence import read_evidence as read_evidence
 from .evidence._true_events import TrueEvents as TrueEvents
 from .lexicon._lexicon import load_lexicon as load_lexicon

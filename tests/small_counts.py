@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from events.counts._event_counts import EventCounts
 from events.counts._evidence import Evidence
-from events.evidence._columns import ACTOR, EventKey
+from events.evidence._columns import ACTOR, EventKey, EvidenceSettings
 from events.evidence._document_events import DocumentEvents
 from events.evidence._document_evidence import evidence_rows
-from events.evidence._settings import EvidenceSettings
 
 DAY = datetime.date(2000, 1, 1)
 Labelled = list[tuple[str, DocumentEvents | None]]  # events of documents, with the labels of their quarters

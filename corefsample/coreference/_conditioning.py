@@ -109,9 +109,9 @@ class CannotLinks:
         labels
             int32 (n_mentions, n_samples): independent samples, of which the inconsistent ones are replaced.
         antecedents
-            Distribution with the candidates, and with the probabilities by which proposals are chosen.
+            Distribution with the candidates.
         sets
-            Sets of probabilities from which the samples were drawn.
+            Sets of probabilities from which the samples were drawn; proposals are chosen by the first.
         seed, doc_id, first_sample
             Seed, document and first sample of the random stream: see `corefsample.sample_clusterings`.
         """
@@ -125,9 +125,9 @@ class CannotLinks:
         for part in parts:
             numbers = np.flatnonzero(clash[part].any(axis=0))
             if numbers.size:
-                stream = seed, f"{doc_id}\0{part[0]}", first_sample
+                rows, of_part = self._within(part, antecedents, sets)
                 part_labels, method, inefficiency = _conditioned_part(
-                    *self._within(part, antecedents, sets), *stream, numbers
+                    rows, of_part, seed, f"{doc_id}\0{part[0]}", first_sample, numbers
                 )
                 labels[np.ix_(part, numbers)] = part[part_labels]
                 conditioned += Conditioned(np.zeros_like(conditioned.n_clashes), method, inefficiency)
@@ -160,7 +160,7 @@ class CannotLinks:
 
     def _within(
         self, part: Ints, antecedents: AntecedentDistribution, sets: ProbabilitySets
-    ) -> tuple[Rows, Floats, Floats, ProbabilitySets]:
+    ) -> tuple[Rows, ProbabilitySets]:
         """Candidates and pairs of the mentions of a part, with their numbers in the part, and the probabilities."""
         n_mentions = antecedents.n_mentions
         position = np.full(n_mentions, -1)
@@ -178,21 +178,15 @@ class CannotLinks:
         )
         probs, new_probs, bounds_of_sets = sets
         of_part = np.ascontiguousarray(probs[:, links]), np.ascontiguousarray(new_probs[:, part]), bounds_of_sets
-        return rows, antecedents.probs[links], antecedents.new_probs[part], of_part
+        return rows, of_part
 
 
 def _conditioned_part(
-    rows: Rows,
-    scored_probs: Floats,
-    scored_new: Floats,
-    sets: ProbabilitySets,
-    seed: int,
-    stream: str,
-    first_sample: int,
-    numbers: Ints,
+    rows: Rows, sets: ProbabilitySets, seed: int, stream: str, first_sample: int, numbers: Ints
 ) -> tuple[Ints32, Method, float]:
     """Consistent labels of one part in some samples, int32 (n_mentions, n), with the method and its inefficiency."""
-    proposals, is_quick, n_conflicts = _proposals(rows, scored_probs, scored_new, seed, stream)
+    scored_probs = sets[0][0]  # proposals are chosen by the first set
+    proposals, is_quick, n_conflicts = _proposals(rows, scored_probs, sets[1][0], seed, stream)
     labels = np.empty((len(rows.starts) - 1, int(sets[2][-1])), np.int32)
     failed: Bools = np.zeros(labels.shape[1], np.bool_)
     failed[numbers] = True

@@ -85,7 +85,7 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
 
 def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
-    from events.counts._notes import CountNotes
+    from events.counts._run_tables import CountNotes
     from events.news._quality import tally_of_run
 
     if not run["n_computed"]:
@@ -123,7 +123,7 @@ def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | 
 def _notices(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
     from corefsample.files._paths import joined
-    from events.counts._notes import CountNotes
+    from events.counts._run_tables import CountNotes
     from events.news._quality import outlying_notice, set_aside_before
 
     yield from set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl"))

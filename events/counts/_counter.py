@@ -25,13 +25,12 @@ from corefsample.recalibration._uncertain import UNCERTAINTIES, UncertainRecalib
 from corefsample.syntax._schemes import scheme_names
 from events.counts._evidence import Evidence, extreme_dates, require_near
 from events.evidence._acceptance import Acceptance, batches_of, require_document, require_none
-from events.evidence._columns import ACTOR
+from events.evidence._columns import ACTOR, EvidenceSettings
 from events.evidence._document_events import DocumentEvents
 from events.evidence._document_evidence import evidence_rows
 from events.evidence._documents_table import document_rows
 from events.evidence._evaluation import Matches, Predicate, PredicateFinder, RuleFinder
 from events.evidence._rule_set import RuleSet
-from events.evidence._settings import EvidenceSettings
 from events.lexicon._lexicon import Lexicon
 from events.matching._screening import RuleMatcher
 from events.rules._rules import FILLED, Filled, Rule

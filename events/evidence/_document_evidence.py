@@ -14,9 +14,8 @@ import pyarrow as pa
 from corefsample._arrays import Ints32
 from corefsample.documents._tokens import Tokens
 from events.evidence._columns import TABLE_METADATA, EventKey
-from events.evidence._document_events import DocumentEvents, UnionMember
+from events.evidence._document_events import SEVERAL, DocumentEvents, UnionMember
 from events.evidence._event_kernels import NAMED
-from events.evidence._reasons import SEVERAL
 from events.lexicon._file import OF
 from events.matching._matches import ABSENT, DEFAULT, NO_ACTOR
 

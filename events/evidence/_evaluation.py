@@ -19,9 +19,8 @@ from corefsample.errors import ParameterError
 from corefsample.posterior._posterior import CorpusRecalibration, DocumentPosterior, PosteriorSamples
 from events.evidence._actor_sets import Hits, KernelInputs
 from events.evidence._columns import EventKey
-from events.evidence._document_events import DocumentEvents, UnionMember
+from events.evidence._document_events import DocumentEvents, Reasons, UnionMember
 from events.evidence._event_kernels import NAMED, STANDS_FOR
-from events.evidence._reasons import Reasons
 from events.matching._matches import MentionMatches
 from events.matching._screening import DocumentMatches, RuleMatcher
 from events.rules._format import Outcome

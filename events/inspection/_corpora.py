@@ -16,8 +16,8 @@ from corefsample.scorers import load_scorer
 from corefsample.scorers._scoring import known_words
 from corefsample.syntax._schemes import fitting_schemes
 from events._options import Progress
-from events.counts._notes import CountNotes
-from events.evidence._merged_actors import merging_summary, merging_table, sampled_merged_actors
+from events.counts._run_tables import CountNotes
+from events.evidence._documents_table import merging_summary, merging_table, sampled_merged_actors
 from events.inspection._reports import Report
 from events.lexicon._lexicon import Lexicon
 from events.news._articles import ArticleStream, corpus_paths

@@ -20,8 +20,7 @@ from corefsample._random import document_key
 from corefsample.documents._tokens import counted
 from corefsample.errors import CorefsampleError, InputError
 from corefsample.files._paths import PathLike
-from events.counts._notes import CountNotes
-from events.counts._run_tables import SAMPLES, run_table, verified_record, verify_table
+from events.counts._run_tables import SAMPLES, CountNotes, run_table, verified_record, verify_table
 from events.evidence._columns import RULE_ENDS, role_columns, row_names, shown_name
 from events.evidence._periods import UNDATED, Calendar
 from events.news._quality import outlying_dates, outlying_notice, set_aside_before, tally_of_run

@@ -26,7 +26,7 @@ from corefsample.plots.style import (
     require_columns,
     say_instead,
 )
-from events.counts._count_posterior import CountDistribution
+from events.counts._distributions import CountDistribution
 from events.evidence._columns import RULE_ENDS, row_names, shown_name
 from events.news._quality import outlying_dates
 

@@ -29,9 +29,8 @@ from corefsample.posterior._posterior import unlike_scores
 from events._options import Progress, fields_of
 from events._summary import json_values
 from events.counts._event_counts import CountsOfRules
-from events.counts._evidence import Evidence, read_evidence
+from events.counts._evidence import Evidence, read_evidence, with_outcomes
 from events.counts._run_tables import verified_record
-from events.counts._unions import with_outcomes
 from events.evidence._acceptance import DUPLICATE
 from events.evidence._periods import UNDATED
 from events.evidence._rule_set import RuleSet

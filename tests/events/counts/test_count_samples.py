@@ -19,7 +19,7 @@ from corefsample import InputError, ParameterError, ScoredDocument, read_documen
 from corefsample._lazy import install_hint
 from events import EventCounter, count_posterior, count_samples, load_rules, simulate_documents
 from events.counts import read_count_posterior, read_count_samples
-from events.counts._count_samples import CountSamples
+from events.counts._distributions import CountSamples
 from events.counts._event_counts import EventCounts
 
 N_SAMPLES = 40

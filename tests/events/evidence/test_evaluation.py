@@ -31,9 +31,8 @@ from corefsample.posterior._posterior import DocumentPosterior
 from events import EventCounter, load_rules
 from events.evidence import _event_kernels as _kernels
 from events.evidence._actor_sets import KernelInputs
-from events.evidence._document_events import DocumentEvents
+from events.evidence._document_events import REASONS, DocumentEvents
 from events.evidence._evaluation import evaluate_document
-from events.evidence._reasons import REASONS
 from events.matching._matches import ABSENT, DEFAULT, MentionMatches
 
 DAY = datetime.date(2000, 1, 1)

@@ -18,8 +18,8 @@ from corefsample import ScoredDocument, read_documents
 from corefsample.coreference import _conditioning
 from corefsample.documents._batch import DocumentBatch
 from events import EventCounter, load_lexicon, load_rules
-from events.counts._notes import CountNotes
-from events.evidence._merged_actors import MERGED_ACTORS, merging_summary, merging_table, sampled_merged_actors
+from events.counts._run_tables import CountNotes
+from events.evidence._documents_table import MERGED_ACTORS, merging_summary, merging_table, sampled_merged_actors
 from events.matching._matching import match_rules
 
 N = 20_000

@@ -17,7 +17,7 @@ from matplotlib.patches import StepPatch
 from corefsample import ParameterError
 from corefsample.plots import save_figure
 from events.counts import count_pmf
-from events.counts._count_posterior import CountDistribution
+from events.counts._distributions import CountDistribution
 from events.plots import actor_comparison, audit_bands, count_bars, event_band, event_bands
 
 

@@ -20,8 +20,7 @@ from events import EventCounter
 from events.audit._audit_frame import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
-from events.counts._count_posterior import read_count_posterior
-from events.counts._count_samples import read_count_samples
+from events.counts._distributions import read_count_posterior, read_count_samples
 from events.news._articles import ArticleStream
 from events.runs._run_options import ScoringOptions
 
