@@ -34,14 +34,6 @@ from events.simulation._story import (
 )
 
 NEW = -1
-_SPREAD = 0.6  # standard deviation of the logarithm of the number of mentions
-
-_FEWEST_MENTIONS, _MOST_MENTIONS = 5, 700
-
-_MORE_ATTACKS = 0.4  # probability of each further attack in an article with one
-_MOST_ATTACKS = 4
-_BY_OTHERS = 0.35  # share of the further attacks
-_FREQUENT = ("markets", "politics")  # topics that are twice as frequent as the others
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -144,8 +136,7 @@ def simulate_documents(
     def simulated(number: int) -> SimulatedDocument:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         uniform = _uniforms(rng).__next__
-        n_mentions = median_mentions * float(np.exp(_SPREAD * float(rng.standard_normal())))
-        n_mentions = int(np.clip(n_mentions, _FEWEST_MENTIONS, _MOST_MENTIONS))
+        n_mentions = int(np.clip(median_mentions * float(np.exp(0.6 * float(rng.standard_normal()))), 5, 700))
         date, story, sentences = _article(all_countries, rates, start, event_share, n_mentions, uniform)
         marks = sorted(story.marks, key=lambda mark: (mark[0], -mark[1]))
         mentions = np.array([mark[:3] for mark in marks], np.int32).reshape(-1, 3)
@@ -195,12 +186,14 @@ def _article(
         # The paper preset of the rule matches the first sentence.
         topic, by_main = "conflict", news_texts().attacks.splitlines()
         attacks = [pick(uniform, by_main)]
-        while len(attacks) < _MOST_ATTACKS and uniform() < _MORE_ATTACKS:
-            by_others = uniform() < _BY_OTHERS
+        while len(attacks) < 4 and uniform() < 0.4:
+            by_others = uniform() < 0.35
             attacks.append(pick(uniform, news_texts().other_attacks.splitlines() if by_others else by_main))
     else:
         main = pick(uniform, existing)
-        topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in _FREQUENT))])
+        # Two topics are twice as frequent as the others.
+        frequent = ("markets", "politics")
+        topic = pick(uniform, [name for name in news_texts().topics for _ in range(1 + (name in frequent))])
         attacks = []
     others = [country for country in existing if country is not main]
     opponent = pick(uniform, [country for country in others if country.code in main.opponents] or others)
@@ -270,9 +263,6 @@ def _entities(antecedents: Ints32) -> list[int]:
 
 
 MIN_PROB = 1e-4  # candidates of lower probability are left out
-_HOPELESS = -13.0  # below this score, noise cannot raise the probability to MIN_PROB
-_NOISE_OF_PAIR = 0.8
-_NOISE_OF_MENTION = 1.0
 
 
 def candidate_scores(
@@ -337,9 +327,9 @@ def candidate_scores(
     scores[nouns], scores[pronouns] = of_nouns, of_pronouns
     # An antecedent ends before its mention begins: a phrase is not an antecedent of the mentions inside it.
     scores[mentions[:, 1][None, :] > mentions[:, 0][:, None]] = -np.inf
-    scores += rng.normal(0.0, _NOISE_OF_MENTION, n_mentions)[:, None]
-    rows, columns = np.nonzero(scores > _HOPELESS)
-    kept_scores = scores[rows, columns] + rng.normal(0.0, _NOISE_OF_PAIR, rows.size)
+    scores += rng.normal(0.0, 1.0, n_mentions)[:, None]  # noise of mentions
+    rows, columns = np.nonzero(scores > -13.0)  # noise of pairs cannot raise others to MIN_PROB
+    kept_scores = scores[rows, columns] + rng.normal(0.0, 0.8, rows.size)
     weights = np.exp(kept_scores)
     totals = 1.0 + np.bincount(rows, weights, n_mentions)
     is_likely = weights >= MIN_PROB * totals[rows]
