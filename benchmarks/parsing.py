@@ -16,9 +16,8 @@ from corefsample.parses import parse_samples
 from corefsample.trees import ArcDistribution
 from events.news._fields import Article
 from events.runs._document_inputs import ReadDocument
-from events.runs._pipelines import _UNUSED
 from events.runs._run_options import ScoringOptions
-from events.runs._scorer import Scorer
+from events.runs._scorer import _UNUSED, Scorer
 
 MODELS = Path(__file__).parents[2] / "shared" / "models"
 PIPELINES = ("en_gum_ud", "en_core_web_sm")

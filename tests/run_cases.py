@@ -23,7 +23,9 @@ from references import scoring as sr
 from corefsample.documents._batch import DocumentBatch
 from corefsample.formats.scored._parquet import ParquetWriter
 from events.commands import EventsOptions, ScoreOptions, run_events, run_score
+from events.runs._engines import Engine
 from events.runs._run_options import CountOptions, ScoringOptions
+from events.runs._store import PartStore, StoredPart
 
 TABLES = (
     *("counts.csv", "counts.parquet", "evidence.csv", "evidence.parquet", "near_half.csv", "comparisons.csv"),
@@ -207,25 +209,46 @@ def started(folder: Path, arguments: list[str], *, slow: float) -> Iterator[subp
                 job.kill()
 
 
-def failing(number: int) -> int:
-    """A task of a worker, which dies of 13, when other tasks are done, and fails at 7."""
-    if number == 13:
-        time.sleep(1.0)
-        os._exit(1)
-    return 1 // (number - 7)
+@dataclass(frozen=True)
+class NumberedPart:
+    """A part of as many documents as its number; it fails at 7, and its worker dies at 13, when other parts are done.
+
+    At 14 its worker sends the length of a result, and never the result, once there is the file "begin".
+    """
+
+    number: int
+    folder: Path
+    n_bytes: float = 1.0
+
+    def __str__(self) -> str:
+        return str(self.number)
+
+    @property
+    def key(self) -> str:
+        return str(self.number)
+
+    def compute(self, on_progress: Any = None) -> StoredPart:
+        if self.number == 7:
+            raise ZeroDivisionError
+        if self.number == 13:
+            time.sleep(1.0)
+            os._exit(1)
+        if self.number == 14 and not (self.folder / "sent").exists():
+            while not (self.folder / "begin").exists():
+                time.sleep(0.01)
+            frame = sys._getframe()
+            while "result_queue" not in frame.f_locals:
+                assert frame.f_back is not None
+                frame = frame.f_back
+            os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 1000))
+            (self.folder / "sent").write_text(str(os.getpid()))
+            time.sleep(600)
+        return StoredPart(self.folder, {"documents": self.number})
 
 
-def half_sent(folder: Path) -> Path:
-    """A task whose first worker sends the length of a result, and never the result, once there is the file "begin"."""
-    if folder.name == "other" or (folder / "sent").exists():
-        return folder
-    while not (folder / "begin").exists():
-        time.sleep(0.01)
-    frame = sys._getframe()
-    while "result_queue" not in frame.f_locals:
-        assert frame.f_back is not None
-        frame = frame.f_back
-    os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 1000))
-    (folder / "sent").write_text(str(os.getpid()))
-    time.sleep(600)
-    return folder
+def computed_by_two(folder: Path, *numbers: int, on_progress: Any = None) -> None:
+    """Have two workers compute numbered parts."""
+    parts = [NumberedPart(number, folder) for number in numbers]
+    Engine(2).completed(
+        parts, PartStore(folder), raise_first_fault=False, total_bytes=len(parts), on_progress=on_progress
+    )

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corefsample.errors import ParameterError
 from events import _shared_options as shared
-from events._options import declared, option
+from events._options import declared
 from events._summary import Summary, counted, mentions_by_reason, set_aside
 from events.commands._parser import Command
 
@@ -49,13 +49,10 @@ class ConvertOptions(shared.Seed, shared.Overwrite, shared.OnError):
         Seed of the samples.
     singletons
         Write entities of one mention.
-    workers
-        Number of processes that compute entities; the results do not depend on it. [default: one]
     """
 
     clustering: Literal["gold", shared.Clustering] | None = None
     singletons: bool = True
-    workers: int | None = option(default=None, at_least=1)
 
 
 def run_convert(
@@ -107,7 +104,7 @@ def run_convert(
             skipped, left_out = Counter[str](), Counter[str]()
         else:
             require_free(path, overwrite=options.overwrite)
-            settings = options.subset("clustering", "seed", "singletons", "workers")
+            settings = options.subset("clustering", "seed", "singletons")
             n_documents, skipped, left_out = write_annotated(
                 names, path, **settings, on_rejected=on_rejected, on_progress=on_progress
             )
@@ -165,5 +162,5 @@ command = Command(
     "inputs+",
     "output",
     task="converting",
-    sections={"Writing annotated formats": "clustering seed singletons workers"},
+    sections={"Writing annotated formats": "clustering seed singletons"},
 )

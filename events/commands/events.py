@@ -70,20 +70,27 @@ def summary_of_run(run: Mapping[str, Any]) -> Summary:
     """Highest counts of a run, warnings about it, and its files; `run` is what `count_corpus` returned."""
     from corefsample._lazy import can_report, install_hint
     from corefsample.files._paths import joined
-    from corefsample.files._reading import read_json
+    from events.counts._run_tables import CountNotes
+    from events.news._quality import outlying_notice, set_aside_before
 
-    record = read_json(joined(run["out"], "run.json"))
     names = {"Picture": "bands.png", "Compared": "comparison.png", "Counts": "counts.csv", "Evidence": "evidence.csv"}
     files = existing_files(run["out"], {**names, "Report": "report.html"})
     if "Report" not in files:
         missing = "" if can_report() else f" ({install_hint('report')})"
         files["Explore"] = f"corefsample report {shlex.quote(run['out'])}{missing}"
-    shown, notices = [*_shown(run, record)], [*_notices(run, record)]
-    values = {name: value for name, value in run.items() if name not in ("counts", "totals")}
-    return Summary(values=values, shown=shown, notices=notices, files=files, result=run)
+    periods = run["counts"].dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
+    days = periods["period_start"].to_numpy().astype("datetime64[D]")
+    outliers = outlying_notice(days, periods["n_docs"].to_numpy("int64"), periods["period"].tolist())
+    notices = [
+        *set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl")),
+        *set_aside_before(run),
+        *filter(None, [outliers, CountNotes(run["merged_actors"]).unsettled()]),
+    ]
+    values = {name: value for name, value in run.items() if name not in ("counts", "totals", "inputs")}
+    return Summary(values=values, shown=[*_shown(run)], notices=notices, files=files, result=run)
 
 
-def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | Table]:
+def _shown(run: Mapping[str, Any]) -> Iterator[str | Table]:
     """Yield what was counted, the highest counts, and what their intervals cover."""
     from events.counts._run_tables import CountNotes
     from events.news._quality import tally_of_run
@@ -100,7 +107,7 @@ def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | 
         (run["n_undated"], "document", 'without a date, counted in rows "undated"'),
         (run["n_not_selected"], "document", "left out by --where"),
     )
-    yield from tally_of_run(record).notices()
+    yield from tally_of_run(run).notices()
     if run["counts"].empty:
         yield "No document contains an event: the tables have headers and no rows."
     else:
@@ -118,20 +125,6 @@ def _shown(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str | 
         )
     notes = CountNotes(run["merged_actors"], run["triggers"], run["rule_error"])
     yield from filter(None, [notes.reference(), *notes.exclusions(), notes.merging(_MERGED)])
-
-
-def _notices(run: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences about documents that were set aside, outlying dates, and unreliable samples of a run."""
-    from corefsample.files._paths import joined
-    from events.counts._run_tables import CountNotes
-    from events.news._quality import outlying_notice, set_aside_before
-
-    yield from set_aside(run["n_quarantined"], joined(run["out"], "quarantine.jsonl"))
-    yield from set_aside_before(record)
-    periods = run["counts"].dropna(subset="period_start").drop_duplicates("period").sort_values("period_start")
-    days = periods["period_start"].to_numpy().astype("datetime64[D]")
-    outliers = outlying_notice(days, periods["n_docs"].to_numpy("int64"), periods["period"].tolist())
-    yield from filter(None, [outliers, CountNotes(run["merged_actors"]).unsettled()])
 
 
 def _highest(counts: pd.DataFrame) -> Iterator[str | Table]:

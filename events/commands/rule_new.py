@@ -73,7 +73,7 @@ def run_rule_new(name: str, options: RuleNewOptions) -> Summary:
     from events.matching._rule_draft import PRESETS, draft_example, rule_text, rule_tree
     from events.rules._format import RuleFile, check_rule_file
     from events.rules._rules import presets_of
-    from events.runs._pipelines import load_pipeline, scheme_of_pipeline
+    from events.runs._scorer import load_pipeline, scheme_of_pipeline
 
     if not options.example:
         raise ParameterError("must be given at least once", parameter="example")

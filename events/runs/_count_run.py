@@ -38,7 +38,7 @@ from events.rule_error._counts import CountTables, tables_with_error
 from events.rule_error._model import NO_RULE_ERROR, read_reference, reference_file, reference_model
 from events.rules._format import Outcome
 from events.runs._count_parts import CountPart, checked_contents, file_parts, loaded_rules, settings_of
-from events.runs._engines import Engine, completed_parts
+from events.runs._engines import Engine
 from events.runs._outputs import RunFolder, quarantine_lines, require_documents, run_record
 from events.runs._run_options import CountAgainOptions, CountOptions, EventsOptions
 from events.runs._store import STANDARD_INPUT, PartStore, StoredPart, opened_store
@@ -53,7 +53,8 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
     Returns
     -------
     dict
-        Numbers of the run, which docs/json-output.md describes, and the tables `counts` and `totals`.
+        Numbers of the run, which docs/json-output.md describes; the tables `counts` and `totals`; and the rows about
+        `inputs` in the record.
     """
     started, out, is_remote = time.time(), options.out, is_url(options.out)
     engine = Engine(options.workers, options.scheduler)
@@ -82,15 +83,13 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
         of_worker = dataclasses.replace(counting, threads=options.threads or engine.threads)
         parts = [part for source in sources for part in file_parts(of_worker, contents, source, store)]
         raise_first_fault = options.on_error == "stop"
-        results = completed_parts(
+        complete = engine.completed(
             parts,
             store,
-            engine,
             raise_first_fault=raise_first_fault,
             total_bytes=sum(source.n_bytes for source in sources),
             on_progress=on_progress,
         )
-        complete = [stored for _, stored in results]
         stored = _without_repeated(parts, complete, store, raise_first_fault)
         evidence = _merged(parts, stored)
         rejected = [document for each in stored for document in each.rejected()]
@@ -154,7 +153,7 @@ def count_corpus(inputs: Inputs, options: EventsOptions, *, on_progress: Progres
             store.keep([*stored, *complete])
     for note in rules.notes(documents):
         logging.getLogger("corefsample.events").warning("%s", note)
-    return {**values, "counts": tables.table, "totals": tables.totals}
+    return {**values, "counts": tables.table, "totals": tables.totals, "inputs": record["inputs"]}
 
 
 def _require_same(out: str, settings: dict[str, Any]) -> None:

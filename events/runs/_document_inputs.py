@@ -10,21 +10,28 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corefsample.coreference._antecedents import AntecedentDistribution
+from corefsample.documents._annotated import AnnotatedDocument
+from corefsample.documents._batch import DocumentBatch
+from corefsample.documents._faults import Rejected
+from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import CorefsampleError, InputError, ParameterError
 from corefsample.files import _paths
 from corefsample.files._paths import PathLike, input_paths, parquet_source, require_suffix, suffix_hint, suffix_of
 from corefsample.files._reading import FileSeries, ReadProgress, SeenIds, open_bytes
-
-if TYPE_CHECKING:
-    from corefsample.documents._annotated import AnnotatedDocument
-    from corefsample.documents._faults import Rejected
-    from corefsample.documents._scored import ScoredDocument
-    from corefsample.formats.annotated._annotations import OnCrossing
-    from events.news._fields import Article
-    from events.news._quality import Duplicates
-
+from corefsample.formats import DocumentStream
+from corefsample.formats.annotated._annotations import OnCrossing
+from corefsample.formats.annotated._conll2012 import read_conll2012
+from corefsample.formats.annotated._corefud import read_corefud
+from events.news._articles import ArticleStream
+from events.news._fields import Article
+from events.news._quality import Duplicates
 
 Kind = Literal["scored", "corefud", "conll2012", "news"]
 
@@ -86,9 +93,6 @@ def named_kind(path: str, *, prefer_news: bool) -> Kind:
 def _has_mentions(path: str) -> bool | None:
     """Whether a table contains scored mentions; None if its beginning cannot be read or does not show it."""
     if path.endswith(".parquet"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
             return "mentions" in pq.read_schema(parquet_source(path)).names
         except (pa.ArrowException, OSError, UnicodeDecodeError):
@@ -129,8 +133,6 @@ class ReadDocument:
 
     def rejected(self, error: CorefsampleError) -> Rejected:
         """Return the document as a rejected one, with the reason `error` and with its words, mentions and gold."""
-        from corefsample.documents._faults import Rejected
-
         doc_id = self.document.doc_id
         error_location = None if error.place == f"doc_id {doc_id!r}" else error.place
         reason = " ".join(str(InputError(error.message, parameter=error.parameter, place=error_location)).split())
@@ -138,13 +140,6 @@ class ReadDocument:
 
     def to_json(self) -> str:
         """The document as a line of JSON: the fields of an article, or those of the format of scored mentions."""
-        import msgspec
-
-        from corefsample.coreference._antecedents import AntecedentDistribution
-        from corefsample.documents._annotated import AnnotatedDocument
-        from corefsample.documents._batch import DocumentBatch
-        from corefsample.documents._scored import ScoredDocument
-
         document = self.document
         if isinstance(document, AnnotatedDocument):
             no_candidates: list[list[Any]] = [[] for _ in range(document.n_mentions)]
@@ -153,6 +148,7 @@ class ReadDocument:
         return msgspec.json.encode(fields).decode()
 
 
+_BATCH = 32  # documents of a file of scored mentions that are read ahead
 _FEWEST_WORDS = 20  # texts with fewer words are not compared, because they may be equal by chance
 
 
@@ -181,8 +177,6 @@ class DocumentInputs(FileSeries):
         Treatment of articles whose words are those of an earlier one, whatever their case, punctuation and headline:
         "keep" or "drop". They are then listed in `repeated`; some 150 bytes of memory are used for each text. By
         default, texts are not compared.
-    batch_size
-        Number of documents of a file of scored mentions that are read ahead.
 
     Attributes
     ----------
@@ -207,7 +201,6 @@ class DocumentInputs(FileSeries):
     prefer_news: bool = False
     selected: Callable[[str, Mapping[str, Any]], bool] | None = None
     duplicates: Duplicates | None = None
-    batch_size: int = 32
     kind_of: dict[str, Kind] = field(init=False, default_factory=dict)
     skipped: Counter[str] = field(init=False, default_factory=Counter)
     repeated: list[tuple[str, datetime.date | None, str]] = field(init=False, default_factory=list)
@@ -217,8 +210,6 @@ class DocumentInputs(FileSeries):
             kind = named_kind(path, prefer_news=self.prefer_news)
             files = [path]
             if kind == "news":
-                from events.news._articles import ArticleStream
-
                 files = ArticleStream([path], **self.article_options).paths
             for file in files:
                 if file in self.kind_of:
@@ -229,6 +220,13 @@ class DocumentInputs(FileSeries):
     def first_of(self, *kinds: Kind) -> str | None:
         """Path of the first file of one of these kinds; None if no file is."""
         return next((path for path in self.paths if self.kind_of[path] in kinds), None)
+
+    def require_mentions(self) -> None:
+        """Raise InputError if a file has text, whose mentions must be found and scored first."""
+        text = self.first_of("news")
+        if text is not None:
+            hint = "`corefsample score` finds and scores mentions"
+            raise InputError("documents must have mentions, got text", place=text, hint=hint)
 
     def accepted(self, on_rejected: Callable[[Rejected], None] | None) -> Iterator[ReadDocument]:
         """Yield the valid documents, and pass the invalid ones to `on_rejected`: see `reject`."""
@@ -267,15 +265,9 @@ class DocumentInputs(FileSeries):
         """The documents of a file, or batches of them."""
         kind = self.kind_of[path]
         if kind == "scored":
-            from corefsample.formats import DocumentStream
-
-            return DocumentStream([path], on_rejected=on_rejected, batch_size=self.batch_size)
+            return DocumentStream([path], on_rejected=on_rejected, batch_size=_BATCH)
         if kind == "news":
-            from events.news._articles import ArticleStream
-
             return ArticleStream([path], on_rejected=on_rejected, **self.article_options)
-        from corefsample.formats.annotated._conll2012 import read_conll2012
-        from corefsample.formats.annotated._corefud import read_corefud
 
         read = read_conll2012 if kind == "conll2012" else read_corefud
         return read(path, on_crossing_sentences=self.on_crossing_sentences, on_rejected=on_rejected)

@@ -7,14 +7,14 @@ import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import resource_tracker
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from corefsample._lazy import install_hint
 from corefsample._machine import begin_worker, one_processor_left, processors
@@ -28,13 +28,26 @@ _POLL = 0.2  # seconds between two checks of the workers or of the scheduler
 _CONNECTING = "10s"
 _PARTS = ("client", "comm", "core", "nanny", "scheduler", "worker")
 _LOGGERS = ("distributed", *(f"distributed.{part}" for part in _PARTS), "asyncio", "tornado.application")
-T = TypeVar("T")
-R = TypeVar("R")
+
+
+class Part(Protocol):
+    """A part of a job; as text it names the part in error messages."""
+
+    @property
+    def key(self) -> str:
+        """Checksum of everything on which the result of the part depends."""
+
+    @property
+    def n_bytes(self) -> float:
+        """Size of the part's share of the inputs in bytes."""
+
+    def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
+        """Compute the part, and add it to the store; call `on_progress` with bytes read and documents done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Workers that compute tasks.
+    """Workers that compute the parts of a job.
 
     Attributes
     ----------
@@ -74,83 +87,109 @@ class Engine:
         """Number of threads of each worker; None if this process does the work, which may use all processors."""
         return None if self.is_here else max(1, processors() // self.workers) if self.workers else 1
 
-    def results(
+    def completed(
         self,
-        function: Callable[[T], R],
-        tasks: Iterable[T],
+        parts: Iterable[Part],
+        store: PartStore,
         *,
-        here: Callable[[T], R] | None = None,
-        stored: Callable[[T], R | None] = lambda _: None,
-    ) -> Generator[tuple[T, R]]:
-        """Compute tasks, and yield each with its result in the order of the tasks; errors are raised in this order too.
+        raise_first_fault: bool,
+        total_bytes: int,
+        on_progress: Progress | None = None,
+    ) -> list[StoredPart]:
+        """Compute the parts that the store does not have, and return the stored results of all parts in their order.
 
         Parameters
         ----------
-        function
-            Function that computes a task; other processes must be able to import it.
-        tasks
-            Tasks, which are requested one by one. A single task is computed in this process, unless there is a
+        parts
+            Parts of a job, which are requested one by one. A single part is computed in this process, unless there is a
             scheduler.
-        here
-            Function that computes a task in this process; by default, `function`.
-        stored
-            Function that returns the result of a task that need not be computed, and None for other tasks.
+        store
+            Store of the results.
+        raise_first_fault
+            True if the first invalid document is an error, so that a part with rejected documents cannot be used.
+        total_bytes, on_progress
+            Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size,
+            and the number of their documents.
 
         Raises
         ------
+        InputError
+            If a worker added its result to another folder of the same name.
         OutputError
             If a worker dies, or the scheduler cannot be reached.
         """
-        tasks = iter(tasks)
-        first = list(islice(tasks, 2))
-        tasks = chain(first, tasks)
-        if self.is_here or (len(first) < 2 and self.scheduler is None):
-            for task in tasks:
-                result = stored(task)
-                yield task, (here or function)(task) if result is None else result
-            return
-        waiting: deque[tuple[T, Future[R]]] = deque()
+        completed: list[StoredPart] = []
+        waiting: deque[tuple[Part, Future[StoredPart]]] = deque()
+        n_bytes, n_documents = 0.0, 0
 
-        def oldest() -> tuple[T, R]:
-            """Remove the oldest task from those that wait, and return it with its result as soon as it is computed."""
-            task, future = waiting.popleft()
+        def report(n_read: float = 0.0, n_counted: int = 0) -> None:
+            if on_progress is not None:
+                on_progress(min(int(n_bytes + n_read), total_bytes), total_bytes, n_documents + n_counted)
+
+        def computed_here(part: Part) -> StoredPart:
+            with one_processor_left():
+                return part.compute(lambda n_read, n_counted: report(min(n_read, part.n_bytes), n_counted))
+
+        def complete_oldest() -> None:
+            nonlocal n_bytes, n_documents
+            part, future = waiting.popleft()
             while not wait([future], timeout=_POLL).done and is_working():
                 pass
-            rule = f"workers must live until {task} is complete, but one of them died"
+            rule = f"workers must live until {part} is complete, but one of them died"
             died = OutputError(rule, hint=f"if memory ran out, use fewer workers or smaller parts; {CONTINUES}")
             try:
-                if future.done():
-                    return task, future.result()
+                if not future.done():
+                    raise lost or died
+                stored = future.result()
             except death:
                 raise died from None
             except CancelledError:  # the scheduler was lost
-                pass
-            raise lost or died
+                raise lost or died from None
+            if not stored.folder.is_dir():
+                rule = "folder must be the same for all workers"
+                raise InputError(f"{rule}, got no result of {part}", place=str(store.path))
+            completed.append(stored)
+            n_bytes, n_documents = n_bytes + part.n_bytes, n_documents + stored.record["documents"]
+            report()
 
-        pool = _processes(self.workers or 1) if self.scheduler is None else _cluster(self.scheduler)
+        remaining = iter(parts)
+        first = list(islice(remaining, 2))
+        pool: AbstractContextManager[_Pool] = nullcontext((None, lambda: 1, lambda: True, BrokenProcessPool, None))
+        if self.scheduler is not None:
+            pool = _cluster(self.scheduler)
+        elif self.workers not in (None, 1) and len(first) > 1:
+            pool = _processes(self.workers or 1)
         with pool as (executor, n_workers, is_working, death, lost):
-            for task in tasks:
-                future: Future[R] = Future()
-                if (result := stored(task)) is not None:
-                    future.set_result(result)
+            for part in chain(first, remaining):
+                future: Future[StoredPart] = Future()
+                if (stored := store.find(part.key, raise_first_fault=raise_first_fault)) is not None:
+                    future.set_result(stored)
+                elif executor is None:
+                    future.set_result(computed_here(part))
                 else:
                     try:
                         with _interrupts_later():
-                            future = executor.submit(function, task)
-                    except BrokenProcessPool as error:  # results that were computed before are yielded first
+                            future = executor.submit(_computed, part)
+                    except BrokenProcessPool as error:  # results that were computed before are completed first
                         future.set_exception(error)
-                waiting.append((task, future))
+                waiting.append((part, future))
                 most = max(_QUEUED * n_workers(), _FEWEST_QUEUED)
                 while waiting and (waiting[0][1].done() or len(waiting) > most):
-                    yield oldest()
+                    complete_oldest()
             while waiting:
-                yield oldest()
+                complete_oldest()
+        return completed
 
 
-# An executor; the number of tasks that it can compute at the same time; whether it works (false if a worker died or the
-# scheduler was lost, so that no result may come any more); the error of a task whose worker died; and the error to
-# raise if the scheduler was lost.
-_Pool = tuple[Executor, Callable[[], int], Callable[[], bool], type[Exception], OutputError | None]
+def _computed(part: Part) -> StoredPart:
+    """Compute a part in a worker."""
+    return part.compute()
+
+
+# An executor, None for this process; the number of parts that it can compute at the same time; whether it works (false
+# if a worker died or the scheduler was lost, so that no result may come any more); the error of a part whose worker
+# died; and the error to raise if the scheduler was lost.
+_Pool = tuple[Executor | None, Callable[[], int], Callable[[], bool], type[Exception], OutputError | None]
 
 
 @contextmanager
@@ -229,80 +268,3 @@ def _cluster(address: str) -> Iterator[_Pool]:
                 executor.shutdown(wait=False)
             with suppress(Exception):
                 client.close(timeout=2)
-
-
-class Part(Protocol):
-    """A part of a job; as text it names the part in error messages."""
-
-    @property
-    def key(self) -> str:
-        """Checksum of everything on which the result of the part depends."""
-
-    @property
-    def n_bytes(self) -> float:
-        """Size of the part's share of the inputs in bytes."""
-
-    def compute(self, on_progress: Callable[[float, int], None] | None = None) -> StoredPart:
-        """Compute the part, and add it to the store; call `on_progress` with bytes read and documents done."""
-
-
-P = TypeVar("P", bound=Part)
-
-
-def completed_parts(
-    parts: Iterable[P],
-    store: PartStore,
-    engine: Engine,
-    *,
-    raise_first_fault: bool,
-    total_bytes: int,
-    on_progress: Progress | None = None,
-) -> Iterator[tuple[P, StoredPart]]:
-    """Yield each part with its result in the store; parts that the store does not have are computed.
-
-    Parameters
-    ----------
-    parts
-        Parts of a job, which are requested one by one; the results come in their order.
-    store, engine
-        Store of the results, and engine that computes the missing ones.
-    raise_first_fault
-        True if the first invalid document is an error, so that a part with rejected documents cannot be used.
-    total_bytes, on_progress
-        Size of all inputs in bytes, and function that is called with the bytes of the complete parts, this size, and
-        the number of their documents.
-
-    Raises
-    ------
-    InputError
-        If a worker added its result to another folder of the same name.
-    OutputError
-        If a worker dies, or the scheduler cannot be reached.
-    """
-    n_bytes, n_documents = 0.0, 0
-
-    def report(n_read: float = 0.0, n_counted: int = 0) -> None:
-        if on_progress is not None:
-            on_progress(min(int(n_bytes + n_read), total_bytes), total_bytes, n_documents + n_counted)
-
-    def here(part: P) -> StoredPart:
-        with one_processor_left():
-            return part.compute(lambda n_read, n_counted: report(min(n_read, part.n_bytes), n_counted))
-
-    def stored(part: P) -> StoredPart | None:
-        return store.find(part.key, raise_first_fault=raise_first_fault)
-
-    with closing(engine.results(_compute, parts, here=here, stored=stored)) as results:
-        for part, result in results:
-            if not result.folder.is_dir():
-                rule = "folder must be the same for all workers"
-                raise InputError(f"{rule}, got no result of {part}", place=str(store.path))
-            yield part, result
-            n_bytes += part.n_bytes
-            n_documents += result.record["documents"]
-            report()
-
-
-def _compute(part: Part) -> StoredPart:
-    """Compute a part in a worker."""
-    return part.compute()

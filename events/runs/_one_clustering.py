@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,8 +25,7 @@ from corefsample.metrics._scores import ClusteringScores, ScoreSamples, clusteri
 from corefsample.summaries import point_estimate
 from corefsample.summaries._expected_losses import LOSSES, MARGINAL
 from events._options import Progress
-from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument, output_kind, reject
-from events.runs._engines import Engine
+from events.runs._document_inputs import ANNOTATED, DocumentInputs, output_kind, reject
 
 Match = Literal["span", "head"]
 GoldMentions = tuple[Any, Sequence[int | str | None], Tokens | None]  # mentions, entities, tokens
@@ -40,7 +38,6 @@ def write_annotated(
     clustering: str | None = None,
     seed: int = 0,
     singletons: bool = True,
-    workers: int | None = None,
     on_rejected: QuarantineFile | None = None,
     on_progress: Progress | None = None,
 ) -> tuple[int, Counter[str], Counter[str]]:
@@ -60,8 +57,6 @@ def write_annotated(
         Seed of the sampled clustering or of the samples behind an estimate.
     singletons
         Whether entities of one mention are written.
-    workers
-        Number of processes that compute the entities; by default, this process does.
     on_rejected, on_progress
         Function that is called with each invalid document, which is then left out (by default, it raises an error);
         and function that is called as documents are written.
@@ -80,10 +75,8 @@ def write_annotated(
         that `clustering` needs.
     """
     documents = DocumentInputs(inputs)
-    text, annotated = documents.first_of("news"), documents.first_of(*ANNOTATED)
-    if text is not None:
-        rule = "text must be parsed and scored first"
-        raise InputError(f"{rule}, got text", place=text, hint="`corefsample score` does both")
+    documents.require_mentions()
+    annotated = documents.first_of(*ANNOTATED)
     if annotated is not None and clustering not in (None, "gold"):
         rule = f"must be gold for annotated documents, which have no scores ({annotated})"
         raise ParameterError(f"{rule}, got {clustering!r}", parameter="clustering")
@@ -91,12 +84,11 @@ def write_annotated(
 
     def with_entities() -> Iterator[AnnotatedDocument]:
         n_documents = 0
-        read = documents.accepted(on_rejected)
-        for item, labels in Engine(workers).results(partial(_entities, clustering, seed), read):
+        for item in documents.accepted(on_rejected):
             document: Any = item.document
             try:
                 if isinstance(document, ScoredDocument):
-                    document = _annotated(document, labels)
+                    document = _annotated(document, clustering, seed)
                     skipped.update(document.skipped)
             except ParameterError as error:
                 reject(item.rejected(error), on_rejected)
@@ -129,21 +121,16 @@ def labels_of(document: ScoredDocument, clustering: str, seed: int) -> Ints32:
     return labels
 
 
-def _annotated(document: ScoredDocument, labels: Ints32 | None) -> AnnotatedDocument:
-    """Annotate a scored document with the entities of labels, or with its gold entities if `labels` is None."""
-    if labels is not None:
+def _annotated(document: ScoredDocument, clustering: str | None, seed: int) -> AnnotatedDocument:
+    """Annotate a scored document with the entities of a clustering, by default with its gold entities."""
+    if clustering not in (None, "gold"):
+        labels = labels_of(document, str(clustering), seed)
         # Annotations of the parse that refer to gold entities (bridging) do not belong to this clustering.
         return AnnotatedDocument.from_scored(document, labels).with_clustering(labels)
     if document.gold is None:
         hint = ParameterHint("clustering", "can be map or sample")
         raise ParameterError("gold is required to write gold entities", hint=hint)
     return AnnotatedDocument.from_scored(document)
-
-
-def _entities(clustering: str | None, seed: int, item: ReadDocument) -> Ints32 | None:
-    """Labels of a document's clustering; None if its gold entities are written, or if it has no scores."""
-    is_gold = clustering in (None, "gold") or not isinstance(item.document, ScoredDocument)
-    return None if is_gold else labels_of(cast("ScoredDocument", item.document), str(clustering), seed)
 
 
 @dataclass(slots=True)
@@ -179,7 +166,7 @@ def gold_mentions(inputs: DocumentInputs) -> tuple[dict[str, GoldMentions], int]
     InputError
         If a document is invalid, or no document has gold.
     """
-    _require_mentions(inputs)
+    inputs.require_mentions()
     mentions, n_without = {}, 0
     for item in inputs.accepted(None):
         document: Any = item.document
@@ -212,7 +199,7 @@ def system_scores(
     InputError
         If a document is invalid, its words differ from those of its gold document, or no document is a gold document.
     """
-    _require_mentions(inputs)
+    inputs.require_mentions()
     by_document: dict[str, ClusteringScores] = {}
     scores = SystemScores({})
 
@@ -264,13 +251,6 @@ def _with_gold_heads(mentions: Any, tokens: Tokens | None) -> Any:
         return mentions
     rows = [(start, end, span_head(heads, start, end)) for start, end, _ in mentions.tolist()]
     return np.array(rows, np.int64).reshape(-1, 3)
-
-
-def _require_mentions(inputs: DocumentInputs) -> None:
-    text = inputs.first_of("news")
-    if text is not None:
-        hint = "`corefsample score` finds and scores mentions"
-        raise InputError("documents must have mentions, got text", place=text, hint=hint)
 
 
 def _require_same_words(document: AnnotatedDocument | ScoredDocument, gold: Tokens | None, source: str) -> None:

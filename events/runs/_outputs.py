@@ -72,8 +72,7 @@ def scoring_of(path: Any) -> dict[str, Any]:
     if not os.path.isfile(name):
         return {}
     try:
-        with open(name, encoding="utf-8") as file:
-            summary = json.load(file)["summary"]
+        summary = json.loads(Path(name).read_bytes())["summary"]
         texts = {name: count for name, count in summary["texts"].items() if count}
         return {"scoring": {"n_quarantined": summary["n_quarantined"], "texts": texts}}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -111,16 +110,16 @@ def quarantine_lines(rejected: Iterable[Rejected]) -> bytes:
     return "".join(json.dumps(document.to_json()) + "\n" for document in rejected).encode()
 
 
-def free_outputs(path: str, record_suffix: str, *, overwrite: bool) -> str:
-    """Check before a run that its output and its record can be written; return the path of the record.
+def free_outputs(path: str, record_suffix: str, *suffixes: str, overwrite: bool) -> str:
+    """Check before a run that its output, its record and further files can be written; return the path of the record.
 
     Raises
     ------
     ParameterError
-        If one of the two paths is a folder, or an existing file although `overwrite` is false.
+        If one of the paths is a folder, or an existing file although `overwrite` is false.
     """
-    for name in (path, path + record_suffix):
-        require_free(name, overwrite=overwrite)
+    for suffix in ("", record_suffix, *suffixes):
+        require_free(path + suffix, overwrite=overwrite)
     return path + record_suffix
 
 

@@ -8,7 +8,6 @@ import json
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
@@ -24,7 +23,6 @@ from corefsample.files._atomic import (
     new_file,
     put_in_place,
     remove_file,
-    require_free,
     require_writable,
     write_bytes,
     write_csv,
@@ -35,13 +33,12 @@ from corefsample.files._reading import read_json
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QUARANTINE, join, write_documents
 from corefsample.recalibration._uncertain import chosen_recalibration
-from corefsample.scorers._scoring import ScoringTally, few_known_words
+from corefsample.scorers._scoring import ScoringTally
 from events._options import Progress, fields_of
 from events._selection import Selection
-from events.news._fields import Article
 from events.news._quality import TextTally
 from events.runs._document_inputs import ANNOTATED, DocumentInputs, ReadDocument
-from events.runs._engines import Engine, completed_parts
+from events.runs._engines import Engine
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, quarantine_lines, require_documents, run_record
 from events.runs._run_options import ARTICLE_OPTIONS, ScoreOptions, ScoringOptions
 from events.runs._scorer import forget_scorer, scorer_of, with_absolute_paths
@@ -95,10 +92,10 @@ class ScorePart:
         tally, texts = ScoringTally(), TextTally()
         with _lock:
             scorer = scorer_of(self.options)
-            for name, expected in self.identity.items():
-                if scorer.identity[name] != expected:
-                    rule = f"a worker must have the same {name} as the process that began the run"
-                    raise InputError(f"{rule}, got {scorer.identity[name]!r}")
+            different = [name for name, value in self.identity.items() if scorer.identity[name] != value]
+            if different:
+                rule = f"a worker must have the same {different[0]} as the process that began the run"
+                raise InputError(f"{rule}, got {scorer.identity[different[0]]!r}")
             for item in self.items:
                 if isinstance(item, Rejected):
                     rejected.append(item)
@@ -167,7 +164,8 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     # True after a run that was killed when its output was complete, but not its record.
     is_left = _parts_folder(path).is_dir() and not is_file(path + RECORD_SUFFIX)
     overwrite = options.overwrite or is_left
-    record_path = free_outputs(path, RECORD_SUFFIX, overwrite=overwrite)
+    record_path = free_outputs(path, RECORD_SUFFIX, QUARANTINE, overwrite=overwrite)
+    require_writable(path)
     selection = Selection(options.where)
     documents = DocumentInputs(
         inputs,
@@ -178,43 +176,37 @@ def score_corpus(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress
     )
     _require_pipeline_for_text(documents, scoring)
     scorer = scorer_of(with_absolute_paths(scoring))
-    quarantine = f"{path}{QUARANTINE}"
-    require_free(quarantine, overwrite=overwrite)
-    require_writable(path)
     with opened_store(_parts_folder(path), path) as store:
         sources = store.sources(documents.paths)
         settings = scorer.settings(scoring)
         parts = _parts(documents, settings, options.part_size, store, scorer.options, scorer.identity)
-        job: dict[str, Any] = {"raise_first_fault": options.on_error == "stop", "total_bytes": documents.total_bytes}
-        in_order: list[StoredPart] = []
-        for part, stored in completed_parts(parts, store, engine, on_progress=on_progress, **job):
-            in_order.append(stored)
-            is_first_of_several = stored.is_new and part.number == 1 and len(part.items) == options.part_size
-            if is_first_of_several and (few_known := few_known_words(ScoringTally(**stored.record["tally"]))):
-                logging.getLogger("corefsample.score").warning(
-                    "of the first texts, %s", few_known
-                )  # before a long run is done
+        stored = engine.completed(
+            parts,
+            store,
+            raise_first_fault=options.on_error == "stop",
+            total_bytes=documents.total_bytes,
+            on_progress=on_progress,
+        )
         forget_scorer()
-        tally = sum((ScoringTally(**stored.record["tally"]) for stored in in_order), ScoringTally())
-        texts = sum((TextTally(**stored.record["texts"]) for stored in in_order), TextTally())
-        rejected = [document for stored in in_order for document in stored.rejected()]
+        tally = sum((ScoringTally(**each.record["tally"]) for each in stored), ScoringTally())
+        texts = sum((TextTally(**each.record["texts"]) for each in stored), TextTally())
+        rejected = [document for each in stored for document in each.rejected()]
         require_documents(tally.n_documents, rejected, options.where, options.max_quarantined, documents.paths)
         # Joined in the folder of the parts, so that the file of a killed run is removed with them.
         joined = store.path / f"joined{suffix}"
-        files = [stored.folder / _DOCUMENTS for stored in in_order if stored.record["documents"]]
-        deque(join(files, joined, overwrite=True), maxlen=0)
+        files = [each.folder / _DOCUMENTS for each in stored if each.record["documents"]]
+        join(files, joined, overwrite=True)
         remove_file(record_path)  # an earlier run's record, because its output is about to be replaced
+        remove_file(path + QUARANTINE)
         if rejected:
-            write_bytes(quarantine, quarantine_lines(rejected), overwrite=True)
-        else:
-            remove_file(quarantine)
+            write_bytes(path + QUARANTINE, quarantine_lines(rejected), overwrite=True)
         put_in_place(str(joined), path)
         source = options.mentions or ("annotated" if documents.first_of("news") is None else "parse")
         values = {
             "out": path,
             "record": record_path,
             **tally_values(tally, texts),
-            "n_resumed": sum(each.record["documents"] for each in in_order if not each.is_new),
+            "n_resumed": sum(each.record["documents"] for each in stored if not each.is_new),
             "n_quarantined": len(rejected),
             "reasons": [each.message() for each in rejected[:3]],
             "skipped": dict(documents.skipped),
@@ -257,12 +249,9 @@ def _written_duplicates(documents: DocumentInputs, path: str) -> str | None:
     if documents.duplicates == "keep":
         doc_id, _, first = documents.repeated[0]
         logging.getLogger("corefsample.score").warning(
-            "%s articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
+            "%d articles have the text of an earlier article, such as %r that of %r, and are counted too; %s lists "
             "them. --duplicates drop leaves them out",
-            f"{len(documents.repeated):,}",
-            doc_id,
-            first,
-            name,
+            *(len(documents.repeated), doc_id, first, name),
         )
     return name
 
@@ -298,18 +287,6 @@ def _require_pipeline_for_text(documents: DocumentInputs, options: ScoringOption
         raise ParameterError(f"must be 'parse' for text ({text}), got 'annotated'", parameter="mentions")
     if words is None or options.pipeline is None:
         return
-    if words != "-" and _is_parsed(words):
-        rule = f"must be left out for documents with a parse ({words})"
-        raise ParameterError(f"{rule}, got {options.pipeline!r}", parameter="pipeline")
     for name in ("parses", "fix_text"):
         if getattr(options, name):
             raise ParameterError(f"is for text, got documents that consist of words ({words})", parameter=name)
-
-
-def _is_parsed(path: str) -> bool:
-    """Whether the first good document of a file has a parse."""
-    for item in DocumentInputs([path]):
-        if isinstance(item, ReadDocument) and not isinstance(item.document, Article):
-            tokens = item.document.tokens
-            return tokens is not None and not tokens.is_unparsed
-    return False

@@ -72,15 +72,13 @@ class Source:
 
     def require_unchanged(self) -> None:
         """Raise InputError unless the file exists with the same size and time of change."""
-        if self.path == STANDARD_INPUT:
-            return
         try:
-            version = file_version(self.current_path)
+            is_same = self.path == STANDARD_INPUT or file_version(self.current_path) == (self.n_bytes, self.changed)
         except FileNotFoundError:
             raise InputError("file must still exist, but it was removed after the run began", place=self.path) from None
         except OSError as error:
             raise InputError(f"file must be readable, got: {error.strerror or error}", place=self.path) from None
-        if version != (self.n_bytes, self.changed):
+        if not is_same:
             rule = "file must be as it was when the run began, got another size or time of change"
             raise InputError(rule, place=self.path, hint="repeat the command to count the changed file")
 
@@ -149,7 +147,7 @@ class PartStore:
             record = read_sealed(folder / _RECORD)
             if record is None or record["key"] != key:
                 continue
-            if _is_intact(folder, record["files"]):
+            if record["files"] == _checksums(folder):
                 return None if raise_first_fault and record["rejected"] else StoredPart(folder, record)
             shutil.rmtree(folder, ignore_errors=True)
         return None
@@ -161,8 +159,8 @@ class PartStore:
         stored.folder.mkdir()
         try:
             yield stored
-            files = {each.name: sha256(each) for each in sorted(stored.folder.iterdir())}
-            write_sealed(stored.folder / _RECORD, {"key": key, "files": files, **stored.record})
+            record = {"key": key, "files": _checksums(stored.folder), **stored.record}
+            write_sealed(stored.folder / _RECORD, record)
         except BaseException:
             shutil.rmtree(stored.folder, ignore_errors=True)
             raise
@@ -198,13 +196,9 @@ class PartStore:
         return sources
 
 
-def _is_intact(folder: Path, files: Mapping[str, str]) -> bool:
-    try:
-        if {each.name for each in folder.iterdir()} != {*files, _RECORD}:
-            return False
-        return all(sha256(folder / name) == checksum for name, checksum in files.items())
-    except OSError:
-        return False
+def _checksums(folder: Path) -> dict[str, str]:
+    """SHA-256 of the files of a part by name."""
+    return {each.name: sha256(each) for each in sorted(folder.iterdir()) if each.name != _RECORD}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from corefsample._random import document_key
 from corefsample.documents._scored import ScoredDocument
 from corefsample.errors import InputError, ParameterError, ParameterHint
 from corefsample.files._atomic import write_json
-from corefsample.files._paths import Inputs, PathLike, require_suffix
+from corefsample.files._paths import Inputs, require_suffix
 from corefsample.formats.scored._stream import SUFFIXES
 from corefsample.formats.scored._writing import QuarantineFile, quarantine_file, write_documents
 from corefsample.languages._language import ENGLISH, Language, declared_language, differ, load_language
@@ -30,9 +30,9 @@ from events._selection import Selection
 from events.news._quality import TextTally
 from events.runs._document_inputs import DocumentInputs, reject
 from events.runs._outputs import RECORD_SUFFIX, checksums, free_outputs, run_record
-from events.runs._pipelines import load_recalibration
 from events.runs._run_options import ScoreOptions
 from events.runs._score_run import tally_values
+from events.runs._scorer import load_recalibration
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +60,6 @@ class Corpus:
     n_not_selected: int
     skipped: Counter[str]
     languages: set[str]
-
-
-def annotated_inputs(inputs: PathLike | Iterable[PathLike]) -> DocumentInputs:
-    """Return the documents of annotated files, not yet read.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, has an unknown ending, or contains text.
-    """
-    documents = DocumentInputs(inputs)
-    text = documents.first_of("news")
-    if text is not None:
-        rule = "a corpus must be annotated to train on (.conllu, .conll, scored mentions with gold)"
-        raise InputError(f"{rule}, got text", place=text)
-    return documents
 
 
 def read_corpus(
@@ -234,7 +218,9 @@ def read_training_corpora(
         If no document remains for training.
     """
     selection = Selection(where)
-    opened = [annotated_inputs(paths) for paths in [corpora, held_out] if paths]
+    opened = [DocumentInputs(paths) for paths in [corpora, held_out] if paths]
+    for inputs in opened:
+        inputs.require_mentions()
     read = [read_corpus(inputs, selection, scheme, on_rejected, on_progress) for inputs in opened]
     rows = [
         {"part": part, **row}
@@ -271,7 +257,8 @@ def score_folds(inputs: Inputs, options: ScoreOptions, *, on_progress: Progress 
     mentions = options.mentions or "annotated"
     template = load_scorer(options.model, mentions)
     with quarantine_file(options.out, on_error=options.on_error, overwrite=options.overwrite) as on_rejected:
-        documents = annotated_inputs(inputs)
+        documents = DocumentInputs(inputs)
+        documents.require_mentions()
         corpus = read_corpus(documents, Selection(options.where), options.scheme, on_rejected, on_progress)
         language = chosen_language(None if options.model is None else template.language, [corpus])
         change = load_recalibration(options.recalibration or "none", options.model, mentions, language.code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -33,8 +33,7 @@ _CSV = pa.csv.WriteOptions(quoting_style="needed", quoting_header="none")
 _NEAR_HALF = 100
 _EVIDENCE_GROUP = 2000  # rows in a row group of the table of evidence
 _TABLE_GROUP = 50_000  # rows in a row group of the tables of events and of all documents
-_DOCUMENT_GROUP = 256  # largest number of documents in a row group
-_GROUP_BYTES = 32 * 2**20  # approximate size of the documents of a row group
+_DOCUMENT_GROUP = 64  # documents that are merged at a time
 
 
 @contextmanager
@@ -129,37 +128,7 @@ def _write_documents(file: File, rows: SortedRows) -> None:
     """Write the complete documents that have evidence, for the report."""
     with ParquetWriter(str(file("documents.parquet"))) as writer:
         # The next documents are merged while others are compressed.
-        for batch in read_ahead(_document_groups(rows.groups(_DOCUMENT_GROUP))):
-            logging.getLogger("corefsample.steps").info("finalising: documents of %s", batch.dates[-1])
-            writer.write(batch)
-            writer.end_group()
-
-
-def _document_groups(tables: Iterable[pa.Table]) -> Iterator[DocumentBatch]:
-    """Divide documents into row groups, whose limits are a number of documents and a size."""
-    waiting: list[pa.RecordBatch] = []
-    n_rows = n_bytes = 0
-    for batch in (batch for table in tables for batch in table.to_batches()):
-        start = 0
-        for row, size in enumerate(_sizes(batch), start=1):
-            n_rows, n_bytes = n_rows + 1, n_bytes + size
-            if n_rows == _DOCUMENT_GROUP or n_bytes >= _GROUP_BYTES:
-                yield _documents([*waiting, batch.slice(start, row - start)])
-                waiting, start, n_rows, n_bytes = [], row, 0, 0
-        if start < len(batch):
-            waiting.append(batch.slice(start))
-    if waiting:
-        yield _documents(waiting)
-
-
-def _documents(batches: Sequence[pa.RecordBatch]) -> DocumentBatch:
-    (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return DocumentBatch("evidence", rows, "document", range(1, len(rows) + 1))
-
-
-def _sizes(batch: pa.RecordBatch) -> list[int]:
-    """Approximate size of each document's candidates and tokens in bytes."""
-    documents = DocumentBatch("evidence", batch, "document", range(1, batch.num_rows + 1))
-    mentions, candidates = documents.mentions[0], documents.candidates[0]
-    sizes: list[int] = (12 * np.diff(candidates[mentions]) + 40 * np.diff(documents.token_bounds)).tolist()
-    return sizes
+        for table in read_ahead(rows.groups(_DOCUMENT_GROUP)):
+            logging.getLogger("corefsample.steps").info("finalising: documents of %s", table["date"][-1])
+            (batch,) = table.combine_chunks().to_batches()
+            writer.write(DocumentBatch("evidence", batch, "document", range(1, len(batch) + 1)))

@@ -123,19 +123,12 @@ def quarantine_file(
             remove_file(path)
 
 
-def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> Iterator[DocumentBatch]:
-    """Copy the documents of Parquet files that `write_documents` made; they are not checked again.
-
-    Yields
-    ------
-    DocumentBatch
-        Batch that was copied; the new file appears after the last one.
-    """
+def join(paths: Iterable[PathLike], path: PathLike, *, overwrite: bool = False) -> None:
+    """Copy the documents of Parquet files that `write_documents` made to one file; they are not checked again."""
     with _new_documents(path, overwrite=overwrite) as write:
         for source in paths:
             for batch, _ in ParquetReader(os.fspath(source)).batches(_BATCH):
                 write(batch)
-                yield batch
 
 
 def convert(

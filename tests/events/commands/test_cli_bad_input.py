@@ -32,7 +32,7 @@ from corefsample import CorefsampleError, InputError, ParameterError, Recalibrat
 from corefsample.errors import ParameterHint
 from corefsample.recalibration._uncertain import UncertainRecalibration
 from events.commands._parser import Failure
-from events.runs._pipelines import load_pipeline
+from events.runs._scorer import load_pipeline
 
 RICH = {**er.corpus()[4], "doc_id": "rich", "version": 1, "gold": ["e1", None, 7], "genre": "news"}
 RICH["tokens"] = RICH["tokens"] | {"xpos": ["X"] * len(RICH["tokens"]["text"])}

@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +30,6 @@ import events.runs._count_parts
 import events.runs._outputs
 import events.runs._written_tables
 from corefsample import InputError, read_documents
-from corefsample._machine import processors
 from corefsample.files._atomic import unescaped
 from corefsample.recalibration._uncertain import SHIPPED, recalibration_file
 from events import EventCounter
@@ -268,25 +266,6 @@ def test_a_corpus_of_only_bad_documents_is_rejected_with_the_first_reason(tmp_pa
 # --- folders -----------------------------------------------------------------------------------------------
 
 
-def test_overwrite_replaces_an_earlier_run_and_all_its_files(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "run")
-    count_events(corpus, tmp_path / "run", CountOptions(n_samples=10), overwrite=True)
-    files = {path.name for path in (tmp_path / "run").iterdir()}
-    assert files == FILES - {"bands.png", "bands.svg"}  # comparisons.csv is gone
-    assert set(os.listdir(tmp_path)) == {"corpus.jsonl", "run"}
-
-
-def test_arrow_leaves_a_processor_while_documents_are_counted(corpus: Path, tmp_path: Path) -> None:
-    before, seen = pa.cpu_count(), list[int]()
-    try:
-        pa.set_cpu_count(processors() + 1)
-        count_events(corpus, tmp_path / "run", OPTIONS, on_progress=lambda *_: seen.append(pa.cpu_count()))
-        assert seen[0] == max(1, processors() - 1)
-        assert pa.cpu_count() == processors() + 1
-    finally:
-        pa.set_cpu_count(before)
-
-
 # --- the table of all documents ----------------------------------------------------------------------------
 
 
@@ -342,19 +321,6 @@ def test_triggers_and_actors_are_found_word_by_word(finished_run: Path) -> None:
         if found[each["doc_id"]]["sampled"]:
             assert found[each["doc_id"]]["actor"]
     assert not all(row["actor"] for row in found.values())
-
-
-def test_triggers_have_the_conditions_that_leave_them_out(finished_run: Path) -> None:
-    """Added up they are the numbers of the record; lengths are those of the documents."""
-    table = pq.read_table(finished_run / "run" / "all_documents.parquet").to_pylist()
-    lengths = {each["doc_id"]: len(each["tokens"]["text"]) for each in er.corpus()}
-    assert {row["doc_id"]: row["n_tokens"] for row in table} == lengths
-    texts = [text for row in table for text in row["triggers"]]
-    said = json.loads((finished_run / "run" / "run.json").read_text())["summary"]["triggers"]["attack"]
-    assert len(texts) == said["n_triggers"] > 0
-    assert sum(": " in text for text in texts) == said["n_excluded"]
-    conditions = Counter(each for text in texts if ": " in text for each in text.partition(": ")[2].split(", "))
-    assert conditions == said["conditions"]
 
 
 def test_features_of_a_run_are_those_of_its_tables(finished_run: Path) -> None:

@@ -30,8 +30,6 @@ DOCUMENTS = [
 ]
 # By hand, of the documents above.
 BY_CONDITIONS = {(): 2, ("negated",): 2, ("future",): 1, ("future", "negated"): 1}
-FOUND = {"preset": "asserted", "n_triggers": 6, "n_excluded": 4, "conditions": {"negated": 3, "future": 2}}
-TEXT = "asserted leaves out 4 of 6 triggers: negated 3, future 2 (one with several conditions counts for each)."
 
 
 def lines() -> list[dict[str, Any]]:
@@ -69,18 +67,6 @@ def test_other_rules_of_the_run_do_not_change_the_numbers() -> None:
     several.update(map(er.scored, [*lines(), meeting]))
     assert by_conditions(several) == BY_CONDITIONS
     assert by_conditions(several, "meet") == {(): 1}
-
-
-def test_the_numbers_of_parts_that_were_saved_add_up(tmp_path: Path) -> None:
-    for cut in (0, 2, 3, len(DOCUMENTS)):
-        parts = []
-        for name, each in (("first", lines()[:cut]), ("second", lines()[cut:])):
-            folder = tmp_path / f"{name} {cut}"
-            folder.mkdir()
-            counted(each).save(folder)
-            parts.append(EventCounter.load(folder))
-        parts[1].merge(parts[0])
-        assert by_conditions(parts[1]) == BY_CONDITIONS
 
 
 def test_a_trigger_of_several_parses_counts_once_with_the_conditions_of_all(tmp_path: Path) -> None:

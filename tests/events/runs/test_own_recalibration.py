@@ -118,29 +118,6 @@ def test_a_run_counts_sample_by_sample_under_the_draws_of_each_genre(run: Path) 
     assert any((without[key] != each).any() for key, each in with_genres.items())
 
 
-def test_scores_of_annotated_mentions_and_of_the_parse_have_the_draws_of_their_own(tmp_path: Path) -> None:
-    change = read_recalibration("english-annotated").recalibration
-    annotated = [change.apply_document(each) for each in scored()]
-    mixed = [other if d % 3 else own for d, (other, own) in enumerate(zip(annotated, recalibrated(), strict=True))]
-    write_documents(mixed, tmp_path / "mixed.jsonl")
-    samples = read_count_samples(counted(tmp_path / "mixed.jsonl", tmp_path / "run"))
-    expected = reference_counts(mixed)
-    assert samples.counts.sum() == sum(each.sum() for each in expected.values()) > 100
-    for (country, period), each in expected.items():
-        found = samples.counts[:, samples.actors.index(country), samples.periods.index(period)]
-        np.testing.assert_array_equal(found, each)
-
-
-def test_counts_are_those_of_the_scores_before_recalibration(folder: Path, run: Path, tmp_path: Path) -> None:
-    before = pd.read_parquet(
-        counted(folder / "plain.jsonl", tmp_path / "run", recalibration="english") / "counts.parquet"
-    )
-    after = pd.read_parquet(run / "counts.parquet")
-    assert set(before["uncertainty"]) == set(after["uncertainty"]) == {"domain"}
-    # Scores differ by rounding: a sample near a threshold may differ, one of 100.
-    np.testing.assert_allclose(after["mean"], before["mean"], atol=0.01)
-
-
 def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Path) -> None:
     tables = {}
     for name, options in {"uncertainty": {"uncertainty": "none"}, "recalibration": {"recalibration": "none"}}.items():
@@ -149,28 +126,6 @@ def test_the_uncertainty_can_be_turned_off(folder: Path, run: Path, tmp_path: Pa
     assert tables["uncertainty"].equals(tables["recalibration"])
     shared = pd.read_parquet(run / "counts.parquet")
     assert shared["mean"].tolist() != tables["recalibration"]["mean"].tolist()
-
-
-def test_actors_are_compared_by_their_joint_samples(run: Path) -> None:
-    compared = pd.read_csv(run / "comparisons.csv", dtype={"period": str}).set_index("period")
-    samples = read_count_samples(run, ["YUG", "RUS"])
-    difference = samples.counts[:, 0] - samples.counts[:, 1]
-    for t, period in enumerate(samples.periods):
-        assert compared.loc[period, "p_first_greater"] == pytest.approx((difference[:, t] > 0).mean())
-        assert compared.loc[period, "p_equal"] == pytest.approx((difference[:, t] == 0).mean())
-
-
-def test_samples_of_a_run_are_chosen_by_country_and_rule(folder: Path, run: Path, tmp_path: Path) -> None:
-    both = counted(folder / "own.jsonl", tmp_path / "run", rule=("attack", "arrest"), compare=None)
-    assert (read_count_samples(both, ["YUG"], event="attack").counts == read_count_samples(run, ["YUG"]).counts).all()
-    with error(ParameterError, "event"):
-        read_count_samples(both, ["YUG"], event="sue")
-    for actors in (["YUG", "YUG"], "YUG"):
-        with error(ParameterError, "actors"):
-            read_count_samples(run, actors)
-    (both / "evidence.parquet").unlink()
-    with pytest.raises(InputError, match=r"evidence\.parquet is missing in the run's folder"):
-        read_count_samples(both, event="attack")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -207,24 +162,6 @@ def test_an_uncertainty_that_is_not_known_is_an_error(folder: Path, tmp_path: Pa
             counted(folder / f"{source}.jsonl", tmp_path / "run", uncertainty="domain")
     with error(InputError, place="doc_id"):
         EventCounter(uncertainty="fit").update(scored(2))
-
-
-def test_a_predicate_gets_the_samples_of_the_draws() -> None:
-    documents = recalibrated(4)
-    seen: list[Any] = []
-
-    def predicate(document: ScoredDocument, labels: Any) -> dict[str, Any]:
-        seen.append(labels.copy())
-        return {"links": labels[:, -1] != document.n_mentions - 1}
-
-    EventCounter(predicate=predicate, n_samples=N_SAMPLES, period="year").update(documents[:1])
-    english, document = read_recalibration("english"), documents[0]
-    kinds = mention_kinds(document.tokens, document.mentions)
-    draws = english.sampled("domain", N_DRAWS, domain="news")
-    for sample in (0, 1, 2, 55, N_SAMPLES - 1):
-        changed = draws[sample // 2].relative_to(english.recalibration).apply(document.antecedents, kinds)
-        expected = sample_clusterings(changed, n_samples=1, doc_id=document.doc_id, first_sample=sample)
-        np.testing.assert_array_equal(seen[0][sample], expected.labels[0])
 
 
 # --- fits to recalibrated scores, and the English model as a command ---------------------------------------

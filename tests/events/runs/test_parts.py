@@ -19,10 +19,9 @@ from expected_errors import error
 from places import PROJECT
 from references import events as er
 from references import scoring as sr
-from run_cases import PART, Case, complete, documents, engine_options, failing, half_sent, in_groups, left, stop_after
+from run_cases import PART, Case, complete, computed_by_two, documents, engine_options, in_groups, left, stop_after
 
 from corefsample import InputError, OutputError, ParameterError
-from events.runs._engines import Engine
 from events.runs._store import PartStore, opened_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster's
@@ -107,14 +106,6 @@ def test_parts_do_not_depend_on_what_changes_no_result(case: Case, reference: di
     options = case.options(on_error="quarantine", **free)
     assert case.n_left(case.run(out, inputs=corpus, options=options, workers=1)) > 0
     assert case.content(out) == reference
-
-
-def test_level_and_interval_are_of_tables(counting: Case, tmp_path: Path) -> None:
-    options = counting.options(level=0.5, interval="hdi")
-    counting.run(tmp_path / "run")
-    assert counting.run(tmp_path / "run", options=options, overwrite=True).n_computed == 0
-    counting.run(tmp_path / "fresh", options=options)
-    assert counting.content(tmp_path / "run") == counting.content(tmp_path / "fresh")
 
 
 def test_no_part_of_another_version_or_rule_or_model_is_used(
@@ -468,15 +459,6 @@ def test_quarantine_does_not_depend_on_the_parts(counting: Case, tmp_path: Path)
     assert [line["place"] for line in aside] == [f"row {n}" for n in (21, 31, 42, 43, 60)]
 
 
-def test_a_stray_date_in_another_part_is_found(counting: Case, tmp_path: Path) -> None:
-    made = documents()
-    made[50]["date"] = "0999-01-01"
-    path = in_groups(tmp_path / "news.parquet", made)
-    with error(InputError, place="row 51: doc_id") as caught:
-        counting.run(tmp_path / "run", inputs=path, options=counting.options(period="day"))
-    assert "date must leave at most 100,000 periods" in caught.value.message
-
-
 # --- selected documents ---------------------------------------------------------------------------------------
 
 
@@ -532,18 +514,18 @@ def test_a_scheduler_needs_dask_and_an_answer(case: Case, tmp_path: Path, monkey
         case.run(case.out(tmp_path), scheduler="tcp://127.0.0.1:9")
 
 
-def test_workers_give_results_in_order_and_the_first_error() -> None:
-    results = Engine(2).results(failing, [8, 9, 7])
-    assert [next(results), next(results)] == [(8, 1), (9, 0)]
+def test_workers_give_results_in_order_and_the_first_error(tmp_path: Path) -> None:
+    seen: list[tuple[int, int, int]] = []
     with pytest.raises(ZeroDivisionError):
-        next(results)
+        computed_by_two(tmp_path, 8, 9, 7, on_progress=lambda *numbers: seen.append(numbers))
+    assert seen == [(1, 3, 8), (2, 3, 17)]
 
 
-def test_a_task_whose_worker_dies_is_named_after_the_results_before_it() -> None:
-    results = Engine(2).results(failing, [8, 9, 13])
-    assert [next(results), next(results)] == [(8, 1), (9, 0)]
+def test_a_part_whose_worker_dies_is_named_after_the_results_before_it(tmp_path: Path) -> None:
+    seen: list[tuple[int, int, int]] = []
     with pytest.raises(OutputError) as caught:
-        next(results)
+        computed_by_two(tmp_path, 8, 9, 13, on_progress=lambda *numbers: seen.append(numbers))
+    assert seen == [(1, 3, 8), (2, 3, 17)]
     assert caught.value.message == "workers must live until 13 is complete, but one of them died"
     assert str(caught.value.hint).endswith("; the same command continues")
 
@@ -551,24 +533,26 @@ def test_a_task_whose_worker_dies_is_named_after_the_results_before_it() -> None
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_worker_that_has_sent_half_of_a_result_does_not_hang_the_job(tmp_path: Path, is_killed: bool) -> None:
     others = {*multiprocessing.active_children()}
-    results = Engine(2).results(half_sent, [tmp_path / "other", tmp_path])
-    next(results)
-    (tmp_path / "begin").touch()
-    while not (tmp_path / "sent").exists() or not (tmp_path / "sent").read_text():
-        time.sleep(0.01)
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
 
-    def end() -> None:
+    def on_progress(*_: int) -> None:
+        (tmp_path / "begin").touch()
+        while not (tmp_path / "sent").exists() or not (tmp_path / "sent").read_text():
+            time.sleep(0.01)
+        if not is_killed:
+            raise KeyboardInterrupt
+        os.kill(int((tmp_path / "sent").read_text()), signal.SIGKILL)
+
+    def run() -> None:
         try:
-            next(results) if is_killed else results.close()
-        except OutputError as error:
+            computed_by_two(tmp_path, 1, 14, on_progress=on_progress)
+        except BaseException as error:
             errors.append(error)
 
-    if is_killed:
-        os.kill(int((tmp_path / "sent").read_text()), signal.SIGKILL)
-    thread = threading.Thread(target=end, daemon=True)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
-    assert ["one of them died" in str(error) for error in errors] == [True] * is_killed
+    assert [type(error) for error in errors] == [OutputError if is_killed else KeyboardInterrupt]
+    assert not is_killed or "one of them died" in str(errors[0])
     assert {*multiprocessing.active_children()} <= others

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import tolerance
 from benchmark_scripts import script
-from references import recalibration as rr
 
 from corefsample import (
     Recalibration,
     ScoredDocument,
-    link_marginals,
     read_documents,
     sample_clusterings,
 )
@@ -38,28 +36,6 @@ def test_115_mentions_have_no_gold_antecedent_among_their_candidates(gum: list[S
 def test_a_real_fit_improves_on_none(gum: list[ScoredDocument]) -> None:
     fit = RecalibrationFitter(gum[:40]).fit()
     assert fit.score_after < fit.score_before
-
-
-def link_error(documents: list[ScoredDocument]) -> float:
-    q, y = [], []
-    for document in documents:
-        pairs = np.tril_indices(document.n_mentions, -1)
-        codes = np.unique([str(g) for g in document.gold or ()], return_inverse=True)[1]
-        q.append(link_marginals(document.antecedents)[pairs])
-        y.append(codes[pairs[0]] == codes[pairs[1]])
-    return rr.adaptive_calibration_error(np.concatenate(q), np.concatenate(y), 5000)
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_multiplied_scores_are_restored_with_their_calibration(gum: list[ScoredDocument], factor: float) -> None:
-    documents = sorted(gum, key=lambda document: document.n_mentions)[:60]
-    scaled = [Recalibration(1 / factor).apply_document(document) for document in documents]
-    plain, found = (RecalibrationFitter(each).fit().recalibration for each in (documents, scaled))
-    assert found.temperature == pytest.approx(factor * plain.temperature, rel=0.01)
-    assert found.new_bias == pytest.approx(plain.new_bias, abs=0.01)
-    recalibrated = link_error([plain.apply_document(document) for document in documents])
-    assert link_error([found.apply_document(document) for document in scaled]) == pytest.approx(recalibrated, rel=0.01)
-    assert link_error(scaled) > 1.5 * recalibrated
 
 
 def test_queries_of_documents_whose_gold_is_drawn_are_calibrated(gum: list[ScoredDocument]) -> None:

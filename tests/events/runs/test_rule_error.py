@@ -96,13 +96,6 @@ def test_a_difference_has_the_draws_of_both_actors(case: Case, tmp_path: Path, r
         assert first[0] - second[1] <= row.lower_rule <= row.upper_rule <= first[1] - second[0]
 
 
-def test_none_leaves_the_tables_as_they_were(case: Case, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    count_events(case.corpus, out, case.options(rule_error="none"))
-    for name in ("counts.csv", "totals.csv", "evidence.csv", "comparisons.csv"):
-        assert not [column for column in pd.read_csv(out / name) if "rule" in column or "reader" in column]
-
-
 def test_a_wrong_table_is_an_error_before_the_work(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "rules.csv"
     path.write_text("corpus,event\na,b\n")

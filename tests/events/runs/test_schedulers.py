@@ -109,15 +109,3 @@ def test_a_truncated_file_is_set_aside_as_a_file(call: Calls, corpus: Path, tmp_
     counted = json.loads((tmp_path / "run" / "run.json").read_text())["summary"]
     assert counted["n_documents"] >= len(list(read_documents(corpus)))
     assert counted["n_quarantined"] == 1
-
-
-def test_a_quiet_command_prints_its_warnings_alone(call: Calls, tmp_path: Path) -> None:
-    rows = [row | ({"date": "yesterday"} if number == 3 else {}) for number, row in enumerate(DOCUMENTS)]
-    path = er.write_lines(tmp_path / "corpus.jsonl", rows)
-    quiet = ["--on-error", "quarantine", "--quiet"]
-    command = ["events", path, "--out", tmp_path / "run", "--no-pictures", "--samples", 20]
-    aside = f"corefsample: 1 bad document set aside in {tmp_path / 'run' / 'quarantine.jsonl'}\n"
-    assert call(*command, *quiet) == (0, "", aside)
-    out = tmp_path / "out.jsonl"
-    aside = f"corefsample: 1 bad document set aside in {out}.quarantine.jsonl\n"
-    assert call("convert", path, out, *quiet) == (0, "", aside)

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from command_line import Calls
 from expected_errors import error
-from places import EN_CORE_WEB_SM, EN_GUM_UD, PROJECT
+from places import EN_CORE_WEB_SM, EN_GUM_UD
 from references import coreference as references
 from references import scoring as sr
 from run_cases import score_corpus
@@ -27,7 +27,6 @@ from corefsample import (
     Recalibration,
     ScoredDocument,
     Tokens,
-    read_conll2012,
     read_corefud,
     read_documents,
     write_documents,
@@ -46,14 +45,12 @@ from corefsample.syntax._words import mention_kinds
 from events.news._fields import Article
 from events.news._preparation import paragraphs_of
 from events.runs._document_inputs import named_kind
-from events.runs._pipelines import joined, load_pipeline, load_recalibration, parsed_words
 from events.runs._run_options import ScoringOptions
 from events.runs._score_run import ScorePart
-from events.runs._scorer import Scorer, article_metadata
+from events.runs._scorer import Scorer, article_metadata, joined, load_pipeline, load_recalibration
 from events.runs._store import PartStore
 
 Score = Callable[..., SimpleNamespace]
-UD_PIPELINE = PROJECT / ".." / "shared" / "models" / "en_gum_ud"
 
 
 @pytest.fixture(scope="module")
@@ -119,21 +116,6 @@ def test_an_annotated_corpus_keeps_its_content(
     assert run.n_dropped == sum(each.n_dropped for each in pruned) > 0
 
 
-def test_mentions_of_a_parse_take_the_gold_of_their_spans(tmp_path: Path, corpus: Path, score: Score) -> None:
-    run = score(corpus, "s.parquet", mentions="parse")
-    n_without_gold = 0
-    for found, annotated in zip(read_documents(tmp_path / "s.parquet"), read_corefud(corpus), strict=True):
-        assert found.mentions.tolist() == mentions_from_parse(annotated.tokens).tolist()
-        spans = annotated.mentions[:, :2].tolist()
-        gold = [
-            annotated.entities[spans.index([start, end])] if [start, end] in spans else None
-            for start, end in found.mentions[:, :2].tolist()
-        ]
-        assert list(found.gold or ()) == gold
-        n_without_gold += gold.count(None)
-    assert run.n_without_gold == n_without_gold > 0
-
-
 def test_scores_are_recalibrated(tmp_path: Path, corpus: Path, model: AntecedentModel, score: Score) -> None:
     record = tmp_path / "r.json"
     record.write_text(json.dumps({"corefsample": "x", "recalibration": {"temperature": 2.0, "new_bias": 0.5}}))
@@ -184,14 +166,6 @@ def test_text_is_parsed_paragraph_by_paragraph(tmp_path: Path, model: Antecedent
     assert a.metadata == {"title": "Rebels attacked  Norvo .", "article_version": 7}
     assert (len(b.tokens), b.n_mentions, b.metadata) == (0, 0, {"desk": "foreign"})
     assert c.metadata == {}
-
-
-def test_the_headline_can_be_left_out_of_the_text(tmp_path: Path, tiny: str, score: Score) -> None:
-    news = news_file(tmp_path / "news.jsonl", NEWS[:1])
-    score(news, pipeline=tiny, headline=False)
-    (found,) = read_documents(tmp_path / "s.jsonl")
-    assert list(found.tokens.text[:3]) == ["The", "rebels", "attacked"]
-    assert found.metadata["title"] == "Rebels attacked  Norvo ."
 
 
 def test_a_pipeline_of_another_language_than_the_model_is_an_error(tmp_path: Path, tiny: str, score: Score) -> None:
@@ -253,22 +227,6 @@ def test_words_need_a_pipeline_and_a_parse_needs_none(
         score(unparsed, pipeline=tiny, parses=2)
     with error(InputError, place="document 1: doc_id 'sim-000000'", hint="pipeline"):
         score([unparsed, corpus], pipeline=tiny, workers=1)
-
-
-def test_a_real_parser_keeps_the_words_and_sentences_of_a_document(tmp_path: Path) -> None:
-    if not UD_PIPELINE.exists():
-        pytest.skip(f"the pipeline is not there: {UD_PIPELINE.name}")
-    (document,) = read_conll2012(unparsed_file(tmp_path))
-    words = ["I", "ca", "n't", "go", "She", "left", "Paris"]  # no punctuation shows where a sentence ends
-    tokens = Tokens(words, words, ["_"] * 7, ["_"] * 7, np.full(7, -1), np.array([0, 0, 0, 0, 1, 1, 1]))
-    pipeline = load_pipeline(str(UD_PIPELINE))
-    for given in (tokens, document.tokens):
-        parsed = parsed_words(given, pipeline)
-        assert (list(parsed.text), parsed.sent.tolist()) == (list(given.text), given.sent.tolist())
-        assert not parsed.is_unparsed
-        assert (parsed.head < 0).sum() == 2
-    with pytest.raises(ParameterError, match=r"^words must not be whitespace, got 1 words of whitespace$"):
-        parsed_words(dataclasses.replace(tokens, text=["I", " ", *words[2:]]), pipeline)
 
 
 @pytest.mark.parametrize(
@@ -335,16 +293,6 @@ def test_a_pipeline_without_a_parser_is_rejected_first(tmp_path: Path, score: Sc
         score(tmp_path / "news.jsonl", pipeline=str(tmp_path / "blank"))
     assert caught.value.message.endswith(": doc must have a parse, got none (the pipeline needs a parser)")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "news.jsonl"]
-
-
-def test_without_recalibration_scores_are_those_of_the_model(corpus: Path, score: Score) -> None:
-    from corefsample.scorers import load_scorer
-
-    run = score(corpus, model=None, recalibration="none")
-    found, document = next(read_documents(run.out)), next(read_corefud(corpus))
-    assert found == next(score_documents(load_scorer(), [document]))
-    assert "recalibration" not in found.metadata
-    assert score(corpus, "own.jsonl").recalibration is run.recalibration is None
 
 
 def test_scoring_recalibrated_scores_again_forgets_their_recalibration(corpus: Path, score: Score) -> None:
@@ -537,14 +485,6 @@ def test_parses_are_the_samples_and_each_is_scored_by_itself(parser: Path, drawn
             assert parse.mentions.tolist() == mentions.tolist()
             assert np.array_equal(parse.antecedents.antecedents, expected.antecedents)
             assert np.array_equal(parse.antecedents.scores, expected.scores)
-
-
-def test_a_temperature_near_0_leaves_the_usual_parse(wire: Path, parser: Path, tmp_path: Path) -> None:
-    options = ScoringOptions(pipeline=str(parser), parses=3, parse_temperature=1e-3)
-    score_corpus(wire, tmp_path / "s.jsonl", options)
-    usual(wire, parser, tmp_path)
-    # Greedy parses: one parse a document, so the file is the same.
-    assert (tmp_path / "s.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
 # --- errors ------------------------------------------------------------------------------------------------

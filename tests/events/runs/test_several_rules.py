@@ -11,9 +11,8 @@ from references import events as er
 from references import parses as pr
 from run_cases import CountOptions, count_events
 
-from corefsample import InputError, ParameterError, read_documents, write_documents
+from corefsample import ParameterError, read_documents, write_documents
 from events import EventCounter, TrueEvents, load_rules
-from events.commands.calibrate import run_calibrate
 from events.counts import read_count_posterior
 
 SENTENCES = [
@@ -118,15 +117,3 @@ def test_documents_parquet_has_the_first_parse_of_each(parsed_corpus: Path, tmp_
     for document in read_documents(tmp_path / "run" / "documents.parquet"):
         assert document.samples is None
         assert list(document.tokens.dep) == list(given[document.doc_id].tokens.dep)
-
-
-def test_commands_for_one_parse_say_so(parsed_corpus: Path) -> None:
-    with error(InputError, place="line 1: doc_id"):
-        run_calibrate(parsed_corpus)
-
-
-def test_a_parse_with_labels_of_no_scheme_is_named(tmp_path: Path) -> None:
-    first, second = pr.with_other_parses(er.corpus()[0], (1, 1))
-    second["tokens"]["dep"] = ["strange"] * len(second["tokens"]["dep"])
-    with pytest.raises(InputError, match="strange"):
-        count_events(er.write_lines(tmp_path / "bad.jsonl", [first, second]), tmp_path / "run")

@@ -16,12 +16,10 @@ from references import events as er
 from run_cases import CountOptions, count_events, score_corpus
 
 from corefsample import InputError, read_documents
-from events import EventCounter
 from events.audit._audit_frame import read_run_documents
 from events.audit._plan import plan_audit
 from events.commands.report import ReportOptions, run_report
 from events.counts._distributions import read_count_posterior, read_count_samples
-from events.news._articles import ArticleStream
 from events.runs._run_options import ScoringOptions
 
 UNDATED = ("doc 3", "doc 5", "doc 6")  # two of them with events, one without
@@ -66,24 +64,6 @@ def test_undated_documents_are_in_totals_and_evidence_and_in_no_period(tmp_path:
     assert samples.counts.shape[2] == kept.loc[is_dated, "period"].nunique()
 
 
-def test_counters_with_undated_documents_merge_and_load_as_they_count(tmp_path: Path) -> None:
-    documents = list(read_documents(corpus_file(tmp_path / "c.jsonl", UNDATED)))
-    whole = EventCounter(undated="keep", n_samples=100)
-    whole.update(documents)
-    parts = [EventCounter(undated="keep", n_samples=100) for _ in range(2)]
-    for number, counter in enumerate(parts):
-        counter.update(documents[number::2])
-        (tmp_path / str(number)).mkdir()
-        counter.save(tmp_path / str(number))
-    merged = EventCounter(undated="keep", n_samples=100)
-    for number in range(2):
-        merged.merge(EventCounter.load(tmp_path / str(number)))
-    pd.testing.assert_frame_equal(merged.to_frame(), whole.to_frame())
-    pd.testing.assert_frame_equal(merged.evidence(), whole.evidence())
-    with pytest.raises(Exception, match="date is required"):
-        EventCounter().update(documents)
-
-
 @pytest.mark.parametrize("undated", [UNDATED, tuple(row["doc_id"] for row in er.corpus())], ids=["some", "all"])
 def test_pages_pictures_and_audits_take_undated_documents(tmp_path: Path, undated: tuple[str, ...]) -> None:
     pytest.importorskip("vl_convert", reason="extra `report`")
@@ -115,14 +95,3 @@ def test_news_without_dates_are_scored(tmp_path: Path, model_path: Path, tiny: s
     assert dates == [datetime.date(2001, 2, 3), None, None, None]
     with pytest.raises(InputError):
         score_corpus(column, tmp_path / "t.jsonl", dataclasses.replace(options, date_column="day"), workers=1)
-
-
-def test_a_folder_of_a_path_can_be_the_date(tmp_path: Path) -> None:
-    folder = tmp_path / "date=2001-02-03"
-    folder.mkdir()
-    corpus_file(folder / "c.jsonl", ("doc 3",))
-    dates = {document.doc_id: document.date for document in read_documents(folder / "c.jsonl", needs=["date"])}
-    given = {row["doc_id"]: row["date"] for row in er.corpus()} | {"doc 3": "2001-02-03"}
-    assert {doc_id: str(date) for doc_id, date in dates.items()} == given
-    (folder / "news.csv").write_text("doc_id,text\na,France attacked Iraq .\n")
-    assert [article.date for article in ArticleStream(folder / "news.csv")] == [datetime.date(2001, 2, 3)]
