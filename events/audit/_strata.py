@@ -27,7 +27,7 @@ class Stratum:
     Attributes
     ----------
     name
-        Range of P, and the user's group and the period, if there are any: "0 < P < 0.5, keyword, 1999".
+        Range of P, and the user's group and the period, if there are any: "0 < P < 0.5, outlet A, 1999".
     n_documents
         Size, at least 1.
     n_sampled

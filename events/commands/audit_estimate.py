@@ -165,7 +165,7 @@ def _covered(source: PathLike) -> str:
 
 
 def _shown(values: Mapping[str, Any]) -> Iterator[str | Table]:
-    """Yield the counts, precision and recall, agreement, and what more labels would give."""
+    """Yield the counts, precision and recall, and the agreement of labellers."""
     labels, method = counted(values["n_labels"], "label"), values["method"]
     yield f"{labels} of {values['n_documents']:,} documents, method {method}."
     both = "in the sample, counted both ways: as no in the lower limits, as yes in the upper ones"
